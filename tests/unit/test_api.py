@@ -1,6 +1,6 @@
 import gzip
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -300,6 +300,65 @@ def test_messages_are_a_stream_with_a_mapping():
     assert change.t.year >= 2026
     with pytest.raises(RejectedError, match="says no time"):
         thalweg.run(RECENT, stream=[{"s": "a"}], map="p(s)")
+
+
+def test_durations_and_dates_of_python():
+    events = [(EIGHT, "p(a)"), (EIGHT - timedelta(seconds=2), "p(b)")]
+    for day in (date(2026, 11, 16), np.datetime64("2026-11-15T08:00:09"), EIGHT + timedelta(seconds=9)):
+        answers = thalweg.run(RECENT, events, tick=timedelta(seconds=1), delay=timedelta(seconds=5), end=day)
+        assert [one.end for one in answers][-1] == (A,)
+    windows = thalweg.run(Source("a.lp", "q(X) :- p(X)."), events, delay="5s", window=timedelta(seconds=3), workers=0)
+    assert [one.sets for one in windows] == [((A, B),)]
+    kept = thalweg.run(Source("a.nt", ""), [(1, "<a>(<b>)")], keep=timedelta(seconds=5))
+    assert list(kept) == []
+    for wrong in (60, timedelta(microseconds=1)):
+        with pytest.raises(RejectedError, match="is not a duration"):
+            thalweg.run(RECENT, events, tick=wrong)
+
+
+def test_rows_of_pandas_are_messages():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"s": ["a", "b"], "ts": [EIGHT, EIGHT]})
+    for rows in (list(table.itertuples()), table.itertuples(), [row for _, row in table.iterrows()]):
+        (change,) = thalweg.run(RECENT, rows, map="p(s) at ts")
+        assert change.begin == (A, B)
+        with thalweg.open(RECENT, map="p(s) at ts") as session:
+            for row in table.itertuples():
+                session.push(row)
+            session.push(table.iloc[0])
+            assert [one.begin for one in session.advance()] == [(A, B)]
+    with pytest.raises(TypeError, match="stands among messages"):
+        list(thalweg.run(RECENT, [{"s": "a", "ts": 3}, (3, "p(a)")], map="p(s) at ts"))
+
+
+def test_messages_are_a_background():
+    known = [{"s": "a", "site": "north"}, {"s": "b"}]
+    rules = "q(X,Y) :- p(X), site(X,Y)."
+    (change, *_) = thalweg.run(rules, [(3, "p(a)")], background=known, map="site(s, site)", report=lambda _: None)
+    assert change.begin == (Fact("q", ("a", "north")),)
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (lambda: thalweg.run(None), "None is neither a file nor a text"),
+        (lambda: thalweg.check(b"q :- p."), "is neither a file nor a text"),
+        (lambda: thalweg.run(RECENT, background=3), "3 is neither a file nor a text"),
+        (lambda: thalweg.run(RECENT, map={"p": ["s"]}), "`map` is a text such as"),
+        (lambda: thalweg.run(RECENT, map=[3]), "`map` is a text such as"),
+        (lambda: thalweg.run(RECENT, prefix="ex=http://ex.org/"), "`prefix` is a dict such as"),
+    ],
+)
+def test_a_value_of_another_type_is_said_in_words(use, said):
+    with pytest.raises(TypeError, match=said):
+        use()
+
+
+@pytest.mark.parametrize("text", ["jam.lrs", "rules/jam", "/home/me/jam.txt"])
+def test_a_text_that_looks_like_a_path_is_answered_with_the_endings(text):
+    with pytest.raises(RejectedError) as error:
+        thalweg.run(text)
+    assert "a name that ends in .lars" in error.value.diagnostics[0].help
 
 
 def test_what_is_not_a_stream_is_said_at_the_call():

@@ -23,6 +23,7 @@ from thalweg.languages.compile_options import OntologyOptions
 from thalweg.languages.registry import registry
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import Prefixes
+from thalweg.model.time import Duration
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 
 
@@ -35,8 +36,8 @@ class OntologyKeywords(TypedDict, total=False):
     """
 
     profile: Literal["rdfs", "pd", "rl", "ql", "dl"] | None
-    window: int | str | None
-    keep: int | str | None
+    window: int | Duration | None
+    keep: int | Duration | None
     schema_stream: bool
     literals: bool
     witnesses: bool
@@ -56,10 +57,10 @@ class KindKeywords(OntologyKeywords, total=False):
     `clingo` or `engine`, `workers` the number of solver processes. `event` names the events that are output.
     """
 
-    slide: int | str | None
+    slide: int | Duration | None
     models: Literal["first", "all", "brave", "cautious"] | None
     inputs: str | Sequence[str] | None
-    solve_limit: str | None
+    solve_limit: Duration | None
     solver: Literal["auto", "clingo", "engine"] | None
     workers: int | None
     event: Sequence[str] | None
@@ -122,7 +123,7 @@ def ask(
     # With answer sets a window is what they are asked over.
     slides = "--slide" in known
     counts = keep or (None if slides else window) or 0
-    prefix = dict(given.get("prefix", {}))
+    prefix = _mapping_of("prefix", given.get("prefix", {}))
     with usage():
         ontology = OntologyOptions(
             profile,
@@ -162,11 +163,19 @@ def ask(
     alone = task == "consistency" and window is None and keep is None and not is_nothing(streams)
     warnings = (_same_tick(),) if alone else ()
     texts = [mappings] if isinstance(mappings, str) else [*mappings]
+    if isinstance(mappings, Mapping) or not all(isinstance(one, str) for one in texts):
+        raise TypeError(f'`map` is a text such as "speed(sensor, v) at ts", or several of them, and not {mappings!r}')
     known_as = [one for one in (*(named(streams) or ()), *background) if isinstance(one, NamedSource)]
     stated = {one.name: one.stated for one in known_as if one.stated != UNSTATED}
     mapped = Tally(read_mappings(texts, prefixes), stated) if texts or stated else None
     ontology = with_frequencies(ontology, streams, timing)
     return Asked(timing, ontology, solving, inputs, shown, prefixes, mapped, warnings)
+
+
+def _mapping_of(name: str, value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f'`{name}` is a dict such as {{"ex": "http://example.org/"}}, and not {value!r}')
+    return dict(value)
 
 
 def check_keywords(given: Iterable[str], known: Iterable[str]) -> None:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from thalweg.api.answer_values import Tick, tick_value, value_of_answer
 from thalweg.api.naming import fact_of
-from thalweg.api.pushed_rows import Message, PushedRows, is_rows
+from thalweg.api.pushed_rows import Message, PushedRows, messages_of
 from thalweg.api.sources import Table
 from thalweg.api.timing import Moment, Timing
 from thalweg.connectors.batches import code_events
+from thalweg.connectors.held_tables import is_table
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact, PythonFact
@@ -86,8 +87,8 @@ class Session:
         """
         if isinstance(what, str | Fact):
             self._push_fact(what, args, at, stream)
-        elif is_rows(what) and not args:
-            self._push_rows(what, at, stream)
+        elif not args and (rows := what if is_table(what) else messages_of(what)) is not None:
+            self._push_rows(rows, at, stream)
         else:
             raise TypeError(f"{what!r} is neither a fact nor rows: a message is a dict, and many are a list of them")
         self._wake()

@@ -31,6 +31,7 @@ from thalweg.model.dataset import Dataset
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
+from thalweg.model.time import Duration
 from thalweg.model.triples import TRIPLES
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.choose_outputs import Shown
@@ -47,7 +48,7 @@ Show = str | Iterable[str] | None
 def load_part(
     programs: Iterable[Program | Text],
     background: Background = (),
-    tick: str = "1s",
+    tick: Duration = "1s",
     ontology: OntologyOptions = OntologyOptions(),
     solving: SolveOptions = SolveOptions(),
     inputs: Sequence[str] = (),
@@ -70,7 +71,7 @@ def load_part(
 def analyse(
     programs: Iterable[Program | Text],
     background: Background = (),
-    tick: str = "1s",
+    tick: Duration = "1s",
     ontology: OntologyOptions = OntologyOptions(),
     solving: SolveOptions = SolveOptions(),
     inputs: Sequence[str] = (),

@@ -1,6 +1,6 @@
 """What is pushed into a session through its mappings: rows of a table and messages become batches with their ticks.
 
-    {"sensor": "a", "v": 12, "ts": "2026-11-15T08:00:00Z"}     a message; a list of them is many
+    {"sensor": "a", "v": 12, "ts": "2026-11-15T08:00:00Z"}     a message, or a row of pandas; a list of them is many
     pandas.DataFrame(…)                                        a table, also of polars or Arrow
 
 A mapping that says no time is for what is pushed with one: `push(message, at=now)`.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from thalweg.connectors.batches import Item
-from thalweg.connectors.held_tables import HeldTable, TableTransport, is_table
+from thalweg.connectors.held_tables import HeldTable, TableTransport, as_message, is_table
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.mapped_arrow import MappedArrowReader
 from thalweg.connectors.mapping.mapped_json import MappedJsonReader
@@ -28,15 +28,15 @@ NAME: Final = "push"
 """What diagnostics call rows that were pushed without the name of a stream."""
 
 
-def is_rows(thing: object) -> bool:
-    """Whether something is a message, several of them, or a table, and not a fact.
+def messages_of(thing: object) -> list[Message] | None:
+    """A message, or several of them, as a list; None where something is neither.
 
-    >>> is_rows({"v": 12}), is_rows([{"v": 12}]), is_rows("speed"), is_rows([])
-    (True, True, False, True)
+    >>> messages_of({"v": 12}), messages_of([{"v": 12}]), messages_of("speed"), messages_of([])
+    ([{'v': 12}], [{'v': 12}], None, [])
     """
-    if isinstance(thing, Mapping) or is_table(thing):
-        return True
-    return isinstance(thing, list) and all(isinstance(one, Mapping) for one in thing)
+    things = thing if isinstance(thing, list) else [thing]
+    found = [message for message in map(as_message, things) if message is not None]
+    return found if len(found) == len(things) else None
 
 
 class PushedRows:
@@ -73,4 +73,4 @@ def _items(rows: Any, source: MappedStream) -> Iterator[Item]:
         for block in TableTransport(HeldTable(rows, source.name)).blocks(Interrupt()):
             yield from table.feed(block)
     elif rows:
-        yield from MappedJsonReader.for_held(source).held([rows] if isinstance(rows, Mapping) else rows)
+        yield from MappedJsonReader.for_held(source).held(rows)

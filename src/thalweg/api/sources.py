@@ -44,6 +44,7 @@ On = Text | Table | Iterable[Text | Table] | Mapping[str, Text | Table] | Python
 TEXT: Final = "<text>"
 """How a text is called that has no name of its own."""
 
+_LIKE_A_PATH: Final = re.compile(r"[\w./\\~-]*[/\\][\w./\\~-]*|[\w-]+\.\w+")
 _DECLARED: Final = r"\s*(?:(?:PREFIX|BASE)\b[^>]*>\s*)*"
 # How texts begin that are not rules, and what to call them.
 _KINDS: Final = (
@@ -80,6 +81,11 @@ def with_kind_of_text(found: Diagnostic) -> Diagnostic:
     """
     source = found.span.source
     if found.code == "E101" and source.name == TEXT:
+        if _LIKE_A_PATH.fullmatch(source.text):
+            known = " ".join(registry().programs)
+            return replace(
+                found, help=f"this is read as rules; for a file write `Path(…)`, or a name that ends in {known}"
+            )
         for name, kind, begins in _KINDS:
             if begins.match(source.text):
                 way_out = f'a text without a name is rules; for {kind} write `Source("{name}", text)`'
@@ -144,8 +150,20 @@ def as_list(things: Any) -> list[Any]:
     if isinstance(things, Mapping):
         return [_under(name, thing) for name, thing in things.items()]
     one = isinstance(things, str | Path | Source | Fact | Program | NamedSource) or is_table(things)
-    many = [things] if one else things
-    return [classify(one) if isinstance(one, str) else HeldTable(one) if is_table(one) else one for one in many]
+    many = [things] if one or isinstance(things, bytes) or not isinstance(things, Iterable) else list(things)
+    for wrong in (each for each in many if each is None or isinstance(each, bytes | int | float)):
+        raise TypeError(f"{wrong!r} is neither a file nor a text, a table or a list of them")
+    if many and all(isinstance(each, Mapping) for each in many):
+        return [HeldTable(_table(many))]
+    return [classify(each) if isinstance(each, str) else HeldTable(each) if is_table(each) else each for each in many]
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as a table, with the columns of all of them."""
+    import pyarrow as pa
+
+    names = dict.fromkeys(name for row in rows for name in row)
+    return HeldTable({name: [row.get(name) for row in rows] for name in names}).as_arrow() if names else pa.table({})
 
 
 def _under(name: str, thing: Any) -> HeldTable | NamedSource:

@@ -2,13 +2,13 @@
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from thalweg.model.time import FOREVER, Calendar, Clock, Notation, TimeFormat, milliseconds
+from thalweg.model.time import FOREVER, Calendar, Clock, Duration, Notation, TimeFormat, milliseconds
 
-Moment = int | str | datetime
+Moment = int | str | datetime | date
 """A tick, or a timestamp: of Python, or as ISO 8601."""
 
 _COUNT: Final = re.compile(r"[0-9]{1,18}")
@@ -26,14 +26,14 @@ class Timing:
     (None, 9, 6)
     """
 
-    tick: str = "1s"
+    tick: Duration = "1s"
     first: Moment | None = None
     last: Moment | None = None
-    delay: int | str = 0
+    delay: int | Duration = 0
     zone: str = "UTC"
     times: Literal["iso", "ticks"] | None = None
     passing: Literal["events", "wall"] = "events"
-    idle: str | None = None
+    idle: Duration | None = None
     notation: Notation = field(default_factory=Notation, compare=False, repr=False)
 
     @property
@@ -73,14 +73,14 @@ class Timing:
         (9, 7)
         """
         clock = self.clock
-        if isinstance(time, datetime):
-            time = time.isoformat()
+        # Numbers and timestamps of numpy are written as Python's.
+        text = time.isoformat() if isinstance(time, date) else str(time)
         try:
-            if isinstance(time, int) or _COUNT.fullmatch(time):
+            if isinstance(time, int) or _COUNT.fullmatch(text):
                 clock.notation.bare = True
-                tick = int(time)
+                tick = int(text)
             else:
-                tick = clock.tick(time.removeprefix("@"))
+                tick = clock.tick(text.removeprefix("@"))
         except ValueError:
             raise ValueError(f"`{time}` is neither a tick nor a timestamp such as `2026-01-01T12:00:00Z`") from None
         if tick < 0:
@@ -92,7 +92,8 @@ class Timing:
         if isinstance(self.delay, int) or _COUNT.fullmatch(written):
             ticks, rest = int(written), 0
         else:
-            ticks, rest = divmod(milliseconds(written), clock.tick_length)
+            length = self.delay if isinstance(self.delay, timedelta) else written
+            ticks, rest = divmod(milliseconds(length), clock.tick_length)
         if ticks >= FOREVER:
             raise ValueError(f"`{self.delay}` is longer than any timeline")
         if rest or ticks < 0:

@@ -1,13 +1,13 @@
 """Tables that no mapping fits, found when a run is asked for and not when its answers are read."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from thalweg.api.sources import On, Text, named
 from thalweg.connectors.batches import Item
 from thalweg.connectors.files import open_for_reading, stream_of, unreadable
-from thalweg.connectors.held_tables import HeldTable, TableTransport
+from thalweg.connectors.held_tables import HeldTable, TableTransport, as_message
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.mapped_json import MESSAGES, MappedJsonReader
 from thalweg.connectors.mapping.mapped_rows import MappedStream
@@ -47,8 +47,8 @@ def check_tables(on: On, mapped: Tally | None) -> None:
 
 def _first_message(on: On, tally: Tally) -> Iterator[Item]:
     """What the first of some messages becomes, where they are there already."""
-    first = on[0] if isinstance(on, Sequence) and on else None
-    if isinstance(first, Mapping):
+    first = as_message(on[0]) if isinstance(on, Sequence) and on else None
+    if first is not None:
         source = MappedStream(Dictionary(), MESSAGES, None, Clock(), tally)
         yield from MappedJsonReader.for_held(source).held([first])
 

@@ -29,6 +29,7 @@ from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import Duration
 from thalweg.parts.part import Explained, Part
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ class WhyKeywords(KindKeywords, total=False):
     background: Background
     map: str | Iterable[str]
     start: Moment | None
-    tick: str
-    delay: int | str
+    tick: Duration
+    delay: int | Duration
     zone: str
     times: Literal["iso", "ticks"] | None
     report: Report
@@ -71,12 +72,12 @@ def run(
     emit: Literal["changes", "snapshot", "intervals"] = "changes",
     start: Moment | None = None,
     end: Moment | None = None,
-    tick: str = "1s",
-    delay: int | str = 0,
+    tick: Duration = "1s",
+    delay: int | Duration = 0,
     zone: str = "UTC",
     times: Literal["iso", "ticks"] | None = None,
     clock: Literal["events", "wall"] = "events",
-    idle: str | None = None,
+    idle: Duration | None = None,
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
@@ -144,8 +145,8 @@ def open(
     map: str | Iterable[str] = (),
     emit: Literal["changes", "snapshot", "intervals"] = "changes",
     start: Moment | None = None,
-    tick: str = "1s",
-    delay: int | str = 0,
+    tick: Duration = "1s",
+    delay: int | Duration = 0,
     zone: str = "UTC",
     times: Literal["iso", "ticks"] | None = None,
     show: str | Iterable[str] | None = None,
@@ -182,7 +183,7 @@ def load(
     *programs: Program | Text,
     background: Background = (),
     map: str | Iterable[str] = (),
-    tick: str = "1s",
+    tick: Duration = "1s",
     show: str | Iterable[str] | None = None,
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
@@ -204,7 +205,7 @@ def check(
     *programs: Program | Text,
     background: Background = (),
     map: str | Iterable[str] = (),
-    tick: str = "1s",
+    tick: Duration = "1s",
     show: str | Iterable[str] | None = None,
     **kinds: Unpack[KindKeywords],
 ) -> list[Diagnostic]:
@@ -224,7 +225,7 @@ def explain(
     *programs: Program | Text,
     background: Background = (),
     map: str | Iterable[str] = (),
-    tick: str = "1s",
+    tick: Duration = "1s",
     partitions: int | None = None,
     decomposition: Literal["sound", "paper"] = "sound",
     report: Report = warn,

@@ -7,9 +7,11 @@ most of them come again and again, and are then looked up as they stand.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import date
 from numbers import Integral
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.languages.lars.facts import read_fact
@@ -39,7 +41,7 @@ __all__ = [
 
 Item = tuple[int, Batch] | Diagnostic
 Facts = str | Fact | Iterable[str | Fact]
-Instant = int | str | datetime
+Instant = int | str | date
 Stated = tuple[int, str | None, Predicate, tuple[str, ...]]
 
 
@@ -221,15 +223,16 @@ def code_events(
 def event_tick(time: Instant, clock: Clock) -> int:
     """The tick of a tick, a `datetime`, or a timestamp; `ValueError` where it is none of them.
 
+    >>> from datetime import datetime
     >>> event_tick(datetime(1970, 1, 1, 0, 1, 30), Clock()), event_tick("1970-01-01T00:01:30Z", Clock())
     (90, 90)
     """
     if type(time) is int:
         clock.notation.bare = True
         return time
-    if isinstance(time, bool) or not isinstance(time, Integral | str | datetime):
+    if isinstance(time, bool) or not isinstance(time, Integral | str | date | np.datetime64):
         raise TypeError(f"{time!r} is not a time: give a tick, a datetime, or a timestamp as text")
-    return moment(time.isoformat() if isinstance(time, datetime) else str(time), clock)
+    return moment(time.isoformat() if isinstance(time, date) else str(time), clock)
 
 
 def code_facts(facts: Iterable[str | Fact], words: Dictionary, stream: str | None = None) -> Batch:

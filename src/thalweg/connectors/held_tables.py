@@ -1,6 +1,6 @@
 """Tables that Python holds, of pandas, polars or Arrow, as recorded streams."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -8,6 +8,7 @@ from thalweg.connectors.files import shortened
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.tabular import ROWS, empty_batches, pack
 from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.model.fact import Fact
 
 TABLE: Final = "table"
 """What the stream of a table is called that has no other name."""
@@ -43,6 +44,21 @@ def is_table(thing: object) -> bool:
     (True, False, False)
     """
     return hasattr(thing, "__arrow_c_stream__")
+
+
+def as_message(thing: object) -> Mapping[str, Any] | None:
+    """What names values, as a dict: a message, or a row of pandas; None where something is neither.
+
+    >>> as_message({"v": 12}), as_message("speed")
+    ({'v': 12}, None)
+    """
+    if isinstance(thing, Mapping):
+        return thing
+    for method in ("_asdict", "to_dict"):
+        # Rows of `itertuples`, and those that a frame hands over by number. Facts are named tuples, too.
+        if hasattr(thing, method) and not isinstance(thing, Fact) and not is_table(thing):
+            return dict(getattr(thing, method)())
+    return None
 
 
 class TableTransport:

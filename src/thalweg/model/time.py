@@ -16,6 +16,8 @@ UNITS: Final = {
     **dict.fromkeys(("week", "weeks"), 604_800_000),
 }
 FOREVER: Final = 2**62
+Duration = str | timedelta
+"""`"5 min"`, or a duration of Python."""
 _TICK: Final = re.compile(r"(?:(?<=at )|(?<=until )|(?<=since ))[0-9]+\b")
 NEVER: Final = -1
 
@@ -152,13 +154,18 @@ AS_TICKS: Final = TimeFormat(times="ticks")
 """Numbers everywhere."""
 
 
-def milliseconds(text: str) -> int:
-    """A duration as typed on the command line or in a window.
+def milliseconds(text: Duration) -> int:
+    """A duration as typed on the command line or in a window, or one of Python.
 
-    >>> milliseconds("1s"), milliseconds("10 min")
-    (1000, 600000)
+    >>> milliseconds("1s"), milliseconds("10 min"), milliseconds(timedelta(minutes=10))
+    (1000, 600000, 600000)
     """
-    found = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]+)\s*", text)
+    if isinstance(text, timedelta):
+        count, rest = divmod(text, timedelta(milliseconds=1))
+        if rest or count < 0:
+            raise ValueError(f"`{text}` is not a duration in whole milliseconds")
+        return count
+    found = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]+)\s*", str(text))
     if not found or found.group(2) not in UNITS:
         raise ValueError(f"`{text}` is not a duration; write a number and one of {' '.join(UNITS)}, as in `10 s`")
     return int(found.group(1)) * UNITS[found.group(2)]

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from thalweg.connectors.arrivals import arrivals, position_of
 from thalweg.connectors.batches import Facts, Instant, code_events
 from thalweg.connectors.files import FolderTransport, InputTransport
-from thalweg.connectors.held_tables import HeldTable, TableTransport
+from thalweg.connectors.held_tables import HeldTable, TableTransport, as_message
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import State
 from thalweg.connectors.mapping.mapped_json import MESSAGES, MappedJsonReader
@@ -268,11 +268,11 @@ class Values:
         return (self._events[start : start + _TOGETHER] for start in range(0, len(self._events), _TOGETHER))
 
     def _coded(self, events: Sequence[PythonEvent]) -> Iterator[Timed]:
-        if not isinstance(events[0], Mapping):
+        if as_message(events[0]) is None:
             return code_events(events, self._words, self._clock)  # type: ignore[arg-type]
         kind: Literal["recorded", "live"] = "recorded" if self.repeats else "live"
         source = MappedStream(self._words, MESSAGES, None, self._clock, self._tally, kind)
-        return MappedJsonReader.for_held(source).held(events)  # type: ignore[arg-type]
+        return MappedJsonReader.for_held(source).held(_message(event) for event in events)
 
     @property
     def repeats(self) -> bool:
@@ -284,6 +284,13 @@ class Values:
 
     def waiting(self) -> Iterator[Batch]:
         return iter(())
+
+
+def _message(event: PythonEvent) -> Mapping[str, Any]:
+    message = as_message(event)
+    if message is None:
+        raise TypeError(f"{event!r} is not a message, and stands among messages")
+    return message
 
 
 class Recording:

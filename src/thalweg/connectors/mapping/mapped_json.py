@@ -7,7 +7,7 @@ What is an event already (`{"t": 36, "facts": […]}`, a document of JSON-LD) is
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from functools import partial
 from itertools import repeat
@@ -77,7 +77,7 @@ class MappedJsonReader(MappedRows):
         """A reader of messages that Python holds."""
         return cls(source, JsonLinesReader(source.words, source.name, source.stream, source.clock))
 
-    def held(self, held: Sequence[Table[str, Any]]) -> Iterator[Item]:
+    def held(self, held: Iterable[Table[str, Any]]) -> Iterator[Item]:
         """The items of messages that Python holds; one that has not what any mapping needs is wrong."""
         messages, mappings = list(map(dict, held)), self._source.mappings
         self._source.tally.met(messages[0])

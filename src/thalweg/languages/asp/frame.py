@@ -12,12 +12,13 @@ window: an incremental evaluator moves on pane by pane.
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 from math import gcd
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.asp.directives import OwnWindow
-from thalweg.model.time import FOREVER, Clock, milliseconds
+from thalweg.model.time import FOREVER, Clock, Duration, milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class UnevenError(ValueError):
     """A length that is not a whole number of ticks."""
 
 
-def read_frame(window: int | str | None, slide: int | str | None, clock: Clock) -> Frame:
+def read_frame(window: int | Duration | None, slide: int | Duration | None, clock: Clock) -> Frame:
     """A frame as users write it; `ValueError` where that has no meaning.
 
     Without a window each tick is one; without a slide, the next window begins where one ends.
@@ -80,9 +81,13 @@ def read_frame(window: int | str | None, slide: int | str | None, clock: Clock) 
     return Frame(size, step, tuples)
 
 
-def _length(text: int | str, clock: Clock) -> tuple[int, bool]:
+def _length(text: int | Duration, clock: Clock) -> tuple[int, bool]:
     found = re.fullmatch(r"([0-9]{1,18})\s*(#?)", str(text).strip())
-    ticks, rest = (int(found[1]), 0) if found else divmod(milliseconds(str(text)), clock.tick_length)
+    ticks, rest = (
+        (int(found[1]), 0)
+        if found
+        else divmod(milliseconds(text if isinstance(text, timedelta) else str(text)), clock.tick_length)
+    )
     if rest:
         raise UnevenError(f"`{text}` is not a whole number of ticks of {clock.tick_length} ms")
     if not 0 < ticks < FOREVER:

@@ -10,7 +10,7 @@ from thalweg.languages.asp.frame import Frame, own_frame, read_frame
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.model.time import Clock, milliseconds
+from thalweg.model.time import Clock, Duration, milliseconds
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -34,9 +34,9 @@ class SolveOptions:
     """
 
     models: str = "first"
-    window: int | str | None = None
-    slide: int | str | None = None
-    limit: str | None = None
+    window: int | Duration | None = None
+    slide: int | Duration | None = None
+    limit: Duration | None = None
     solver: str = "auto"
     workers: int | None = None
 
