@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _EVENT: Final = (
     "write `NAMED EVENT :High AS :HighTraffic` or `NAMED EVENT :Jam { MATCH EVERY :A SEQ :B WITHIN (10 m) }`"
 )
+_PREFIX: Final = "write `PREFIX ex: <http://example.org/>`"
 _INCLUDE: Final = 'write `INCLUDE "shared.tw"`'
 
 
@@ -98,11 +99,12 @@ class _Reading:
         text = self.text
         start = text.now
         if text.takes("PREFIX"):
-            prefix, iri = text.take(), text.take()
-            if prefix.kind != "name" or not prefix.text.endswith(":") or iri.kind != "iri":
-                text.at -= 2
-                text.fail(f"expected a prefix, found {shown(prefix)}", "write `PREFIX ex: <http://example.org/>`")
-            text.names.declare(prefix.text, iri.text)
+            self._prefix()
+        elif start.text.lower() == "@prefix":
+            text.report("E101", f"unknown word `{start.text}`", start, f"{_PREFIX}, without `@` and full stop")
+            text.take()
+            self._prefix()
+            text.takes(".")
         elif text.takes("BASE"):
             if text.now.kind != "iri":
                 text.fail(f"expected an IRI, found {shown(text.now)}", "write `BASE <http://example.org/>`")
@@ -117,9 +119,22 @@ class _Reading:
             self._selection()
             return
         else:
-            text.fail(f"expected `NAMED EVENT` or `PREFIX`, found {shown(text.now)}", _EVENT)
+            is_comment = text.now.text in ("/", "%", "-")
+            help_ = "a comment begins with `#`" if is_comment else _EVENT
+            text.fail(f"expected `NAMED EVENT` or `PREFIX`, found {shown(text.now)}", help_)
         if start.says("PREFIX", "BASE"):
             self._prologue.append(Edit(start.start, text.tokens[text.at - 1].end, ""))
+
+    def _prefix(self) -> None:
+        text = self.text
+        if text.now.kind != "name" or not text.now.text.endswith(":"):
+            text.fail(f"expected a prefix, found {shown(text.now)}", _PREFIX)
+        prefix = text.take()
+        if text.now.kind != "iri":
+            # What has this prefix is not another mistake.
+            text.names.declare(prefix.text, "<http://example.org/>")
+            text.fail(f"expected an IRI in `<` and `>`, found {shown(text.now)}", _PREFIX)
+        text.names.declare(prefix.text, text.take().text)
 
     def _event(self) -> None:
         text = self.text
@@ -132,10 +147,13 @@ class _Reading:
             definition = self._class(bool(braced))
         elif text.now.says("MATCH"):
             definition = PatternReader(text, self._tick_length).read()
+            if text.now.text != "}" and text.now.kind != "end" and not self._begins():
+                parts = "`SEQ`, `AND`, `OR`, `WITHIN`, `IF`"
+                text.fail(f"expected {parts} or the end of the pattern, found {shown(text.now)}", MATCH)
         else:
             text.fail(f"expected `AS` or `MATCH`, found {shown(text.now)}", _EVENT)
         if braced:
-            text.expect("}", MATCH)
+            text.expect("}", "close the definition with `}`")
         self.events.append(NamedEvent(name, definition, text.span(place)))  # type: ignore[arg-type]
 
     def _class(self, braced: bool) -> ClassText:

@@ -51,6 +51,8 @@ class PatternReader:
         word = text.takes(*_MODIFIERS)
         modifier = cast(Modifier, word.text.upper()) if word else None
         first = text.now
+        if word is None and first.kind == "word" and not first.says("NOT"):
+            text.fail(f"expected an event, found {shown(first)}", f"the modifiers are EVERY, FIRST and LAST; {MATCH}")
         operand = self._sequence()
         last = text.tokens[text.at - 1]
         within = self._within() if text.takes("WITHIN") else None

@@ -26,6 +26,10 @@ _FACETS: Final = ("LENGTH", "MINLENGTH", "MAXLENGTH", "PATTERN", "LANGRANGE")
 _COMPARISONS: Final = ("<", "<=", ">", ">=")
 _DATATYPES: Final = ("integer", "decimal", "float", "double", "string", "boolean", "dateTime")
 _SIGNS: Final = {"&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", ",": "and", "¬": "not"}
+_STRAY: Final = {
+    **dict.fromkeys((".", ";"), "leave it out: nothing stands behind a class"),
+    **dict.fromkeys(("/", "%"), "a comment begins with `#`"),
+}
 _CLASS: Final = "write a class, or an expression such as `:A and (:r some :B)`"
 _RANGE: Final = "write a range as in `xsd:double[>= 0.5, < 1.0]`"
 
@@ -204,6 +208,8 @@ class _Reading:
     def unexpected(self) -> None:
         """Something stands where an expression could only go on with `and` or `or`, or end."""
         token, before = self.now, self._ahead(-1)
+        if (way_out := _STRAY.get(token.text)) is not None:
+            self._fail(f"expected `and`, `or` or the end, found `{token.text}`", way_out)
         if token.text == ")":
             self._fail("there is no `(` for this `)`", "leave it out")
         if token.text in _SIGNS:
