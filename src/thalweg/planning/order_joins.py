@@ -81,8 +81,9 @@ class _Waiting(Generic[A]):
     def __init__(self, atoms: Sequence[A], bound: frozenset[str]) -> None:
         self.bound = bound
         self._atoms = dict(enumerate(atoms))
-        self._free = {number: set(names(*atom.args) - bound) for number, atom in self._atoms.items()}
-        self._distance = {number: _distance(atom, bound) for number, atom in self._atoms.items()}
+        self._names = {number: names(*atom.args) for number, atom in self._atoms.items()}
+        self._free = {number: set(own - bound) for number, own in self._names.items()}
+        self._distance = {number: _distance(atom, self._names[number], bound) for number, atom in self._atoms.items()}
         self._uses: dict[str, list[int]] = {}
         for number, free in self._free.items():
             for name in free:
@@ -116,7 +117,7 @@ class _Waiting(Generic[A]):
             # What has been taken, or has moved forward since, is in the heap in vain.
             if rank[-1] in self._atoms and rank == self._rank(rank[-1]):
                 chosen = self._atoms.pop(rank[-1])
-                self.bind(names(*chosen.args))
+                self.bind(self._names[rank[-1]])
                 return chosen
 
 
@@ -125,9 +126,8 @@ def _needs(test: Comparison, binds: Mapping[int, str]) -> frozenset[str]:
     return names(test.left, test.right) - {binds.get(id(test), "")}
 
 
-def _distance(atom: Joined, bound: frozenset[str]) -> int:
+def _distance(atom: Joined, variables: frozenset[str], bound: frozenset[str]) -> int:
     """How far an atom is from what is bound: 0 if it has a variable of it, or none at all; 1 if it has a constant."""
-    variables = names(*atom.args)
     if not variables or variables & bound:
         return 0
     return 1 if any(not isinstance(arg, Variable) for arg in atom.args) else 2
