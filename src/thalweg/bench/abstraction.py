@@ -175,9 +175,9 @@ def measure(city: str, full: bool, count: int, roads: int = ROADS) -> tuple[Meas
     check_background(ladder)
     decisions = Decisions(ladder, Signatures(ladder.program))
     started = time.process_time() - before
-    seconds = _cpu(lambda: _decide(decisions, count, roads, 1)) - _cpu(lambda: _consume(count, roads, 1))
+    seconds = _cpu(lambda: _decide(decisions, count, roads)) - _cpu(lambda: _consume(count, roads))
     again = min(count, 100_000)
-    hot = _cpu(lambda: _decide(decisions, again, roads, 1)) - _cpu(lambda: _consume(again, roads, 1))
+    hot = _cpu(lambda: _decide(decisions, again, roads)) - _cpu(lambda: _consume(again, roads))
     facts = ladder.program.background
     measured = Measured(
         city=city,
@@ -241,13 +241,13 @@ def two_workers_agree(full: bool, count: int, roads: int) -> bool:
     return sorted(chain(*halves), key=itemgetter(0)) == answers(full, count, roads)
 
 
-def _decide(decisions: Decisions, count: int, roads: int, seed: int) -> None:
-    for event in events(count, roads, seed):
+def _decide(decisions: Decisions, count: int, roads: int) -> None:
+    for event in events(count, roads):
         decisions.decide(event)
 
 
-def _consume(count: int, roads: int, seed: int) -> None:
-    for _ in events(count, roads, seed):
+def _consume(count: int, roads: int) -> None:
+    for _ in events(count, roads):
         pass
 
 

@@ -199,15 +199,15 @@ def folder_of_tests(name: str, about: str) -> Path:
     return folder
 
 
-def run_by_ladder(test: Test, read: Read = read_triples) -> DlVerdict:
+def run_by_ladder(test: Test) -> DlVerdict:
     """Runs a test of OWL 2 DL under the direct semantics."""
-    premise, expected = read(test.premise), test.kind in (CONSISTENT, FOLLOWS)
-    conclusion = None if test.conclusion is None else read(test.conclusion)
+    premise, expected = read_triples(test.premise), test.kind in (CONSISTENT, FOLLOWS)
+    conclusion = None if test.conclusion is None else read_triples(test.conclusion)
     found = run_dl_test(test.name, test.kind, premise, conclusion, expected)
     other = test.premise.with_suffix(".ofn")
     if found.reason.startswith(NOT_READ) and other.exists():
         # The RDF of two tests has lists without an end.
-        return run_dl_test(test.name, test.kind, read(other), conclusion, expected)
+        return run_dl_test(test.name, test.kind, read_triples(other), conclusion, expected)
     return found
 
 

@@ -99,8 +99,8 @@ _CSRBENCH: Final = (
 )
 
 
-def _observed(kind: str, sensor: str, value: str, name: str = "") -> str:
-    return f"{name or f'?of_{value[1:]}'} :observedProperty :{kind} ; :observedBy {sensor} ; :hasValue {value} ."
+def _observed(kind: str, sensor: str, value: str) -> str:
+    return f"?of_{value[1:]} :observedProperty :{kind} ; :observedBy {sensor} ; :hasValue {value} ."
 
 
 def _near(one: str, other: str) -> str:

@@ -112,13 +112,13 @@ def read_rows(text: str) -> Answer:
     return _answer(ox.parse_query_results(text, format))
 
 
-def read_bindings(rows: Iterable[Mapping[str, str]], ordered: bool = False) -> Answer:
+def read_bindings(rows: Iterable[Mapping[str, str]]) -> Answer:
     """The rows that Thalweg prints, `{"x":"<a>","n":"3"}`.
 
     >>> read_bindings([{"n": "3"}]).rows[0]["n"].datatype
     <NamedNode value=http://www.w3.org/2001/XMLSchema#integer>
     """
-    return Answer(rows=tuple({name: node(term) for name, term in row.items()} for row in rows), ordered=ordered)
+    return Answer(rows=tuple({name: node(term) for name, term in row.items()} for row in rows))
 
 
 @lru_cache(maxsize=65_536)
@@ -145,17 +145,13 @@ def same(one: Answer, other: Answer) -> bool:
 def _graph(answer: Answer, ordered: bool) -> Any:
     graph = ox.Dataset(ox.Quad(*map(_by_value, triple)) for triple in answer.triples)
     rows = [{name: _by_value(node) for name, node in row.items()} for row in answer.rows]
-    for number, (row, times) in enumerate(_places(rows) if ordered else _counted(rows)):
+    for number, (row, times) in enumerate(zip(rows, range(len(rows)), strict=True) if ordered else _counted(rows)):
         place = ox.BlankNode(f"row{number}")
         graph.add(ox.Quad(place, ox.NamedNode(_ROW), ox.Literal(times)))
         for name, value in row.items():
             graph.add(ox.Quad(place, ox.NamedNode(f"{_ROW}{name}"), value))
     graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
     return graph
-
-
-def _places(rows: Sequence[Row]) -> Iterable[tuple[Row, int]]:
-    return zip(rows, range(len(rows)), strict=True)
 
 
 def _counted(rows: Sequence[Row]) -> Iterable[tuple[Row, int]]:

@@ -100,12 +100,12 @@ def _polars() -> Any:
     return polars
 
 
-def write_readings(folder: Path, readings: int, seed: int = 7) -> _Files:
+def write_readings(folder: Path, readings: int) -> _Files:
     """The same readings in three formats."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    draw, begin = Random(seed), datetime(2026, 11, 15, 8, tzinfo=UTC)
+    draw, begin = Random(7), datetime(2026, 11, 15, 8, tzinfo=UTC)
     rows = [
         (f"d{n % DEVICES}", round(draw.gauss(21, 3), 2), begin + timedelta(seconds=n // DEVICES))
         for n in range(readings)

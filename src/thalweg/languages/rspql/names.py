@@ -47,10 +47,6 @@ class Names:
         """`PREFIX`; the prefix has its colon."""
         self._prefixes[prefix.removesuffix(":")] = self._absolute(iri)[1:-1]
 
-    def knows(self, name: str) -> bool:
-        """Whether the prefix of a name is declared."""
-        return name.partition(":")[0] in self._prefixes
-
     def iri(self, written: str) -> str | None:
         """The IRI that a name or an IRI stands for, in its brackets; None where its prefix is unknown."""
         if written.startswith("<"):

@@ -307,7 +307,6 @@ class _Changes:
     """Solutions that begin and end in one batch."""
 
     def __init__(self, lowered: LoweredQuery) -> None:
-        self._arities = [answer.signature.arity for answer in lowered.answers]
         self._found: list[list[tuple[int, int, Words]]] = [[] for _ in lowered.answers]
 
     def add(self, tick: int, answer: int, begun: Words, ended: Words) -> None:

@@ -273,13 +273,13 @@ def _closure(start: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
     return known
 
 
-def rspql(selection: Pattern, stream: str = "events") -> str:
+def rspql(selection: Pattern) -> str:
     """The query over a stream and the background, for other engines."""
     lines = [
         f"PREFIX : <{_SPACE}>",
         "REGISTER RSTREAM :selection AS",
         f"SELECT DISTINCT {_SUBJECT}",
-        f"FROM NAMED WINDOW :w ON STREAM :{stream} [RANGE PT1S SLIDE PT1S]",
+        "FROM NAMED WINDOW :w ON STREAM :events [RANGE PT1S SLIDE PT1S]",
         "WHERE {",
     ]
     if selection == ALWAYS:
