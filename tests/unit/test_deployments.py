@@ -107,6 +107,10 @@ def test_init_writes_what_runs_as_it_is(folder: Path) -> None:
         )
         assert invoke("init", f"{encoding}.csv").exit_code == 0
         assert 'high(\\"kühl\\")' in invoke("run", f"{encoding}.toml").stdout
+    Path("spo.csv").write_text("s;p;o;t\na;speed;3,5;36\nb;mood;calm;37\na;speed;4,5;38\n")
+    assert invoke("init", "spo.csv").exit_code == 0
+    assert "needs no `map`" in Path("spo.toml").read_text()
+    assert json.loads(invoke("run", "spo.toml").stdout) == {"t": 38, "begin": ["high(a)"], "end": []}
     again = invoke("init", "dev.jsonl")
     assert (again.exit_code, "there already" in again.stderr) == (2, True)
     for name, text, said in (

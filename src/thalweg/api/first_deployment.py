@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from thalweg.connectors.files import read_bytes
+from thalweg.connectors.files import read_beginning
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.dialect import Dialect, dialect_of
 from thalweg.connectors.mapping.mapping import spelled
@@ -26,6 +26,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
 
 _SAMPLE: Final = 10_000
+_STATES: Final = "# It states facts by itself, so it needs no `map`."
 _HEAD: Final = 1 << 16
 # What people count in, in milliseconds.
 _TICKS: Final = {"1ms": 1, "10ms": 10, "100ms": 100, "1s": 1_000, "10s": 10_000, "1min": 60_000, "1h": 3_600_000}
@@ -51,16 +52,27 @@ def names_for(stem: str) -> tuple[Path, Path]:
 
 def first_deployment(data: Path, rules: str) -> FirstDeployment:
     """What to begin with for a file of readings; `rules` is the name that the rules will have."""
-    mapping, written = _mapping(data)
-    times, facts, wrong = _sample(data, mapping)
+    clock = Clock(1)
+    mapping, written = ("", "") if _states_facts(data) else _mapping(data)
+    times, facts, wrong = _sample(data, mapping, clock)
     if not facts:
         message = f"no fact can be made of `{data}` by `{mapping}`"
         help_ = "say in a mapping which column has the time, as in `--map 'temp(device, temp) at ts'`"
         unclear = Diagnostic("E301", message, help=help_)
         raise RejectedError([unclear] if mapping.endswith(" at TIME") or not wrong else wrong[:1])
-    tick, length = _tick(times)
+    # Bare ticks are as long as they are.
+    tick, length = ("1s", 1) if clock.notation.bare else _tick(times)
     delay = _delay(times, length)
     return FirstDeployment(_deployment(data, rules, mapping, written, tick, delay), _rules(facts, tick))
+
+
+def _states_facts(data: Path) -> bool:
+    """Whether a file is a stream as it is, and its rows or messages need no mapping."""
+    try:
+        _, facts, wrong = _sample(data, "", Clock(1))
+    except RejectedError:
+        return False
+    return bool(facts) and not wrong
 
 
 def _mapping(data: Path) -> tuple[str, str]:
@@ -75,8 +87,8 @@ def _mapping(data: Path) -> tuple[str, str]:
     if format not in ("csv", "json", "jsonl"):
         help_ = "it begins with a table or with messages: `.csv`, `.parquet`, `.jsonl`"
         raise RejectedError([Diagnostic("E402", f"`{data}` is not data that `init` knows", help=help_)])
-    content, encoding = read_bytes(data), TableText()
-    begun = content[: encoding.complete(content[:_HEAD])] or content[:_HEAD]
+    content, encoding = read_beginning(data, _HEAD), TableText()
+    begun = content[: encoding.complete(content)] or content
     text = encoding.as_utf8(begun)[0].decode(errors="replace")
     if format == "csv":
         dialect = dialect_of(text)
@@ -102,25 +114,26 @@ def _written(dialect: Dialect, encoding: str) -> str:
 
 
 def _first_object(text: str, data: Path) -> dict[str, Any]:
+    # Of an array the first element; the rest of it may be long.
+    begins = text.lstrip().removeprefix("[").lstrip()
     try:
-        found, _ = json.JSONDecoder().raw_decode(text.lstrip())
+        found, _ = json.JSONDecoder().raw_decode(begins)
     except ValueError:
         found = None
-    found = found[0] if isinstance(found, list) and found else found
     if not isinstance(found, dict):
         raise RejectedError([Diagnostic("E301", f"`{data}` does not begin with an object of JSON")])
     return found
 
 
-def _sample(data: Path, mapping: str) -> tuple[list[int], list[Fact], list[Diagnostic]]:
+def _sample(data: Path, mapping: str, clock: Clock) -> tuple[list[int], list[Fact], list[Diagnostic]]:
     """The times, in milliseconds and in the order of the file, and the facts of its beginning; what is wrong."""
     from thalweg.runtimes.inputs import Streams, open_all
 
-    tally, words = Tally(read_mappings([mapping])), Dictionary()
+    tally, words = Tally(read_mappings([mapping] if mapping else [])), Dictionary()
     transports = open_all([data], tally)
     times, facts, wrong = list[int](), list[Fact](), list[Diagnostic]()
     try:
-        for item in islice(Streams(transports, words, Clock(1), Interrupt(), tally), _SAMPLE):
+        for item in islice(Streams(transports, words, clock, Interrupt(), tally), _SAMPLE):
             if item is None or isinstance(item, Diagnostic):
                 wrong += [item] if item is not None else []
                 continue
@@ -154,6 +167,7 @@ def _delay(times: Sequence[int], length: int) -> int:
 def _rules(facts: Sequence[Fact], tick: str) -> str:
     """One rule about the readings: what is high, or what is there at all."""
     predicate, arity = facts[0].predicate, len(facts[0].terms)
+    facts = [fact for fact in facts if fact.signature == facts[0].signature]
     numbers = [
         value for fact in facts if isinstance(value := fact.args[-1], int | float) and not isinstance(value, bool)
     ]
@@ -189,7 +203,7 @@ program = [{_quoted(rules)}]
 
 [streams.{name if (name := data.name.partition(".")[0]).isidentifier() else _quoted(name)}]
 from = {_quoted(str(data))}{" " * 4}# later perhaps "mqtt://broker/topic"
-map  = [{_quoted(mapping)}]    # columns or keys become facts
+{f"map  = [{_quoted(mapping)}]    # columns or keys become facts" if mapping else _STATES}
 {written}
 [time]
 tick  = {_quoted(tick)}    # the sample's times are at least this far apart

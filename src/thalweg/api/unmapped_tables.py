@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from thalweg.api.sources import On, Text, named
 from thalweg.connectors.batches import Item
-from thalweg.connectors.files import open_for_reading, stream_of, unreadable
+from thalweg.connectors.files import read_beginning, stream_of
 from thalweg.connectors.held_tables import HeldTable, TableTransport, as_message
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.mapped_json import MESSAGES, MappedJsonReader
@@ -95,10 +95,4 @@ def _beginning_of_file(path: Path, wanted: Collection[str]) -> bytes:
     if format_of(path.name) == "parquet":
         transport = ParquetTransport(path, wanted, rows=1)
         return next(transport.blocks(Interrupt()), b"")
-    file = open_for_reading(path)
-    try:
-        return file.read(_BEGINNING)
-    except (OSError, EOFError) as error:
-        raise unreadable(str(path), error) from error
-    finally:
-        file.close()
+    return read_beginning(path, _BEGINNING)

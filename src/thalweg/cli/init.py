@@ -9,7 +9,12 @@ from thalweg.cli.errors import outcome, refuse
 
 
 def init(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A sample of readings: `.csv`, `.parquet` or `.jsonl`.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="A sample of readings: `.csv`, `.parquet`, `.jsonl`, or a stream of facts."
+        ),
+    ],
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the files are called; by default as the data.")
     ] = None,

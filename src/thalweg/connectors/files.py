@@ -172,6 +172,17 @@ def read_bytes(path: Path) -> bytes:
         file.close()
 
 
+def read_beginning(path: Path, size: int) -> bytes:
+    """The first bytes of a file, which may be long."""
+    file = open_for_reading(path)
+    try:
+        return file.read(size)
+    except (OSError, EOFError) as error:
+        raise unreadable(str(path), error) from error
+    finally:
+        file.close()
+
+
 def read_text(path: Path) -> str:
     """A whole file as text.
 

@@ -49,9 +49,14 @@ def tied_mappings(streams: Sequence[DeployedSource], background: Sequence[Deploy
         live = one.origin == "-" or bool(IS_URI.match(one.origin))
         for text in one.map:
             own = len(streams) > 1 and (live or _TIMED.search(text))
-            yield f"`{one.name}`: {text}" if own and not _TIED.match(text) else text
+            yield f"{_spelled(one.name)}: {text}" if own and not _TIED.match(text) else text
     for one in background:
-        yield from (text if _TIED.match(text) else f"`{one.name}`: {text}" for text in one.map)
+        yield from (text if _TIED.match(text) else f"{_spelled(one.name)}: {text}" for text in one.map)
+
+
+def _spelled(name: str) -> str:
+    """A name as mappings write it, in backticks where it has signs."""
+    return name if name.isidentifier() else f"`{name}`"
 
 
 def stem_of(origin: str) -> str:
