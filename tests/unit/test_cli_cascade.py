@@ -521,6 +521,22 @@ def test_events_alone_can_be_chosen_by_show() -> None:
     assert "did you mean `:Hot`?" in run("--show", ":hot/1").stderr
 
 
+@pytest.mark.parametrize(
+    ("concluded", "help_"),
+    [
+        ("hot(M)", "rules conclude `hot/1`: an event has an IRI as its name, so write it with a prefix there"),
+        (":hott(M)", "rules conclude `:hott/1`: use that name"),
+        (":warm(M)", "define it: `NAMED EVENT :hot AS …`"),
+    ],
+)
+def test_a_pattern_of_what_rules_conclude_under_another_name(concluded: str, help_: str) -> None:
+    Path("rules.lars").write_text(f"@prefix : <http://ex.org/> . {concluded} :- temp(M,V), V > 30.")
+    Path("rules.tw").write_text("PREFIX : <http://ex.org/> NAMED EVENT :E { MATCH EVERY :hot SEQ :hot WITHIN (9 s) }")
+    result = invoke("check", "rules.tw", "rules.lars")
+    assert (result.exit_code, result.stderr.count("error[E801]")) == (1, 2)
+    assert help_ in result.stderr
+
+
 def test_a_misspelt_event_is_an_error_beside_rules_too() -> None:
     Path("rules.lars").write_text("@prefix : <http://ex.org/> . :cooled(R) :- :Cooling_room(E,R).")
     programs = ("rules.tw", "site.ofn", "rules.lars")

@@ -142,6 +142,12 @@ class _Page:
         widths = [0.0] * (max(self.columns.values(), default=-1) + 1)
         for name, box in self.boxes.items():
             widths[self.columns[name]] = max(widths[self.columns[name]], box.width)
+        for number, label in enumerate(self.bands):
+            columns = {self.columns[name] for name, box in self.boxes.items() if box.band == number}
+            if len(columns) == 1:
+                # The label of a band must not run into the next one.
+                column = columns.pop()
+                widths[column] = max(widths[column], len(label) * LETTER)
         return widths
 
     def _lefts(self) -> list[float]:

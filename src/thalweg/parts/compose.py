@@ -124,7 +124,7 @@ def _with_events(
         assert isinstance(beside, ContinuousQuery)
         around, members = Rules(merge([one for one in others if isinstance(one, Program)])), (beside,)
     events = events.surrounded(around.rules, [member.ports for member in members])
-    found += [*wrong, *undefined(program, events.beside.classes)]
+    found += [*wrong, *undefined(program, events.beside.classes, around.rules.derived)]
     plan = Mixed(around, (*members, events))
     return plan, [*found, *_loops(plan, found)]
 

@@ -292,9 +292,23 @@ def cascade_part(
     return EventCascade(program, abstraction, frozenset(names) if names else program.top, triples)
 
 
-def undefined(program: CascadeProgram, concluded: Collection[Predicate] = ()) -> list[Diagnostic]:
-    """What is wrong with the names that no text defines, unless others conclude them."""
-    return [found for name, found in program.undefined if Predicate(name, 1) not in concluded]
+def undefined(
+    program: CascadeProgram, concluded: Collection[Predicate] = (), others: Collection[Predicate] = ()
+) -> list[Diagnostic]:
+    """What is wrong with the names that no text defines, unless rules conclude them; these conclude `others`, too."""
+    missing = [(name, found) for name, found in program.undefined if Predicate(name, 1) not in concluded]
+    return [_concluded_else(name, found, others) for name, found in missing]
+
+
+def _concluded_else(name: str, found: Diagnostic, others: Collection[Predicate]) -> Diagnostic:
+    """An event that is not defined, with a way out where rules conclude something of almost the same name."""
+    meant = nearest(Predicate(name, 1), others)
+    if meant is None:
+        return found
+    way_out = f"rules conclude `{meant}`: " + (
+        "an event has an IRI as its name, so write it with a prefix there" if meant.name[0] != "<" else "use that name"
+    )
+    return replace(found, help=way_out)
 
 
 def unknown(program: CascadeProgram, names: Iterable[str]) -> list[Diagnostic]:
