@@ -25,16 +25,20 @@ count(N) :- N = count{R : pair(R,S)}.
 """
 
 
-def test_text_is_the_same_byte_for_byte(tmp_path: Path) -> None:
+def test_text_and_pages_are_the_same_byte_for_byte(tmp_path: Path) -> None:
     (tmp_path / "jam.lars").write_text(LAYERS)
     (tmp_path / "in.jsonl").write_text(STREAM)
     found = []
     for runtime in ("embedded", "spark"):
-        about = ("--stream", tmp_path / "in.jsonl", "--format", "text", "--runtime", runtime)
+        page = tmp_path / f"{runtime}.html"
+        about = ("--stream", tmp_path / "in.jsonl", "--format", "text", "--runtime", runtime, "--picture", page)
         said = tmp_path / f"{runtime}.txt"
         assert run(thalweg("run", tmp_path / "jam.lars", *about), said) == 0, said.read_text()
         found.append(said.read_text())
     assert found[0] == found[1]
+    pages = [(tmp_path / f"{runtime}.html").read_text() for runtime in ("embedded", "spark")]
+    assert pages[0] == pages[1]
+    assert "by pair(A,B)" in pages[1], "with proofs"
     assert "08:00:09  + pair(a,b)   until 08:00:13\n" in found[0], "in a later stage than its premises"
     assert "08:00:14  + free(a)\n" in found[0], "nobody knows until when"
 

@@ -10,11 +10,19 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
+from thalweg.api import Timing, load_part
 from thalweg.cli import app
+from thalweg.cli.picture import drawn
 from thalweg.explain.timeline_chart import Span, chart_of
 from thalweg.explain.timeline_page import timeline_page
 from thalweg.explain.timeline_svg import MOST_ROWS, draw_timeline
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Event
+from thalweg.model.fact import fact_of_text
+from thalweg.runtimes.answer_formats import AnswerFormat
+from thalweg.runtimes.emit import Change
 from thalweg.runtimes.recorded_answers import read_answers
+from thalweg.testing.evaluators import batch_of
 
 RULES = "hot(D) :- temp(D,V) in [60 sec], V > 26.  mean(D,A) :- temp(D,_), A = avg{V : temp(D,V) in [5 min]}."
 READINGS = "".join(
@@ -57,6 +65,29 @@ def test_bands_curves_and_guaranteed_ends_are_drawn(folder: Path) -> None:
     texts = [text.text for text in ElementTree.fromstring(svg).iter(f"{SVG}text")]
     assert {"temp", "mean", "hot", "08:00", "08:04"} <= set(texts)
     assert titles(svg).count("boiler") == 2, "a curve of what came, and one of what follows"
+
+
+def test_the_beginning_of_a_run_elsewhere_is_proved_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run on Spark hands to its picture; of the last two readings one comes at the tick of the other."""
+    monkeypatch.setattr("thalweg.runtimes.kept_beginning.MOST_KEPT", 3)
+    words, timing = Dictionary(), Timing(first=0)
+    part = load_part(["hot(D) :- temp(D,V) in [60 sec], V > 26, not off(D)."])
+    with drawn(folder / "run.html", AnswerFormat()) as pencil:
+        for tick, fact in (
+            (5, "temp(a,27)"),
+            (30, "temp(b,28)"),
+            (90, "temp(c,29)"),
+            (90, "off(c)"),
+            (99, "temp(d,30)"),
+        ):
+            pencil.observe_elsewhere(tick, batch_of(words, Event(tick, (fact_of_text(fact),))), words)
+        for tick, name in ((5, "a"), (30, "b"), (99, "d")):
+            pencil.see(Change(tick, (f"hot({name})",), ()))
+        pencil.ends = {"hot(d)": 159}
+        pencil.prove(part, timing)
+    page = (folder / "run.html").read_text()
+    assert "There are proofs up to 89." in page
+    assert [f"hot({name})   until" in page for name in "abcd"] == [True, True, False, False]
 
 
 def test_answers_that_were_written_are_drawn_again(folder: Path) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock
     from thalweg.runtimes.spark.run import Outcome, SparkTarget
+    from thalweg.runtimes.spark.spool import Observe
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +205,15 @@ def run_on_spark(
     ready: Callable[[], None] = lambda: None,
     look: Callable[[Batch], object] = lambda batch: None,
     see: "Callable[[AnswerBlock], None]" = lambda block: None,
+    with_until: bool = False,
+    observe: "Observe | None" = None,
     mapped: Tally | None = None,
 ) -> "Outcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
     `memory` is a budget in bytes for each bucket of each stage; `ready` is called when nothing stands against the run
-    any more, `look` with every batch that comes in, `see` with every block of answers.
+    any more, `look` with every batch that comes in, `observe` with its tick, too, `see` with every block of answers.
+    `with_until`, the outcome says until when what holds at the end is guaranteed.
     """
     from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
@@ -220,7 +224,7 @@ def run_on_spark(
 
     interrupt = interrupt or Interrupt()
     how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(emit))
-    settings = _settings(timing, emit, on_error, memory, with_until=how.format == "text")
+    settings = _settings(timing, emit, on_error, memory, with_until or how.format == "text")
 
     def deliver(ledger: Path) -> Delivery:
         ready()
@@ -245,6 +249,7 @@ def run_on_spark(
             options=options,
             start=work.start,
             look=looking,
+            observe=observe,
             compiles=part.compiles,
         )
     work.finish()

@@ -2,23 +2,37 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thalweg.model.time import FOREVER, Notation
+
 if TYPE_CHECKING:
+    from thalweg.api import Part, Timing
+    from thalweg.model.dictionary import Dictionary
     from thalweg.model.event import Batch
     from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.emit import AnswerBlock
+    from thalweg.runtimes.kept_beginning import KeptBeginning
     from thalweg.runtimes.timeline_recorder import TimelineRecorder
 
 
 class Pencil:
-    """Follows a run for its picture, where one was asked for; `engine` is what reasons, if that is in this process."""
+    """Follows a run for its picture, where one was asked for; `engine` is what reasons, if that is in this process.
 
-    def __init__(self, recorder: "TimelineRecorder | None", written: "AnswerFormat") -> None:
+    Of a run elsewhere, `ends` says until when what holds at the end is guaranteed; on a page (`with_proofs`) proofs are
+    found by evaluating its beginning again.
+    """
+
+    def __init__(self, recorder: "TimelineRecorder | None", written: "AnswerFormat", with_proofs: bool = False) -> None:
         self._recorder = recorder
+        self._columns = written.columns
         self._times = written.times
+        self._with_proofs = with_proofs
+        self._beginning: KeptBeginning | None = None
         self.engine: Any = None
+        self.ends: dict[str, int] = {}
 
     @property
     def is_used(self) -> bool:
@@ -28,6 +42,16 @@ class Pencil:
         """Sees what comes."""
         if self._recorder is not None and self.engine is not None:
             self._recorder.observe(tick, batch, self.engine.dictionary)
+
+    def observe_elsewhere(self, tick: int, batch: "Batch", words: "Dictionary") -> None:
+        """Sees what comes to a run elsewhere, and keeps the beginning of it."""
+        from thalweg.runtimes.kept_beginning import KeptBeginning
+
+        if self._recorder is not None:
+            self._recorder.observe(tick, batch, words)
+        if self._with_proofs:
+            self._beginning = self._beginning or KeptBeginning()
+            self._beginning.add(tick, batch, words)
 
     def see(self, block: "AnswerBlock") -> None:
         """Sees what is answered, and asks why while it can be asked."""
@@ -39,7 +63,36 @@ class Pencil:
     @property
     def guaranteed(self) -> dict[str, int]:
         """Until when what holds at the end is guaranteed."""
-        return self.engine.guaranteed() if hasattr(self.engine, "guaranteed") else {}
+        if not hasattr(self.engine, "guaranteed"):
+            return self.ends
+        from thalweg.planning.revocable import guaranteed
+        from thalweg.runtimes.emit import Lasting
+
+        return Lasting(guaranteed(self.engine.program)).chosen(self.engine.guaranteed())
+
+    def prove(self, part: "Part", timing: "Timing") -> None:
+        """Evaluates the beginning of a run elsewhere again, and keeps the proofs of what it concludes."""
+        from thalweg import api
+        from thalweg.runtimes.answer_columns import FactColumns
+        from thalweg.runtimes.emit import Change
+        from thalweg.runtimes.timeline_recorder import TimelineRecorder, explaining
+
+        if self._recorder is None or self._beginning is None or type(self._columns) is not FactColumns:
+            return
+        first, last, delay = timing.ticks()
+        decided = self._beginning.decided(delay)
+        # What was kept has ticks, whatever the streams had.
+        timing = replace(timing, first=first, last=last, notation=Notation())
+        proofs = TimelineRecorder(self._times)
+        with api.start(part, self._beginning.events, timing, report=lambda found: None, explains=True) as job:
+            why = explaining(job.runtime.engine, self._times)
+            for block in job.pieces():
+                if proofs.has_enough_proofs or (isinstance(block, Change) and block.t > decided):
+                    break
+                if block is not None:
+                    proofs.see(block, why)
+        remark = "" if decided >= FOREVER else f"There are proofs up to {self._times.text(decided)}."
+        self._recorder.adopt_proofs(proofs, remark)
 
 
 @contextmanager
@@ -54,7 +107,7 @@ def drawn(picture: Path | None, written: "AnswerFormat") -> Iterator[Pencil]:
     from thalweg.runtimes.timeline_recorder import TimelineRecorder
 
     recorder = TimelineRecorder(written.times)
-    pencil = Pencil(recorder, written)
+    pencil = Pencil(recorder, written, picture.suffix.lower() == ".html")
     try:
         yield pencil
     except StoppedError:

@@ -252,9 +252,13 @@ def _run(
                     ready=open_report,
                     look=summary.look,
                     see=see,
+                    with_until=pencil.is_used,
+                    observe=pencil.observe_elsewhere if pencil.is_used else None,
                     mapped=mapped,
                 )
                 summary.late = ended.late
+            pencil.ends = ended.guaranteed
+            pencil.prove(part, timing)
         elif target.checkpoint is None:
             deliver(started, delivery, written, interrupt, open_report, summary=summary, see=see)
         else:

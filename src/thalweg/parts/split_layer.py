@@ -20,6 +20,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import FOREVER
 from thalweg.model.triples import TRIPLES
 from thalweg.parts.member import Beside, Output
 from thalweg.parts.part import Context
@@ -101,7 +102,7 @@ class LayerWorker(Worker):
         self._handed: dict[Predicate, list[tuple[int, int, Words]]] = {}
         self._incomparable: list[Incomparable] = []
 
-    def _output(self, tick: int, what: int, signature: Predicate, rows: Words) -> None:
+    def _output(self, tick: int, what: int, signature: Predicate, rows: Words, until: int = FOREVER) -> None:
         self._handed.setdefault(signature, []).append((tick, what, rows))
 
     def _warnings(self) -> list[str]:

@@ -39,6 +39,7 @@ class TimelineRecorder:
         self._proofs: dict[str, str] = {}
         self._last = 0
         self._left_out = 0
+        self._remark = ""
 
     def observe(self, tick: int, batch: Batch, words: Dictionary) -> None:
         """Sees what comes: facts with a number behind their other arguments."""
@@ -116,20 +117,29 @@ class TimelineRecorder:
             if proof is not None:
                 self._proofs[key] = proof if len(proof) <= LONGEST_PROOF else f"{proof[:LONGEST_PROOF]}\n…"
 
+    @property
+    def has_enough_proofs(self) -> bool:
+        """Whether there is no room for more."""
+        return len(self._proofs) >= MOST_PROOFS
+
+    def adopt_proofs(self, other: "TimelineRecorder", remark: str = "") -> None:
+        """Takes the proofs that another one has kept, with a remark about them."""
+        self._proofs, self._remark = other._proofs, remark
+
     # The chart ------------------------------------------------------------------------------------------------------
 
     def chart(self, guaranteed: dict[str, int] | None = None) -> Chart:
         """All of it; `guaranteed` has the last tick for which what holds at the end is guaranteed."""
         clock = self._times.calendar.clock
         iso = self._times.iso
-        note = f"{self._left_out:,} more intervals are not shown." if self._left_out else ""
+        left_out = f"{self._left_out:,} more intervals are not shown." if self._left_out else ""
         return chart_of(
             self._placed(guaranteed or {}),
             ((self._position(tick), fact) for tick, fact in self._points),
             unit=clock.tick_length if iso else 1,
             calendar=self._times.calendar if iso else None,
             proofs=self._proofs,
-            note=note,
+            note=" ".join(filter(None, (left_out, self._remark))),
         )
 
     def _placed(self, guaranteed: dict[str, int]) -> Iterator[Span]:

@@ -34,16 +34,16 @@ class BucketAnswers:
         self._rows: dict[tuple[str, int], list[Taken]] = {}
         self._texts: list[tuple[int, int, str]] = []
 
-    def take(self, tick: int, what: int, predicate: str, rows: Words, until: Words | None = None) -> None:
+    def take(self, tick: int, what: int, predicate: str, rows: Words, until: int = FOREVER) -> None:
         """Facts of a predicate that began, ended or became unknown, as rows of words; ticks never go back.
 
-        `until` has the ticks until which they are guaranteed.
+        They are guaranteed `until` a tick.
         """
         # One name may stand for a class and for a property.
         key = predicate, rows.shape[1]
         self._rows.setdefault(key, []).append((tick, what, rows))
         if self._with_until:
-            self._until.setdefault(key, []).append(np.full(len(rows), FOREVER) if until is None else until)
+            self._until.setdefault(key, []).append(np.full(len(rows), until))
 
     def take_text(self, delta: Delta) -> None:
         """The same for facts that are spelled already."""

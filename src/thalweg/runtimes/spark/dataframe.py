@@ -23,6 +23,7 @@ ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact str
 
 BEGIN, END, INTERVAL, SNAPSHOT, WINDOW = "begin", "end", "interval", "snapshot", "window"
 LATE_FACT, DECIDED, OVER, BECAME_UNKNOWN, SHED, WARNING = "late", "decided", "over", "unknown", "shed", "warning"
+GUARANTEED: Final = "guaranteed"
 _ROWS_A_PARCEL: Final = 200_000
 
 
@@ -146,6 +147,9 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
         yield _answers([SHED] * len(missing), since, until, " ".join(header["unsure"]), list(predicates))
     if warnings := header.get("warnings"):
         yield _answers([WARNING] * len(warnings), [header["decided"]] * len(warnings), None, None, warnings)
+    if guaranteed := header.get("guaranteed"):
+        kinds, ticks = [GUARANTEED] * len(guaranteed), [header["decided"]] * len(guaranteed)
+        yield _answers(kinds, ticks, [*guaranteed.values()], None, [*guaranteed])
     when = np.array([header["decided"]], dtype=np.int64)
     yield _answers([OVER if header["over"] else DECIDED], when, np.array([header["first"]]), None, [""])
 

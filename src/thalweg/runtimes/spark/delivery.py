@@ -31,13 +31,23 @@ from thalweg.runtimes.late import Late
 from thalweg.runtimes.parquet_output import ParquetParts
 from thalweg.runtimes.shedding import Shedding, Span
 from thalweg.runtimes.spark.answers import deltas_of, grouped
-from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, DECIDED, END, LATE_FACT, OVER, SHED, WARNING
+from thalweg.runtimes.spark.dataframe import (
+    BECAME_UNKNOWN,
+    BEGIN,
+    DECIDED,
+    END,
+    GUARANTEED,
+    LATE_FACT,
+    OVER,
+    SHED,
+    WARNING,
+)
 from thalweg.runtimes.spark.wire import FAILED, Words, error_of, warning_of
 
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
 
-_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING)
+_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED)
 _CHANGES: Final = (BEGIN, END, BECAME_UNKNOWN)
 
 Combine = Callable[[list[dict[str, Any]]], Iterator[AnswerBlock]]
@@ -126,6 +136,7 @@ class Delivery:
         self._ended = False
         self._writing = Lock()
         self.rows = 0
+        self.guaranteed: dict[str, int] = {}
 
     def deliver(self, batch: int, answers: Any) -> None:
         """Writes the answers of a batch, a table of Arrow, unless that has been done.
@@ -161,6 +172,7 @@ class Delivery:
         last = max((row["t"] for row in sent.decided), default=self.done.tick)
         self._write(batch, sent, self._start(sent.decided), last)
         self._warn(sent.others[WARNING])
+        self.guaranteed.update((row["fact"], row["until"]) for row in sent.others[GUARANTEED])
         for row in sorted(sent.others[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
         self._settle(Delivered(batch, last, settled(self._out), settled(self._late), bool(sent.others[OVER])))

@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +27,7 @@ from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.session import log_file, open_session, stop_session
 from thalweg.runtimes.spark.shutdown import Guard
-from thalweg.runtimes.spark.spool import Feeder, Spool
+from thalweg.runtimes.spark.spool import Feeder, Observe, Spool
 from thalweg.runtimes.spark.watch import Watch
 from thalweg.runtimes.spark.worker import Worker
 
@@ -68,6 +68,8 @@ class Outcome:
     shed_warning: Diagnostic | None = None
     malformed: Diagnostic | None = None
     late: int = 0
+    guaranteed: dict[str, int] = field(default_factory=dict)
+    """Until which tick what holds at the end is guaranteed, where that was asked for."""
 
 
 def run(
@@ -81,12 +83,13 @@ def run(
     options: Mapping[str, object] | None = None,
     start: "Start" = Worker,
     look: Callable[[Dictionary], Callable[[Batch], object]] | None = None,
+    observe: Observe | None = None,
     compiles: bool = True,
 ) -> Outcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
 
-    `start` makes the worker of a bucket; `look` makes a function that sees every batch that comes in. What
-    `compiles` needs the engine's kernels.
+    `start` makes the worker of a bucket; `look` makes a function that sees every batch that comes in, and `observe`
+    sees it with its tick. What `compiles` needs the engine's kernels.
     A run is resumed with the same `options`: what was read and where answers went cannot change on the way.
     """
     with ExitStack() as stack:
@@ -102,7 +105,7 @@ def run(
             compile_kernels()
         packer = Packer(job, 0, 0)
         spool = Spool(folder)
-        feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words))
+        feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words), observe)
         try:
             session = open_session(
                 target.master, job.partitions, verbose=target.verbose, jars=target.jars, short=target.short
@@ -130,8 +133,15 @@ def run(
             delivery.withdraw()
             (folder / MALFORMED).write_text(json.dumps(feeder.malformed.render()), encoding="utf-8")
         shed = delivery.shedding.summary()
+        late = delivery.late
         return Outcome(
-            delivery.done.batch + 1, delivery.rows, delivery.late.summary(), shed, feeder.malformed, delivery.late.count
+            delivery.done.batch + 1,
+            delivery.rows,
+            late.summary(),
+            shed,
+            feeder.malformed,
+            late.count,
+            delivery.guaranteed,
         )
 
 

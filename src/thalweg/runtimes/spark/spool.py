@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.embedded import Items
@@ -179,6 +180,10 @@ def _number(entry: str) -> int:
     return int(Path(json.loads(entry)["path"]).name.split("_")[0])
 
 
+Observe = Callable[[int, Batch, Dictionary], object]
+"""Sees what comes: the tick, the facts, and what they are coded with."""
+
+
 class Feeder(threading.Thread):
     """Reads streams and fills a spool, until they end or somebody asks to stop."""
 
@@ -190,6 +195,7 @@ class Feeder(threading.Thread):
         items: Items,
         report: Callable[[Diagnostic], None],
         look: Callable[[Batch], object] | None = None,
+        observe: Observe | None = None,
     ) -> None:
         super().__init__(name="feeder", daemon=True)
         self.malformed: Diagnostic | None = None
@@ -209,6 +215,7 @@ class Feeder(threading.Thread):
             else None
         )
         self._look = look or watch
+        self._observe = observe
         self._stopped = threading.Event()
         self._writing = threading.Lock()
         written = spool.segments()
@@ -252,6 +259,8 @@ class Feeder(threading.Thread):
                 if self.read > skipped:
                     if self._look is not None:
                         self._look(item[1])
+                    if self._observe is not None:
+                        self._observe(*item, self._packer.words)
                     waiting.append((*item, watermark))
                     size = len(item[1].order) or sum(map(len, item[1].rows.values()))
                     facts += size

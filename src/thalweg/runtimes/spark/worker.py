@@ -6,6 +6,8 @@ given the same again, so a process that dies is replaced by loading what was sav
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Final
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from thalweg.model.arrow import Lists, decode, encode, frame, terms_of, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.model.time import NEVER
+from thalweg.model.time import FOREVER, NEVER
 from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.partition import Route, Stage
 from thalweg.planning.plan import Relation
@@ -46,6 +48,9 @@ from thalweg.runtimes.spark.wire import (
     warning_text,
     wrap,
 )
+
+MOST_GUARANTEED: Final = 10_000
+"""Of at most this many facts a bucket says at the end until when they are guaranteed."""
 
 _EMPTY = np.zeros(0, dtype=np.int64)
 _NO_LISTS: Lists = {"ticks": _EMPTY}
@@ -212,6 +217,8 @@ class Worker:
             header |= {"missing": missing, "unsure": sorted(names[each] for each in self.engine.unsure)}
         if warnings:
             header["warnings"] = [*warnings]
+        if header["over"] and self._guaranteed:
+            header["guaranteed"] = dict(islice(self._lasting_now(), MOST_GUARANTEED))
         return wrap(OUT, self.bucket, header, lists)
 
     def _name(self, run: Run) -> Predicate:
@@ -246,14 +253,23 @@ class Worker:
         """What began of a predicate, together with what is guaranteed just as long."""
         begun = delta.begun_until(relation)
         for until in np.unique(begun[:, -1]).tolist():
-            rows = begun[begun[:, -1] == until, :-1]
-            for predicate, some in self._named(signature, rows):
-                self.answers.take(delta.tick, 0, predicate, some, np.full(len(some), until))
+            self._output(delta.tick, 0, signature, begun[begun[:, -1] == until, :-1], until)
 
-    def _output(self, tick: int, what: int, signature: Predicate, rows: Words) -> None:
-        """Rows of an output that began (0), ended (1) or became unknown (2)."""
+    def _output(self, tick: int, what: int, signature: Predicate, rows: Words, until: int = FOREVER) -> None:
+        """Rows of an output that began (0), ended (1) or became unknown (2), and until when they are guaranteed."""
         for predicate, some in self._named(signature, rows):
-            self.answers.take(tick, what, predicate, some)
+            self.answers.take(tick, what, predicate, some, until)
+
+    def _lasting_now(self) -> Iterator[tuple[str, int]]:
+        """The output of the last tick, and until when it is guaranteed."""
+        engine = self.engine
+        rows = None if engine.now is None else engine.output_rows()
+        for name, signature in self.stage.outputs:
+            if signature in self._guaranteed:
+                found = engine.decoder.columns_of(engine.plan.outputs[name], rows, with_horizon=True)
+                for until in np.unique(found[:, -1]).tolist():
+                    for predicate, some in self._named(signature, found[found[:, -1] == until, :-1]):
+                        yield from ((fact, until) for fact in engine.dictionary.spell_rows(predicate, some))
 
     def _named(self, signature: Predicate, rows: Words) -> Iterable[tuple[str, Words]]:
         """Rows of an output with the predicates that they belong to."""
