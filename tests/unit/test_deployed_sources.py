@@ -160,6 +160,34 @@ def test_rules_call_a_stream_as_its_deployment_does() -> None:
     assert found == {"other": ["n(d,7)", "s(d,7)"], "south": ["s(d,7)"]}
 
 
+def test_a_stream_that_rules_call_otherwise_is_reported() -> None:
+    Path("warm.lars").write_text("warm(D,V) :- temp(D,V) from nrth.\n")
+    Path("in.csv").write_text("id,v,ts\nd,3,5\n")
+    deploy('[streams.north]\nfrom = "in.csv"\nmap = "temp(id, v) at ts"\n')
+    said = invoke("run", "city.toml").stderr
+    assert "warning[W304]: nothing came from the stream `nrth`; `temp/2` came from `north`" in said
+    assert "write `from north` in the rule" in said
+    Path("warm.lars").write_text("warm(D,V) :- temp(D,V) from north.\n")
+    assert "W304" not in invoke("run", "city.toml").stderr
+
+
+def test_queries_call_a_stream_as_its_deployment_does() -> None:
+    query = (
+        "PREFIX : <http://ex.org/>\nREGISTER RSTREAM <out> AS SELECT ?s\n"
+        "FROM NAMED WINDOW :w ON STREAM :THIS [RANGE PT10S STEP PT10S]\nWHERE { WINDOW :w { ?s :p ?v } }"
+    )
+    for name, thing in (("a", "north"), ("b", "south")):
+        Path(name).mkdir()
+        Path(f"{name}/in.csv").write_text(f"<http://ex.org/{thing}>;<http://ex.org/p>;1;0\nx;y;1;12\n")
+    said = 'header = false\ncolumns = ["s", "p", "o", "t"]\n'
+    text = 'program = "q.rspql"\n[streams.north]\nfrom = "a/in.csv"\n{0}[streams.south]\nfrom = "b/in.csv"\n{0}'
+    Path("city.toml").write_text(text.format(said))
+    for name in ("north", "south"):
+        Path("q.rspql").write_text(query.replace("THIS", name))
+        (line,) = invoke("run", "city.toml").stdout.splitlines()
+        assert json.loads(line)["bindings"] == [{"s": f"<http://ex.org/{name}>"}]
+
+
 def test_what_is_typed_stands_for_the_only_stream() -> None:
     Path("warm.lars").write_text("warm(D) :- temp(D,V) from north, V > 20.\n")
     Path("other.csv").write_text("id^v^ts\nd^30^5\n")

@@ -44,6 +44,16 @@ class Inputs:
         return read
 
     @cached_property
+    def streams(self) -> dict[tuple[Predicate, str], Span]:
+        """The predicates that rules read from one stream only, with its name: `temp(D,V) from north`."""
+        read: dict[tuple[Predicate, str], Span] = {}
+        for rule in self.program.rules:
+            for formula, _ in formulas(rule.body):
+                if formula.stream is not None:
+                    read.setdefault((formula.atom.signature, formula.stream), formula.span)
+        return read
+
+    @cached_property
     def background(self) -> frozenset[Predicate]:
         return frozenset(fact.signature for fact in self.program.background)
 

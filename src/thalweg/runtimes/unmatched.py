@@ -29,15 +29,19 @@ class Unmatched:
         self._inputs = Inputs(program)
         self._among_others = among_others
         self._came: set[Predicate] = set()
+        self._streams: dict[str, set[Predicate]] = {}
 
     def look(self, batch: Batch) -> None:
         """Looks at what a batch is about."""
         self._came.update(batch.rows)
+        if self._inputs.streams:
+            self._streams.setdefault(batch.stream or "", set()).update(batch.rows)
 
     def summary(self) -> Iterator[Diagnostic]:
         """A warning for each predicate that never came while a similar one did; one where nothing that came is read."""
         if not self._came:
             return
+        yield from self._unknown_streams()
         inputs, came = self._inputs, self._came
         missing = {name: span for name, span in inputs.awaited.items() if name not in came}
         known = came | inputs.program.derived
@@ -54,6 +58,18 @@ class Unmatched:
             message = f"no rule reads what the streams brought: {names}"
             awaited = _listed(sorted(missing))
             yield Diagnostic("W304", message, help=f"rules read {awaited}: use the same names in both")
+
+    def _unknown_streams(self) -> Iterator[Diagnostic]:
+        """A warning where rules read a predicate from a stream that never came, while others brought it."""
+        for (name, stream), span in self._inputs.streams.items():
+            others = sorted(other for other, brought in self._streams.items() if other and name in brought)
+            if stream not in self._streams and others:
+                shown = " and ".join(f"`{other}`" for other in others[:_SHOWN])
+                help_ = (
+                    f"write `from {others[0]}` in the rule, or name the stream in a deployment: `[streams.{stream}]`"
+                )
+                message = f"nothing came from the stream `{stream}`; `{name}` came from {shown}"
+                yield Diagnostic("W304", message, span, help_)
 
 
 def _also(unread: list[Predicate], meant: list[Predicate]) -> tuple[str, ...]:
