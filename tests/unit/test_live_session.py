@@ -1,6 +1,7 @@
 """Sessions that facts are pushed into."""
 
 import asyncio
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -174,6 +175,18 @@ def test_what_comes_after_its_tick_was_closed_is_late():
     session.advance(to=8)
     with pytest.warns(thalweg.ThalwegWarning, match="W302"):
         session.close()
+
+
+def test_a_timestamp_far_from_the_others_does_not_move_time():
+    lines, reported = [], []
+    with thalweg.open(SLOW, map=MAPPED, late=lines.append, report=reported.append) as session:
+        session.push("speed", "a", 12, at=datetime(2026, 11, 15, 8, tzinfo=UTC))
+        session.push("speed", "b", 12, at=datetime(2099, 1, 1, tzinfo=UTC))
+        session.push({"sensor": "c", "v": 12, "ts": "1980-01-01T00:00:00Z"})
+        assert [list(map(str, one.begin)) for one in session.advance()] == [["slow(a)"]]
+        assert session.now == datetime(2026, 11, 15, 8, tzinfo=UTC)
+    assert [json.loads(line)["facts"] for line in lines] == [["speed(b,12)"], ["speed(c,12)"]]
+    assert [one.code for one in reported] == ["W308"]
 
 
 def test_why_and_why_not():

@@ -121,7 +121,9 @@ class Session:
                 self._came(tick)
 
     def _came(self, tick: int) -> None:
-        self._latest = tick if self._latest is None else max(tick, self._latest)
+        """The latest tick, but for those of a device whose clock was never set."""
+        if not self._job.runtime.is_far(tick):
+            self._latest = tick if self._latest is None else max(tick, self._latest)
 
     # Out ------------------------------------------------------------------------------------------------------------
 

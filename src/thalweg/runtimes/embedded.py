@@ -211,10 +211,8 @@ class Embedded(Generic[R]):
     def _take(self, tick: int, batch: Batch, group: int | None) -> None:
         if self._look is not None:
             self._look(batch)
-        if self._far.meets(tick):
-            found = [str(fact) for fact in batch.facts(self.engine.dictionary)]
-            self._far.add(tick, found, self._times)
-            self.late.pass_on(tick, max(self._watermark.reached + 1, 0), batch.stream, found)
+        if self.is_far(tick):
+            self._pass_over(tick, batch)
             return
         if self._observe is not None:
             self._observe(tick, batch)
@@ -232,10 +230,22 @@ class Embedded(Generic[R]):
         """How many facts went to the late channel, or would have: those that are far from all others, too."""
         return self.late.count + self._far.count
 
+    def is_far(self, tick: int) -> bool:
+        """Whether a tick is a timestamp that is far from the first one: such a fact takes no part."""
+        return self._far.meets(tick)
+
+    def _pass_over(self, tick: int, batch: Batch) -> None:
+        found = [str(fact) for fact in batch.facts(self.engine.dictionary)]
+        self._far.add(tick, found, self._times)
+        self.late.pass_on(tick, max(self._watermark.reached + 1, 0), batch.stream, found)
+
     def put(self, tick: int, batch: Batch) -> None:
         """Takes a batch that waits until its tick is closed; it is late if that has happened."""
         if self._look is not None:
             self._look(batch)
+        if self.is_far(tick):
+            self._pass_over(tick, batch)
+            return
         first, last = self._watermark.bounds
         watermark = self._watermark.of()
         if first <= tick <= last and tick < watermark:
