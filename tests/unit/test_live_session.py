@@ -153,7 +153,7 @@ def test_rows_without_a_mapping_are_answered_with_one():
         for rows in (ROWS, as_pandas(ROWS)):
             with pytest.raises(RejectedError) as error:
                 session.push(rows)
-            assert "v(sensor, v) at ts" in error.value.diagnostics[0].help
+            assert '`map="v(sensor, v) at ts"`' in error.value.diagnostics[0].help
         # What says its facts and times by itself needs none.
         session.push({"t": 3, "facts": ["speed(a,12)"]})
         session.push(as_arrow([{"t": 4, "fact": "speed(b,12)"}]))

@@ -15,6 +15,7 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.mapped_arrow import MappedArrowReader
 from thalweg.connectors.mapping.mapped_json import MappedJsonReader
 from thalweg.connectors.mapping.mapped_rows import MappedStream
+from thalweg.connectors.mapping.propose import in_python
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.tabular import ArrowReader
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -59,7 +60,7 @@ class PushedRows:
             raise TypeError("the mapping says the time of each row: push them without `at`")
         source = MappedStream(words, stream or NAME, stream, self._clock, self._tally, "pushed", tick)
         items = list(_items(rows, source))
-        wrong = [one for one in items if isinstance(one, Diagnostic)]
+        wrong = [in_python(one) for one in items if isinstance(one, Diagnostic)]
         if wrong and self._on_error == "stop":
             raise RejectedError(wrong)
         for one in wrong:

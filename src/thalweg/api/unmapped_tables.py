@@ -11,6 +11,7 @@ from thalweg.connectors.held_tables import HeldTable, TableTransport, as_message
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.mapped_json import MESSAGES, MappedJsonReader
 from thalweg.connectors.mapping.mapped_rows import MappedStream
+from thalweg.connectors.mapping.propose import in_python
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.readers import format_of, open_reader
@@ -32,7 +33,7 @@ def check_tables(on: On, mapped: Tally | None) -> None:
       readings.csv:1:1
       1 | sensor,v,ts
         | ^
-      help: map its columns to facts, for example `--map 'v(sensor, v) at ts'`
+      help: map its columns to facts, for example `map="v(sensor, v) at ts"`
     """
     # What is found out here is found again by the run, and counted there.
     tally = Tally(mapped.mappings, mapped.stated) if mapped is not None else Tally()
@@ -42,7 +43,7 @@ def check_tables(on: On, mapped: Tally | None) -> None:
     else:
         wrong = [item for item in _first_message(on, tally) if isinstance(item, Diagnostic)]
     if wrong:
-        raise RejectedError(wrong)
+        raise RejectedError(map(in_python, wrong))
 
 
 def _first_message(on: On, tally: Tally) -> Iterator[Item]:

@@ -3,12 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final
 from unicodedata import combining, normalize
 
 from thalweg.connectors.mapping.dialect import Dialect, cells_of, dialect_of
 from thalweg.connectors.mapping.mapping import spelled
+from thalweg.diagnostics import Diagnostic
 
 _TIMES: Final = ("ts", "time", "timestamp", "datetime", "date", "at", "when", "t", "_time", "epoch")
 _TIME: Final = re.compile(
@@ -20,6 +22,7 @@ _WHO: Final = re.compile(
 _ISO: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]|\Z)")
 _ROWS: Final = 100
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?\Z")
+_PROPOSED: Final = re.compile(r"--map '([^']*)'")
 _PREDICATE: Final = re.compile(r"[a-z][A-Za-z0-9_]*\Z")
 # The years 2001 to 2286, as they are counted in each unit.
 _UNITS: Final = (("", 1e9, 1e10), ("ms", 1e12, 1e13), ("us", 1e15, 1e16), ("ns", 1e18, 1e19))
@@ -42,6 +45,15 @@ def proposal_for_message(message: Mapping[str, Any], timed: bool = True) -> str:
     "map its keys to facts, for example `--map 'temp(dev, meta.temp) at ts'`"
     """
     return f"map its keys to facts, for example `--map '{mapping_for(values_of(message), timed)}'`"
+
+
+def in_python(found: Diagnostic) -> Diagnostic:
+    """What is wrong, with the mapping that is proposed as Python writes it.
+
+    >>> in_python(Diagnostic("E301", "no mapping", help="for example `--map 'p(a) at ts'`")).help
+    'for example `map="p(a) at ts"`'
+    """
+    return replace(found, help=_PROPOSED.sub(r'map="\1"', found.help))
 
 
 def proposal_for_text(text: str, timed: bool = True) -> str:
