@@ -6,7 +6,8 @@ from hypothesis import event, given, note
 from hypothesis import strategies as st
 
 from cells import LOSSES, Graphs, in_buckets, with_graphs
-from random_patterns import MENU, NAMES, looking, patterns
+from random_cascades import NUMBERS
+from random_patterns import NAMES, looking, patterns
 from thalweg.ir.patterns import Pattern
 from thalweg.languages.cascade.event_definitions import CascadeProgram, ClassText, NamedEvent
 from thalweg.languages.owl.axioms import Ontology, SubClassOf
@@ -30,7 +31,7 @@ def definitions(draw: st.DrawFn) -> tuple[tuple[str, Pattern], ...]:
     """Up to three levels; in most patterns all names have a variable in common."""
     found = []
     for name, renamed in (("D", {}), ("E", {"B": "D"}), ("F", {"A": "E", "C": "D"}))[: draw(st.integers(1, 3))]:
-        menu = draw(st.sampled_from((MENU, MENU[1:], MENU[1:], MENU[1:])))
+        menu = draw(st.sampled_from((NUMBERS, NUMBERS[1:], NUMBERS[1:], NUMBERS[1:])))
         found.append((name, draw(looking(draw(patterns()), renamed, menu))))
     return tuple(found)
 
@@ -43,6 +44,8 @@ def arrivals(draw: st.DrawFn) -> list[Graphs]:
         tick, individual = draw(st.integers(0, 9)), draw(st.sampled_from(("<i1>", "<i2>")))
         facts = [Fact(f"<{name}>", (individual,)) for name in draw(st.sets(st.sampled_from(NAMES), min_size=1))]
         facts += (Fact("<p>", (individual, one)) for one in sorted(draw(st.sets(st.sampled_from(TERMS)))))
+        # Only events have it, and not all of them.
+        facts += (Fact("<v>", (individual, str(one))) for one in sorted(draw(st.sets(st.integers(0, 2), max_size=1))))
         found.append((tick + draw(st.integers(0, DELAY)), (tick, [(f"<g{number}>", facts)])))
     return [graphs for _, graphs in sorted(found, key=lambda one: one[0])]
 

@@ -10,12 +10,15 @@ are stated to be equal have each other's triples.
 
 from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.languages.owl.axioms import within
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.data_ranges import value
+from thalweg.languages.owl.expressions import UNIVERSAL
 from thalweg.languages.owl.kinds import is_reserved
 from thalweg.model.rdf import OWN, RDF_TYPE, as_resource
 from thalweg.model.term import is_literal
@@ -117,6 +120,17 @@ class EntailedTriples:
         self._background = sure
         sure |= set(self._of_others())
         self.background = tuple(self._new(sure, program.triples))
+
+    def may_give(self, property: str) -> bool:
+        """Whether triples of a property may follow where none are stated: an axiom mentions it, or OWL itself does.
+
+        What follows of equal individuals has a triple of the same property behind it.
+        """
+        return is_reserved(property) or property in UNIVERSAL or property in self._mentioned
+
+    @cached_property
+    def _mentioned(self) -> frozenset[object]:
+        return frozenset(part for axiom in self._program.axioms for part in within(axiom) if isinstance(part, str))
 
     def _of_others(self) -> Iterator[Atom]:
         """What follows of individuals that no axiom is about: what holds of everything."""

@@ -25,6 +25,7 @@ from thalweg.parts.abstraction.ladder import Ladder
 from thalweg.parts.patterns.concluded_events import Conclusion
 from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.restrictions import known_besides
+from thalweg.parts.patterns.usable_events import UsableEvents
 from thalweg.parts.patterns.why_event import EventExplanation, EventReasons
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
@@ -60,6 +61,7 @@ class EventRun:
         self._known = known_besides(ladder.program)
         names = frozenset(one.name for one in program.events) if explains else frozenset()
         self._layers = EventLayers(program, self._known, looked_at=names)
+        self._usable = UsableEvents(program, self._known, output | names)
         self._reasons = EventReasons(program, ladder, self._known) if explains else None
         self._found: list[tuple[Instance, Solution]] = []
         self._rejected: list[RejectedEvents] = []
@@ -119,7 +121,8 @@ class EventRun:
         return [EventAnswers(tuple(found))] if found else []
 
     def _arrived(self, tick: int, event: ClassifiedEvent) -> ArrivedEvent:
-        return ArrivedEvent(tick, event.graph, event.rejected, tuple(instances(tick, event, self._spelling)))
+        found = instances(tick, self._usable.of(event), self._spelling)
+        return ArrivedEvent(tick, event.graph, event.rejected, tuple(found))
 
     @property
     def _spelling(self) -> Dictionary | None:

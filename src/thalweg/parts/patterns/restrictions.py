@@ -69,6 +69,15 @@ class TripleIndex:
             found = min(found, self._subjects.get(subject, []), key=len)
         return matching(found, subject, predicate, thing) if found else found
 
+    def may_have(self, predicate: str) -> bool:
+        """Whether a triple of a predicate may be found that the graph of an event does not have.
+
+        >>> index = TripleIndex([("<x>", "<at>", "<y>")])
+        >>> index.may_have("<at>"), index.may_have("<note>")
+        (True, False)
+        """
+        return predicate in self._predicates or (self.entailed is not None and self.entailed.may_give(predicate))
+
     def doubts(self) -> Iterator[Diagnostic]:
         """Where more may follow than was found."""
         return iter(()) if self.entailed is None else self.entailed.summary()

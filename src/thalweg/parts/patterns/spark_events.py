@@ -30,6 +30,7 @@ from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.event_run import instances
 from thalweg.parts.patterns.restrictions import TripleIndex, known_besides
 from thalweg.parts.patterns.subscriptions import Subscriptions
+from thalweg.parts.patterns.usable_events import UsableEvents
 from thalweg.parts.spark_plan import answers, packed, plan_job, unpacked
 from thalweg.planning.partition import Partitioning, Route, Stage
 from thalweg.planning.stage_patterns import PatternStage, stage_patterns
@@ -209,13 +210,16 @@ class AbstractEventsWorker(ClassesWorker):
         super().__init__(job, stage, bucket)
         self._sender = Sender(job, stage)
         self._looks = bool(job.looked_at)
+        assert job.cascade is not None
+        index = job.index() if job.patterns else TripleIndex(())
+        self._usable = UsableEvents(job.cascade.program, index, job.output)
 
     def classified(self, tick: int, batches: list[Batch]) -> Iterator[EventAnswers]:
         classifier, output = self.classifier, self.job.output
         classifier.begin(tick)
         lines: list[EventLine] = []
         with self.job.looking():
-            for event in classifier.classified(batches):
+            for event in map(self._usable.of, classifier.classified(batches)):
                 if event.rejected:
                     lines.append(RejectedEvents(tick, event.rejected, (event.graph,)))
                 for one in instances(tick, event, classifier.dictionary if self._looks else None):
