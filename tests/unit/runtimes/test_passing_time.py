@@ -190,6 +190,42 @@ def test_a_silent_stream_stops_holding_the_others_back(runtime: Runtime) -> None
     assert any("9 + q(y)" in each for each in found)
 
 
+def test_a_run_on_spark_that_is_resumed_knows_what_was_decided(tmp_path: Path) -> None:
+    """The fast stream had gone on while the other one was silent; then both are read on."""
+    job = Job(lars.read(Source("program", TWO)), partitions=1, name=uuid.uuid4().hex)
+    found: list[str] = []
+    spool = InBuckets(tmp_path, job, lambda some: found.extend(fact for one in some for fact in one.begin))
+
+    def fed(script: list[tuple[int, str]], ends: bool) -> Feeder:
+        streams, packer, hands = [HandFed("fast"), HandFed("slow")], Packer(job, 0, 0), Hands(0.0)
+        passing = PassingTime(Clock(), idle=30.0, elapsed=lambda: hands.now)
+        items = Streams(streams, packer.words, Clock(), Interrupt(), passing=passing)  # type: ignore[arg-type]
+        feeder, waiting = Feeder(job, spool, packer, items, print), list(script)
+
+        def pause() -> float | None:
+            hands.now += 20.0
+            if waiting:
+                which, text = waiting.pop(0)
+                streams[which].put(text)
+                return None
+            for stream in streams:
+                stream.end()
+            if not ends:
+                feeder.stop()
+            return None
+
+        items.pause = pause
+        feeder.run()
+        assert feeder.error is None, feeder.error
+        return feeder
+
+    script = [(0, "fast(x) at 5."), (0, "fast(y) at 9."), (0, "fast(z) at 12.")]
+    assert fed(script, ends=False).watermark.reached == 11
+    assert found == ["p(x)", "p(y)"]
+    fed([(1, "slow(x) at 9."), (1, "slow(y) at 12.")], ends=True)
+    assert found == ["p(x)", "p(y)", "p(z)", "q(y)"], "what is decided stays decided: it is late"
+
+
 def test_the_clock_of_the_machine_is_for_live_streams() -> None:
     with pytest.raises(RejectedError, match="live streams"):
         Streams([], RuleEngine(lars.read(Source("p", SILENT))).dictionary, Clock(), Interrupt(), None,
