@@ -95,6 +95,21 @@ def test_check_and_explain():
     assert thalweg("explain", "q.rspql", "--format", "svg").stdout.startswith("<svg")
 
 
+def test_rows_are_a_table():
+    result = thalweg("run", "q.rspql", "--stream", "readings.jsonl", "--format", "csv")
+    assert result.stdout.splitlines() == [
+        "t,window,s,v",
+        '2,"[1,2]",<http://ex.org/a>,3',
+        '3,"[2,3]",<http://ex.org/b>,4',
+    ]
+
+
+def test_a_stream_that_is_wrong_from_the_beginning_is_reported(folder):
+    (folder / "readings.jsonl").write_text("oops\n")
+    result = thalweg("run", "q.rspql", "--stream", "readings.jsonl")
+    assert (result.exit_code, "error[E301]" in result.stderr) == (1, True)
+
+
 def test_a_rejected_query_has_exit_code_1(folder):
     (folder / "q.rspql").write_text(QUERY.replace("WINDOW :w {", "WINDOW :v {"))
     result = thalweg("run", "q.rspql", "--stream", "readings.jsonl")

@@ -162,9 +162,10 @@ class Continuous:
         """A window that is not full at the end is not output."""
         if self._passed is not None and self.query.output == "RSTREAM":
             self._report(_passed_over(*self._passed))
-        for window, closings in zip(self.query.windows, self._closings, strict=True):
-            if self.now is not None and self.now < closings.first:
-                self._report(_never_closed(window, closings, self.now))
+        if self.now is not None:
+            for window, closings in zip(self.query.windows, self._closings, strict=True):
+                if self.now < closings.first:
+                    self._report(_never_closed(window, closings, self.now))
         yield from ()
 
     def why(self, text: str, prefixes: Prefixes = NO_PREFIXES) -> "RowProof | None":
