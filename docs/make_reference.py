@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 import typer.main
 
 import thalweg
+import thalweg.spark
 from thalweg.api.kind_options import KindKeywords, OntologyKeywords
 from thalweg.api.verbs import WhyKeywords
 from thalweg.cli import app
@@ -34,6 +35,9 @@ def python() -> Iterator[str]:
         yield f"\n## {title}\n"
         for name in names:
             yield from described(name, getattr(thalweg, name))
+    yield "\n## Inside a job of Spark\n\n`thalweg.spark` has these names ([how to use them](../how-to/spark.md)).\n"
+    for name in thalweg.spark.__all__:
+        yield from described(name, getattr(thalweg.spark, name))
     yield "\n## Options of some kinds of programs\n\n"
     yield f"{inspect.getdoc(OntologyKeywords)}\n\n{inspect.getdoc(KindKeywords)}\n\n{inspect.getdoc(WhyKeywords)}\n"
 
@@ -53,7 +57,7 @@ def described(name: str, thing: Any) -> Iterator[str]:
 def with_examples(text: str) -> str:
     """A docstring whose examples are code that can be copied; they are run where they stand in the code."""
     lines, fenced = [], False
-    for line in text.replace("PythonFact", "Fact").splitlines():
+    for line in text.replace("PythonFact", "Fact").replace("  # doctest: +SKIP", "").splitlines():
         is_code, inside = line.startswith((">>> ", "...")), bool(line.strip())
         if is_code and not fenced:
             lines.append("```")

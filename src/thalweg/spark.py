@@ -85,8 +85,8 @@ def reason(
 
     Where a program cannot go on, for want of memory for example, the job fails with the diagnostic as its message.
 
-        >>> from thalweg.spark import reason
-        >>> jams = reason("jam(R) :- slow(R) in [60], not light(R) in [60].", readings)  # doctest: +SKIP
+    >>> from thalweg.spark import reason
+    >>> jams = reason("jam(R) :- slow(R) in [60], not light(R) in [60].", readings)  # doctest: +SKIP
     """
     tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
     if not tables:
