@@ -57,11 +57,15 @@ class Late:
         """Counts on where another one was saved."""
         self._count, self._first = saved["count"], saved["first"]
 
-    def summary(self) -> Diagnostic | None:
-        """The warning at the end of a run; None where no fact was late, or all went to the late channel."""
-        if self._write or not self._count:
+    def summary(self, reported: int = 0) -> Diagnostic | None:
+        """The warning at the end of a run; None where no fact was late, or all went to the late channel.
+
+        Some may have been `reported` otherwise, as being far from all others.
+        """
+        count = self._count - reported
+        if self._write or count <= 0:
             return None
-        number = "1 fact was" if self._count == 1 else f"{self._count} facts were"
+        number = "1 fact was" if count == 1 else f"{count} facts were"
         return Diagnostic(
             "W302",
             f"{number} late and ignored: {self._first}",

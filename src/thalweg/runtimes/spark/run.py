@@ -137,7 +137,7 @@ def run(
         return Outcome(
             delivery.done.batch + 1,
             delivery.rows,
-            late.summary(),
+            late.summary(feeder.far),
             shed,
             feeder.malformed,
             late.count,

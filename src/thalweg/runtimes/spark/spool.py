@@ -232,6 +232,11 @@ class Feeder(threading.Thread):
                 self._stopped.set()
                 self._add([], ended=True, cut_short=True)
 
+    @property
+    def far(self) -> int:
+        """How many facts had a time far from all others: they are late, and have been reported."""
+        return self._far.count
+
     def run(self) -> None:
         try:
             self._feed()
