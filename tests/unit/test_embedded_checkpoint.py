@@ -24,6 +24,9 @@ from thalweg.model.event import Batch
 from thalweg.runtimes import embedded_checkpoint
 from thalweg.runtimes.embedded import Embedded
 
+# A quick run tries fewer of everything.
+THOROUGH = settings().max_examples >= 60
+
 RULES = """
 jam(R) :- speed(R,V) in [5], V < 20, not light(R) in [3].
 busy(R,N) :- road(R), N = count{V : speed(R,V) in [4]}.
@@ -137,7 +140,7 @@ def crash(monkeypatch: pytest.MonkeyPatch) -> Crash:
 
 
 @pytest.mark.parametrize("command", RUNS)
-@pytest.mark.parametrize("every", [1, 4])
+@pytest.mark.parametrize("every", [1, 4] if THOROUGH else [2])
 def test_stopped_and_resumed_is_never_stopped(
     command: tuple[str, ...], every: int, crash: Crash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,8 +320,8 @@ def size(name: str) -> int:
     return os.stat(name).st_size if Path(name).exists() else 0
 
 
-# A quick run tries fewer of everything: it is asked to end once, and killed once.
-TICKS, KILLS = (5_000, 5) if settings().max_examples >= 60 else (2_000, 1)
+# In a quick run it is asked to end once, and killed once.
+TICKS, KILLS = (5_000, 5) if THOROUGH else (2_000, 1)
 
 
 @pytest.mark.parametrize(
