@@ -13,6 +13,7 @@ datatypes).
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, TypeVar
 
 from hypothesis import strategies as st
@@ -81,6 +82,12 @@ CONDITIONS: Final = ("starts_with", "ends_with", "contains", "matches")
 Value = TypeVar("Value")
 
 
+@cache
+def _below(limit: int) -> st.SearchStrategy[int]:
+    """Numbers, drawn from one strategy: to make one for each draw takes longer than to draw from it."""
+    return st.integers(0, limit - 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """A program and a stream for it; prints as the page that a person would write down to look into a failure."""
@@ -120,10 +127,10 @@ class _Writer:
     shifted: list[str] = field(default_factory=list)
 
     def pick(self, options: Sequence[Value]) -> Value:
-        return self.draw(st.sampled_from(options))
+        return options[self.draw(_below(len(options)))]
 
     def chance(self, percent: int) -> bool:
-        return self.draw(st.integers(0, 99)) < percent
+        return self.draw(_below(100)) < percent
 
     def name(self, kind: str) -> str:
         """A name that occurs nowhere else in the rule."""
@@ -421,7 +428,7 @@ class _Large:
     width: int
 
     def pick(self, options: Sequence[Value]) -> Value:
-        return self.draw(st.sampled_from(options))
+        return options[self.draw(_below(len(options)))]
 
     def window(self, signature: Predicate) -> Window:
         if self.pick((True, False, False)):
