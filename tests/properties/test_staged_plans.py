@@ -12,6 +12,7 @@ from thalweg.diagnostics import RejectedError, Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
+from thalweg.parts.staged_plan import StagedJob
 from thalweg.runtimes.embedded import Settings
 
 LAST = 9
@@ -55,6 +56,9 @@ PATTERNS = (
 )
 MADE = """PREFIX : <http://ex/> REGISTER RSTREAM :made AS CONSTRUCT {{ ?y a :k }}
 FROM NAMED WINDOW :w ON STREAM :in [RANGE {n}s, SLIDE {k}s] WHERE {{ WINDOW :w {{ ?x :r ?y }} }}"""
+COUNTED = """PREFIX : <http://ex/> REGISTER RSTREAM :counted AS SELECT ?x (COUNT(?y) AS ?n)
+FROM NAMED WINDOW :w ON STREAM :in [RANGE {n}s, SLIDE {k}s]
+WHERE {{ WINDOW :w {{ ?x :r ?y . ?x a :s }} }} GROUP BY ?x"""
 OF_QUERY = "<c>(X) :- <k>(X) in [{n}]."
 TERMS = tuple(f"<{EX}{name}>" for name in "xyz")
 
@@ -108,12 +112,15 @@ def cases(draw: st.DrawFn) -> Case:
         header = f"#prefix ex: <{EX}>. " if of_rdf else ""
         found.append(Source("solved.lp", header + spelled(solved, of_rdf, "ex_")))
     if "events" in kinds:
-        named = "NAMED EVENT :S AS :t NAMED EVENT :W AS :w NAMED EVENT :K AS :d"
+        # Rules may conclude `:d`, and then patterns wait for them.
+        known = draw(st.sampled_from(("d", "q", "q")))
+        named = f"NAMED EVENT :S AS :t NAMED EVENT :W AS :w NAMED EVENT :K AS :{known}"
         pattern = draw(st.sampled_from(PATTERNS)).format(n=draw(st.integers(1, 5)))
         text = f"PREFIX : <{EX}> {named} NAMED EVENT :M {{ {pattern} }}"
         found += [Source("patterns.tw", text), Source("site.ofn", ONTOLOGY)]
     if "query" in kinds:
         found.append(Source("made.rspql", draw(texts((MADE,), 1))))
+        found += [Source("counted.rspql", draw(texts((COUNTED,), 1)))] if draw(st.booleans()) else []
     window, slide = draw(st.none() | st.tuples(st.integers(1, 4), st.integers(1, 3))) or (None, None)
     delay = draw(st.sampled_from((0, 2)))
     asking = SolveOptions(models, window, slide, workers=0)
@@ -136,7 +143,8 @@ def test_a_plan_in_stages_answers_as_one_process_does(case: Case, size: int, los
     with api.start(part, list(case.events), timing, case.emit, report=lambda _: None) as job:
         alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
     buckets = Buckets(part, Settings(first=0, last=LAST, delay=case.delay, emit=case.emit), partitions)
-    event(f"{len(buckets.job.stages)} stages, {len(case.sources)} programs")
+    split = buckets.job.split if isinstance(buckets.job, StagedJob) else ()
+    event(", ".join(sorted(type(one).__name__ for _, one in split)) or "in one bucket")
     found: list[str] = []
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
     for number, some in enumerate(batches, 1):

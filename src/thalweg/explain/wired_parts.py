@@ -113,7 +113,9 @@ class ExplainedParts:
         split = [stage for stages in self.split.values() for stage in stages]
         done = {rule for stage in split for rule in stage["rules"]}  # type: ignore[attr-defined]
         yield from split
-        rest = [one.text for part in self.parts for one in part.statements if one.text not in done]
+        statements = (one for part in self.parts for one in part.statements)
+        # Stages of events have names, those of rules and answer sets have texts.
+        rest = [one.text for one in statements if done.isdisjoint((one.text, *(head.name for head in one.heads)))]
         yield {"rules": rest, "key": None, "partitions": 1, "why": _MEETING if split else _TOGETHER}
 
     @staticmethod

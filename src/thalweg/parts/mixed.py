@@ -100,7 +100,7 @@ class Mixed:
 
         place, sources = self.wiring.places[number], tuple(self.wiring.sources(number))
         if isinstance(place, Layer) and split is not None:
-            return Place(split.join(context, dictionary, Beside()), fed=True)
+            return Place(split.join(context, dictionary, Beside()), fed=True, reads_streams=False)
         if isinstance(place, Layer):
             layer = RuleLayer(place, context.settings.first, dictionary, calendar)
             return Place(layer, place.links, sources, place.events, delayed=place.delayed)
@@ -116,7 +116,8 @@ class Mixed:
             tuple(sorted({*streams, *heard.values(), *map(self._name, place.events)})),
         )
         worker = (split or member).join(context, dictionary, beside)
-        return Place(worker, place.links, sources, place.events, heard, member.ports, fed=split is not None)
+        fed, reads = split is not None, split is None or split.reads_streams
+        return Place(worker, place.links, sources, place.events, heard, member.ports, (), fed, reads)
 
     def _name(self, number: int) -> str:
         place = self.wiring.places[number]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import numpy as np
@@ -67,6 +67,8 @@ class SplitLayer:
     job: LayerJob
     shown: frozenset[Predicate]
     given: frozenset[Predicate]
+
+    reads_streams: ClassVar[bool] = False
 
     def start(self, job: Any, stage: int, bucket: int) -> "LayerWorker":
         return LayerWorker(job, stage, bucket)

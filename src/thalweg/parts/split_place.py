@@ -36,6 +36,10 @@ class SplitPlace(Protocol):
     def job(self) -> "Job":
         """Its stages; the last of them is the one where all places meet."""
 
+    @property
+    def reads_streams(self) -> bool:
+        """Whether what stands for it looks at the facts of streams that come to where all places meet."""
+
     def start(self, job: Any, stage: int, bucket: int) -> "BucketWorker":
         """What does the work of a bucket, for the job as it is in a run; of all stages but the last."""
 

@@ -98,13 +98,15 @@ class StagedJob(PlanJob):
         return self.jobs[which].spreads_events(own)
 
     def routes(self, signature: Predicate) -> Iterator[tuple[int, int, int | None]]:
+        meets = self._read_there is None or signature in self._read_there
         for job, start in zip(self.jobs, self.starts, strict=False):
-            yield from ((start + stage, route, key) for stage, route, key in job.routes(signature))
-        if self._is_read_there(signature):
+            for stage, route, key in job.routes(signature):
+                if stage < len(job.stages) - 1:
+                    yield start + stage, route, key
+                else:
+                    meets = True
+        if meets:
             yield self.meeting, 0, None
-
-    def _is_read_there(self, signature: Predicate) -> bool:
-        return self._read_there is None or signature in self._read_there
 
     @cached_property
     def _read_there(self) -> frozenset[Predicate] | None:
@@ -131,7 +133,7 @@ class StagedJob(PlanJob):
 
     def is_first(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
         """Where all places meet, facts are reported that come to no split place."""
-        return all(next(job.routes(signature), None) is None for job in self.jobs)
+        return not any(job.takes(signature) for job in self.jobs)
 
 
 def _is_made(name: Predicate) -> bool:

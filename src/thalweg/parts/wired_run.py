@@ -75,7 +75,8 @@ class Place:
     """A layer of rules or a member at work, and what it takes from the places before it.
 
     `heard` are the places whose held facts come as events, with the names of their streams; by `delayed` links facts
-    come a tick later. One whose work is done in buckets elsewhere is `fed` with what they send, and reads no streams.
+    come a tick later. One whose work is done in buckets elsewhere is `fed` with what they send; it `reads_streams` if
+    some of their facts come here all the same.
     """
 
     worker: RuleLayer | MemberAtWork
@@ -86,6 +87,7 @@ class Place:
     ports: Ports | None = None
     delayed: tuple[Link, ...] = ()
     fed: bool = False
+    reads_streams: bool = True
     late: Arrivals = field(default_factory=Arrivals)
     """What held at the last tick, for the next one."""
     waiting: tuple[int, Arrivals] | None = None
@@ -237,7 +239,7 @@ class WiredRun(Emitter):
         batches: Sequence[Batch] | None,
         over: bool,
     ) -> Iterator[Output]:
-        arrivals = Arrivals([] if place.fed else list(batches or ()))
+        arrivals = Arrivals(list(batches or ()) if place.reads_streams else [])
         if batches is not None:
             late, place.late = place.late, Arrivals()
             arrivals.given += late.given

@@ -146,6 +146,44 @@ def test_windows_of_pieces_that_are_passed_over_are_reported_once() -> None:
     ]
 
 
+OF_ONE = """PREFIX : <http://ex/> NAMED EVENT :H AS :Hot NAMED EVENT :G AS :v some xsd:integer[>= 40]
+NAMED EVENT :M { MATCH EVERY :H SEQ :G WITHIN (9 s) IF { EVENT :H { ?x :v ?a } EVENT :G { ?x :v ?b } } }"""
+MADE = """PREFIX : <http://ex/> REGISTER RSTREAM :made AS CONSTRUCT { ?x a :Big }
+FROM NAMED WINDOW :w ON STREAM :in [RANGE 3s, SLIDE 2s] WHERE { WINDOW :w { ?x :v ?v FILTER(?v > 30) } }"""
+
+
+@pytest.mark.parametrize("how", LOSSES)
+@pytest.mark.parametrize(
+    ("texts", "stages"),
+    [
+        ((OF_EVENTS, "", OF_ONE, ONTOLOGY), [3, 3, 1]),
+        (("@prefix : <http://ex/> . big(X) :- :Big(X) in [2].", "", "", "", MADE), [3, 1]),
+    ],
+    ids=["patterns", "a query"],
+)
+def test_patterns_and_queries_that_read_streams_only_are_split_as_they_are_alone(
+    texts: tuple[str, ...], stages: list[int], how: str
+) -> None:
+    part = plan(*texts)
+    some = [event(tick // 2, f"<http://ex/v>(<http://ex/o{tick % 4}>,{tick * 5})", "other(x)") for tick in range(14)]
+    with api.start(part, some, api.Timing(first=0), "changes", report=lambda _: None) as job:
+        alone = said([block for block in job.pieces() if block is not None])
+    work, found = buckets(part, 3, first=0), list[str]()
+    assert [len(work.job.buckets(stage.number)) for stage in work.job.stages] == stages
+    for start in range(0, 14, 5):
+        found += said(work.take(some[start : start + 5], ended=start == 10))
+        work.lose(how)
+    assert found == alone
+    assert len(found) > 4
+
+
+def test_facts_that_a_query_does_not_join_are_reported_late_once() -> None:
+    work = buckets(plan("@prefix : <http://ex/> . big(X) :- :Big(X) in [2].", "", "", "", MADE), delay=1)
+    facts = ("<http://ex/v>(<http://ex/o>,9)", "other(x)")
+    work.take([event(9, "<http://ex/v>(<http://ex/o>,9)"), event(3, *facts)])
+    assert sorted(work.late) == sorted(facts)
+
+
 def test_explain_says_what_runs_where() -> None:
     explained = plan(RULES, SOLVED).explain(2)
     assert [(stage["key"], stage["partitions"]) for stage in explained.as_data()["stages"]] == [
@@ -162,3 +200,13 @@ def test_explain_says_what_runs_where() -> None:
         "parts that need each other's results are evaluated one after the other at each tick",
     ]
     assert "Spark" not in plan(RULES, SOLVED).explain().as_text()
+
+
+def test_explain_says_which_definitions_of_events_are_matched_where_all_meet() -> None:
+    stages = plan(f"{OF_EVENTS} :Hot(X) :- far(X) in [3].", "", OF_ONE, ONTOLOGY).explain(2).as_data()["stages"]
+    assert [stage["partitions"] for stage in stages] == [2, 2, 1]
+    assert stages[1]["rules"] == ["<http://ex/H>", "<http://ex/G>"]
+    assert any("<http://ex/M>" in one for one in stages[2]["rules"])
+    alone = plan(OF_EVENTS, "", OF_ONE, ONTOLOGY).explain(2).as_data()["stages"]
+    assert [stage["rules"] for stage in alone[:2]] == [["<http://ex/H>", "<http://ex/G>"], ["<http://ex/M>"]]
+    assert alone[2]["rules"] == ["hot(E) :- <http://ex/H>(E).", "seen(E) :- <http://ex/M>(E) in [2]."]

@@ -20,7 +20,7 @@ from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.abstraction.abstract_events import Classifier, undecided
 from thalweg.parts.abstraction.ladder import Ladder
 from thalweg.parts.part import Context, SparkWork
-from thalweg.parts.spark_plan import PlanJob, answers, plan_job, unpacked
+from thalweg.parts.spark_plan import PlanJob, answers, packed, plan_job, unpacked
 from thalweg.planning.partition import Partitioning, Stage
 from thalweg.runtimes.event_answers import EventAnswers, EventLine, RejectedEvents
 from thalweg.runtimes.spark.inbox import Inbox
@@ -44,6 +44,10 @@ class ClassesJob(PlanJob):
 
     def spreads_events(self, stage: int) -> bool:
         return True
+
+    def answered(self, bucket: int, given: list[tuple[int, object]], first: int, decided: int, over: bool) -> Parcel:
+        """What is output of a bucket, with its ticks, and how far it has come, on its way to where it is combined."""
+        return answers(bucket, given, first, decided, over)
 
 
 def spread_classes(part: Abstraction, context: Context, partitions: int) -> SparkWork:
@@ -154,7 +158,7 @@ class ClassesWorker:
     def said(self, given: list[tuple[int, object]], first: int, decided: int) -> list[Parcel]:
         """What is output, with its ticks, and how far this bucket has come."""
         over = self._inbox.watermark.is_over
-        return [answers(self._bucket, given, first, decided, over)]
+        return [self.job.answered(self._bucket, given, first, decided, over)]
 
     def doubts(self) -> Iterable[Diagnostic]:
         """What deserves a warning at the end."""
@@ -226,6 +230,14 @@ class Totals:
     def undecided(self) -> Iterator[Diagnostic]:
         """Warnings about undecided events."""
         return undecided(self._reasons, self._examples)
+
+    def save(self) -> str:
+        """What has been added up and reported."""
+        return packed((self._warned, self._done, self._reasons, self._examples))
+
+    def load(self, saved: str) -> None:
+        """Goes on where another one was saved."""
+        self._warned, self._done, self._reasons, self._examples = unpacked(saved)
 
 
 def about(found: Diagnostic) -> tuple[str, str]:

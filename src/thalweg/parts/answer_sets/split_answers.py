@@ -4,7 +4,7 @@ where all parts of the plan meet.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
@@ -50,6 +50,8 @@ class SplitAnswers:
 
     job: AnswerSetJob
     part: AnswerSets
+
+    reads_streams: ClassVar[bool] = False
 
     def start(self, job: Any, stage: int, bucket: int) -> PieceWorker:
         return PieceWorker(job, stage, bucket)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from thalweg.parts.patterns.event_run import EventRun
     from thalweg.parts.patterns.event_stream import EventStream
     from thalweg.parts.patterns.split_classes import SplitClasses
+    from thalweg.parts.patterns.split_events import SplitEvents
     from thalweg.parts.patterns.unmatched_names import UnmatchedNames
     from thalweg.runtimes.answer_columns import AnswerColumns
 
@@ -154,13 +155,17 @@ class EventCascade:
         known = replace(context, streams=(*context.streams, *beside.streams)) if beside.streams else context
         return self._run(known, names, dictionary)
 
-    def split(self, context: Context, partitions: int, is_alone: bool) -> "SplitClasses | None":
-        """Events of streams are classified in all buckets; a selection sees many of them at once."""
+    def split(self, context: Context, partitions: int, is_alone: bool) -> "SplitClasses | SplitEvents | None":
+        """Events of streams are classified in all buckets; a selection sees many of them at once.
+
+        Patterns are split, too, where they read nothing that others conclude, and at least one of them has a key.
+        """
         from thalweg.parts.patterns.split_classes import split_classes
+        from thalweg.parts.patterns.split_events import split_events
 
         if self.program.selections or self.abstraction is None or not self.program.classes:
             return None
-        return split_classes(self, context, partitions)
+        return (is_alone and split_events(self, context, partitions)) or split_classes(self, context, partitions)
 
     def explain_member(self) -> "ExplainedMember":
         from thalweg.explain.wired_parts import ExplainedMember

@@ -14,6 +14,7 @@ from thalweg.engine import Given
 from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.model.arrow import frame, unframe
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.parts.member import Output
@@ -26,6 +27,19 @@ from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAns
 # So many facts are kept for derivations that rest on events of earlier ticks.
 _MOST_KEPT: Final = 100_000
 _WINDOW: Final = re.compile(r" (?:in|always|before) \[[^\]]*\]\Z")
+
+
+def facts_of(lines: Iterable[EventLine]) -> list[Fact]:
+    """The facts that events are to others, each once."""
+    return list(dict.fromkeys(fact for line in lines for fact in line.facts()))
+
+
+def output_of(
+    tick: int, lines: Iterable[EventLine], output: frozenset[str], facts: Sequence[Fact], words: Dictionary, name: str
+) -> Output:
+    """What events of a tick are: lines of those that are output, and facts of the stream with a name."""
+    shown = tuple(one for one in lines if isinstance(one, RejectedEvents) or one.event in output)
+    return Output(tick, EventAnswers(shown) if shown else None, events=(batch_of(facts, words, name),) if facts else ())
 
 
 class EventStream:
@@ -68,12 +82,10 @@ class EventStream:
         return ()
 
     def _outputs(self, tick: int, lines: Sequence[EventLine]) -> Output:
-        shown = tuple(one for one in lines if isinstance(one, RejectedEvents) or one.event in self._output)
-        facts = dict.fromkeys(fact for line in lines for fact in line.facts())
+        facts = facts_of(lines)
         self._last = tick, frozenset(facts)
         self._remember(lines)
-        events = (batch_of(facts, self._run.dictionary, self._name),) if facts else ()
-        return Output(tick, EventAnswers(shown) if shown else None, events=events)
+        return output_of(tick, lines, self._output, facts, self._run.dictionary, self._name)
 
     def _remember(self, lines: Sequence[EventLine]) -> None:
         """Keeps the latest events by the facts that they are, where it will be asked why."""

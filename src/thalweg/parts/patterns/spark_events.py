@@ -31,7 +31,7 @@ from thalweg.parts.patterns.event_run import instances
 from thalweg.parts.patterns.restrictions import TripleIndex, known_besides
 from thalweg.parts.patterns.subscriptions import Subscriptions
 from thalweg.parts.patterns.usable_events import UsableEvents
-from thalweg.parts.spark_plan import answers, packed, plan_job, unpacked
+from thalweg.parts.spark_plan import packed, plan_job, unpacked
 from thalweg.planning.partition import Partitioning, Route, Stage
 from thalweg.planning.stage_patterns import PatternStage, stage_patterns
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
@@ -88,6 +88,11 @@ class EventsJob(ClassesJob):
         return nullcontext() if self.index().entailed is None else _LOCKS.of(self.name, Lock)
 
     @cached_property
+    def repeating(self) -> frozenset[str]:
+        """The patterns in which a name occurs several times."""
+        return frozenset(name for name, pattern in self.patterns.items() if _repeats(pattern))
+
+    @cached_property
     def looked_at(self) -> frozenset[str]:
         """The events whose triples are looked at by a clause, or make the graph of a complex event that is."""
         found: set[str] = set()
@@ -106,7 +111,7 @@ def _stage(stage: PatternStage) -> Stage:
 def spread_events(part: EventCascade, context: Context, partitions: int) -> SparkWork:
     """A cascade of events on Spark."""
     job = plan_job(EventsJob, part, context, partitions, cascade=part, classes=part.classifier())
-    totals = EventTotals(context, frozenset(name for name, pattern in job.patterns.items() if _repeats(pattern)))
+    totals = EventTotals(context, job.repeating)
     watch = part.watch()
     return SparkWork(
         job,
@@ -263,8 +268,9 @@ class PatternsWorker:
             return out
         with self.job.looking():
             lines = self._advance(time.decided)
-        given = [(line.t, EventAnswers((line,))) for line in lines]
-        said = [answers(self._bucket, given, time.start, time.decided, time.is_over)] if given else []
+        given: list[tuple[int, object]] = [(line.t, EventAnswers((line,))) for line in lines]
+        over = time.is_over
+        said = [self.job.answered(self._bucket, given, time.start, time.decided, over)] if given else []
         return [*out, *self._sender.parcels(), *said]
 
     def replay(self, payloads: Iterable[bytes]) -> None:

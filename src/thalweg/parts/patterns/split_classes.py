@@ -5,7 +5,7 @@ parts of the plan meet, together with what others conclude.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
@@ -67,6 +67,8 @@ class SplitClasses:
 
     job: SplitClassesJob
     part: EventCascade
+
+    reads_streams: ClassVar[bool] = False
 
     def start(self, job: Any, stage: int, bucket: int) -> "HandingClassifier":
         return HandingClassifier(job, stage, bucket)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.rspql.query import Query
     from thalweg.parts.queries.continuous import Continuous
+    from thalweg.parts.queries.split_query import SplitQuery
     from thalweg.parts.queries.streaming import StreamingQuery
     from thalweg.parts.queries.streams_read import StreamsRead
     from thalweg.runtimes.answer_columns import AnswerColumns
@@ -97,8 +98,11 @@ class ContinuousQuery:
         known = replace(context, streams=(*context.streams, *beside.streams)) if beside.streams else context
         return StreamingQuery(self._continuous(known, dictionary)[0], self.ports.name)
 
-    def split(self, context: Context, partitions: int, is_alone: bool) -> None:
-        """Beside other parts it is evaluated as a whole."""
+    def split(self, context: Context, partitions: int, is_alone: bool) -> "SplitQuery | None":
+        """Its joins are split, where it hears streams only and there is a key."""
+        from thalweg.parts.queries.split_query import split_query
+
+        return split_query(self, context, partitions) if is_alone else None
 
     def explain_member(self) -> "ExplainedMember":
         from thalweg.explain.wired_parts import ExplainedMember

@@ -24,7 +24,7 @@ from thalweg.languages.rspql.lower import lower
 from thalweg.languages.rspql.lowered import Input, LoweredQuery
 from thalweg.languages.rspql.query import Query
 from thalweg.languages.rspql.stored_terms import stored
-from thalweg.model.arrow import decode, encode, frame, terms_of, unframe
+from thalweg.model.arrow import decode, encode, frame, read_words, terms_of, unframe
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -326,6 +326,11 @@ class _Changes:
         return wrap(1, bucket, {"kind": CHANGES, "seen": list(seen)}, lists)
 
 
+def seen_on(streams: Iterable[str | None]) -> Iterator[Batch]:
+    """What says that something came on streams, and not what."""
+    return (Batch({_SEEN: []}, stream=stream) for stream in streams)
+
+
 class RowsWorker(PlanWorker):
     """Counts the solutions of all buckets, and answers."""
 
@@ -343,7 +348,7 @@ class RowsWorker(PlanWorker):
     def _take(self, contents: list[Content]) -> list[Parcel]:
         for content in contents:
             if content.kind == CHANGES:
-                self._counted.take(content, self._inbox)
+                self._counted.take(content)
                 for stream, tick in content.header["seen"]:
                     self._seen.setdefault(tick, {})[stream] = None
         return self._inbox.take(content for content in contents if content.kind == FACTS)
@@ -353,15 +358,15 @@ class RowsWorker(PlanWorker):
         found = super()._up_to(last)
         for tick in [tick for tick in self._seen if tick <= last]:
             batches = found.setdefault(tick, [])
-            batches += (Batch({_SEEN: []}, stream=stream) for stream in self._seen.pop(tick))
+            batches += seen_on(self._seen.pop(tick))
         return found
 
 
 class CountedSolutions:
     """An evaluator whose solutions come from elsewhere."""
 
-    def __init__(self, query: Query, lowered: LoweredQuery) -> None:
-        self.dictionary = Dictionary()
+    def __init__(self, query: Query, lowered: LoweredQuery, dictionary: Dictionary | None = None) -> None:
+        self.dictionary = Dictionary() if dictionary is None else dictionary
         self._lowered = lowered
         self._asking = Asking(self.dictionary)
         self._rows = RowCounter(lowered, self.dictionary, self._asking)
@@ -370,10 +375,10 @@ class CountedSolutions:
         self._evaluated = False
         self._constants = [self.dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
 
-    def take(self, content: Content, inbox: Inbox) -> None:
+    def take(self, content: Content) -> None:
         """Solutions that begin and end in a bucket, by their ticks."""
         lists, place = content.lists, 0
-        words = inbox.recoded(lists)
+        words = read_words(lists, self.dictionary)
         columns = (lists[name].tolist() for name in ("answers", "ticks", "signs", "rows"))
         for answer, tick, sign, count in zip(*columns, strict=True):
             arity = self._lowered.answers[answer].signature.arity

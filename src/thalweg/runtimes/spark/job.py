@@ -26,7 +26,8 @@ class Job:
     """A program made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
 
     `name` tells runs apart whose engines meet in one process; `bounded`: all of the input is in one batch. Where
-    several jobs are one run, those `before` this one report the late facts that they get.
+    several jobs are one run, which meet in their last stages, those `before` this one report the late facts that they
+    get before.
     """
 
     program: Program
@@ -106,8 +107,12 @@ class Job:
 
     def reports(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
         """Whether this bucket reports facts of a signature that are late."""
-        is_elsewhere = any(next(one.routes(signature), None) is not None for one in self.before)
+        is_elsewhere = any(one.takes(signature) for one in self.before)
         return not is_elsewhere and self.is_first(signature, stage, route, bucket)
+
+    def takes(self, signature: Predicate) -> bool:
+        """Whether facts of a signature come to a stage before the last."""
+        return any(stage < len(self.stages) - 1 for stage, _, _ in self.routes(signature))
 
     @cached_property
     def counting(self) -> frozenset[int]:
