@@ -70,7 +70,8 @@ class PlanJob(Job):
 
     @cached_property
     def fingerprint(self) -> str:
-        what = FORMAT, self._identity()[1], self.settings, self.emit, self.partitions, self.groups
+        widths = [len(self.buckets(stage.number)) for stage in self.stages]
+        what = FORMAT, self._identity()[1], self.settings, self.emit, self.partitions, self.groups, widths
         return sha256(repr(what).encode()).hexdigest()
 
     def context(self, report: Callable[[Diagnostic], None]) -> Context:
