@@ -19,6 +19,7 @@ from thalweg.explain.timeline_svg import MOST_ROWS, draw_timeline
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import fact_of_text
+from thalweg.model.time import Calendar
 from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.emit import Change
 from thalweg.runtimes.recorded_answers import read_answers
@@ -202,6 +203,14 @@ def test_thousands_of_facts_are_grouped() -> None:
     assert f">{3_000 - MOST_ROWS} more<" in svg
     assert len(svg) < 200_000
     assert "2,960 more" not in timeline_page(chart)
+
+
+def test_a_mark_at_the_end_of_time_stays_inside_the_picture() -> None:
+    chart = chart_of([Span("jam(a)", 0, 240_000)], unit=1_000, calendar=Calendar())
+    drawing = ElementTree.fromstring(draw_timeline(chart))
+    marks = [one for one in drawing.iter("{http://www.w3.org/2000/svg}text") if one.get("text-anchor") == "middle"]
+    assert marks[-1].text == "00:04:00"
+    assert all(float(one.get("x", 0)) + 3.2 * len(one.text or "") < float(drawing.get("width", 0)) for one in marks)
 
 
 def test_what_is_written_in_a_picture_cannot_become_part_of_it() -> None:

@@ -74,7 +74,8 @@ class _Drawing:
         for at, text in marks(chart.first, chart.last, chart.calendar, room):
             x = self._x(at)
             yield f'<path d="M{x:.1f} 8V{self._y + 4}" stroke="{GRID}"/>'
-            yield self._text(x, self._y + 20, text, PALE, "middle")
+            # The last one may stand at the very right.
+            yield self._text(min(x, self._width - 4 - 3.4 * len(text)), self._y + 20, text, PALE, "middle")
         if chart.calendar is not None:
             # Below the marks: the first of them may stand at the very left.
             day = moment_label(chart.first, chart.calendar)[:10]
