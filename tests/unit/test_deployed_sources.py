@@ -110,6 +110,26 @@ def test_what_cannot_be_said_has_a_place_and_a_way_out(table: str, said: str, me
     assert "help: " in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ('from = "in.csv"\nmap = ["p(a) at ts", "v(id v) at ts"]', "4:28", "this mapping cannot be read: expected `,`"),
+        ('from = "in.csv"\nmap = "ey:p(a) at ts"', "4:8", "this mapping cannot be read: the prefix `ey:` is"),
+        ('map = "v(id, v) at ts"', "2:2", "`[streams.x]` does not say where it comes from"),
+        ('from = ["a.csv", "b.csv"]', "3:1", "`from` is one file, folder or URI"),
+    ],
+)
+def test_what_is_wrong_with_a_stream_has_a_place(text: str, place: str, message: str) -> None:
+    Path("warm.lars").write_text("@prefix ex: <http://ex.org/> . ex:warm(D) :- ex:p(D).\n")
+    deploy(f"[streams.x]\n{text}\n")
+    found = invoke("check", "city.toml")
+    assert (found.exit_code, f"city.toml:{place}" in found.stderr, message in found.stderr) == (1, True, True), (
+        found.stderr
+    )
+    deploy('[streams.x]\nfrom = "in.csv"\nmap = "ex:p(a) at ts"\n')
+    assert invoke("check", "city.toml").exit_code == 0
+
+
 def test_only_tables_of_text_have_separators() -> None:
     deploy('[streams.x]\nfrom = "in.parquet"\nseparator = ";"\n')
     assert "`separator` is for tables of text, and `in.parquet` is not one" in invoke("check", "city.toml").stderr

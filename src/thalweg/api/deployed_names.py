@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from thalweg.api.sources import on_command_line
 from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.mapping.dialect import StatedDialect
+from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.named_source import NamedSource
-from thalweg.diagnostics import Source
+from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.deployment.deployed_sources import DeployedSource, stem_of
+from thalweg.model.prefixes import Prefixes
 
 if TYPE_CHECKING:
     from thalweg.languages.deployment.read_deployment import Deployment
@@ -39,6 +41,25 @@ def in_place(given: Sequence[Any], known: Sequence[DeployedSource]) -> tuple[lis
     names = {one.name: one for one in known}
     found = [only or names.get(_called(one)) for one in given]
     return [_named(one, other) for one, other in zip(given, found, strict=True)], None not in found
+
+
+def check_mappings(deployment: "Deployment", prefixes: Prefixes) -> None:
+    """`RejectedError` with the places of mappings in a deployment that cannot be read."""
+    found: list[Diagnostic] = []
+    for text in untied(deployment):
+        try:
+            read_mappings([text], prefixes)
+        except RejectedError as error:
+            found += (_in_deployment(one, deployment.source, text) for one in error.diagnostics)
+    if found:
+        raise RejectedError(found)
+
+
+def _in_deployment(found: Diagnostic, source: Source, mapping: str) -> Diagnostic:
+    """What is wrong with a mapping, where the deployment has it."""
+    start = max(source.text.find(mapping), 0)
+    span = Span(source, start + found.span.start, start + found.span.end)
+    return Diagnostic("E902", f"this mapping cannot be read: {found.message}", span, found.help, found.notes)
 
 
 def untied(deployment: "Deployment") -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand
 
-from thalweg.cli.errors import outcome
+from thalweg.cli.errors import outcome, usage
 from thalweg.cli.help_panels import put_in_panels
 
 if TYPE_CHECKING:
@@ -75,13 +75,16 @@ class GivenSources:
         mappings: Sequence[str] | None,
     ) -> "GivenSources":
         """What the options of a command mean."""
-        from thalweg.api import on_command_line
-        from thalweg.api.deployed_names import deployed, in_place, untied
+        from thalweg.api import given_prefixes, on_command_line, prefixes_of
+        from thalweg.api.deployed_names import check_mappings, deployed, in_place, untied
 
         deployment, said = context.obj, list(mappings or ())
         given, tables = list(map(on_command_line, streams or ())), list(background or ())
         if deployment is None:
             return cls(given, tables, said)
+        with usage():
+            named = given_prefixes(context.params.get("prefix") or ())
+        check_mappings(deployment, prefixes_of([*map(Path, deployment.options["programs"]), *tables], named))
         all_known = True
         if list(streams or ()) == deployment.options.get("stream"):
             given = deployed(deployment, "stream")

@@ -75,7 +75,11 @@ class MappedStream:
         if len(self.mappings) == 1:
             missing = [path.quoted for path in self.mappings[0].paths if not {path.column, path.whole} & row.keys()]
             message += f": `{self.mappings[0]}` needs {' and '.join(missing)}" if missing else ""
-        if not timed and any(one.time is not None and one.serves(self.stream) for one in self.tally.mappings):
+        if (
+            not timed
+            and not self.mappings
+            and any(one.time is not None and one.serves(self.stream) for one in self.tally.mappings)
+        ):
             message += ": a background has no times, so a mapping with `at` is not for it"
         return wrong_line(self.name, line, header, LineError(message, 0), help)
 

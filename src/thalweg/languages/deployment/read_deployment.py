@@ -167,7 +167,7 @@ class _Reading:
             for key in about:
                 if key not in _SOURCE:
                     self._unknown(section, key, list(_SOURCE))
-            origin = self._value(section, "from", about.get("from"), PATH)
+            origin = self._origin(section, about.get("from"))
             own = self._value(section, "map", about.get("map", []), LIST)
             for key, message, way_out in wrong_text_keys(str(about.get("from")), about):
                 self._wrong(section, key, message, way_out)
@@ -175,6 +175,22 @@ class _Reading:
                 written = {key: about[key] for key in WRITTEN if key in about}
                 source = DeployedSource(name, origin, tuple(own), written)
                 (self.streams if kind == "streams" else self.background).append(source)
+
+    def _origin(self, section: str, value: object) -> str | None:
+        """Where a source comes from: a file, a folder, or a URI."""
+        match value:
+            case str():
+                return self._beside(value)
+            case None:
+                message, way_out = (
+                    f"`[{section}]` does not say where it comes from",
+                    'add `from = "readings.csv"`, or a URI',
+                )
+            case _:
+                message = f"`from` is one file, folder or URI, and not `{value}`"
+                way_out = "name a folder to read all its files, or write a table for each"
+        self._wrong(section, "from", message, way_out)
+        return None
 
     def _name_sources(self) -> None:
         """Their options, as the command line has them; names are unique, because mappings are tied to them."""
