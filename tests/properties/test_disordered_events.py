@@ -1,5 +1,6 @@
 """Whatever order events come in, and wherever a run stops: the matches that patterns mean, by the command line."""
 
+import gc
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +37,8 @@ def forgets_at_once() -> Iterator[None]:
         patch.setattr(joins, "FEW", 0)
         patch.setattr(joins, "GROWTH", 0)
         patch.setattr(Dictionary, "wants_collection", property(lambda words: True))
+        # Here a process has many runs, and what one of them loaded is garbage afterwards.
+        patch.setattr(gc, "freeze", lambda: None)
         # A busy machine has all the time it needs to stop.
         patch.setattr(interrupt, "GRACE", 600.0)
         yield
