@@ -70,6 +70,7 @@ class Case:
     events: tuple[Event, ...]
     emit: str
     delay: int
+    last: int
 
 
 def spelled(text: str, of_rdf: bool, prefix: str) -> str:
@@ -121,15 +122,18 @@ def cases(draw: st.DrawFn) -> Case:
     if "query" in kinds:
         found.append(Source("made.rspql", draw(texts((MADE,), 1))))
         found += [Source("counted.rspql", draw(texts((COUNTED,), 1)))] if draw(st.booleans()) else []
-    window, slide = draw(st.none() | st.tuples(st.integers(1, 4), st.integers(1, 3))) or (None, None)
+    window, slide = draw(st.none() | st.tuples(st.integers(1, 12), st.integers(1, 3))) or (None, None)
     delay = draw(st.sampled_from((0, 2)))
     asking = SolveOptions(models, window, slide, workers=0)
     emit = draw(st.sampled_from(("changes", "snapshot") if kinds == {"solved"} else ("changes",)))
-    return Case(tuple(found), asking, draw(events(of_rdf, delay)), emit, delay)
+    last = draw(st.sampled_from((LAST, LAST, 4)))
+    return Case(tuple(found), asking, draw(events(of_rdf, delay)), emit, delay, last)
 
 
-@given(cases(), st.integers(1, 4), st.sampled_from(LOSSES), st.sampled_from((2, 3, 2, 1)))
-def test_a_plan_in_stages_answers_as_one_process_does(case: Case, size: int, loss: str, partitions: int) -> None:
+@given(cases(), st.integers(1, 4), st.sampled_from(LOSSES), st.sampled_from((2, 3, 2, 1)), st.booleans())
+def test_a_plan_in_stages_answers_as_one_process_does(
+    case: Case, size: int, loss: str, partitions: int, ends_later: bool
+) -> None:
     try:
         part = api.load_part(list(case.sources), solving=case.asking, report=lambda _: None)
     except RejectedError as error:
@@ -139,14 +143,15 @@ def test_a_plan_in_stages_answers_as_one_process_does(case: Case, size: int, los
         reject()
     for source in case.sources:
         note(source.text)
-    timing = api.Timing(first=0, last=LAST, delay=case.delay)
+    timing = api.Timing(first=0, last=case.last, delay=case.delay)
     with api.start(part, list(case.events), timing, case.emit, report=lambda _: None) as job:
         alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
-    buckets = Buckets(part, Settings(first=0, last=LAST, delay=case.delay, emit=case.emit), partitions)
+    buckets = Buckets(part, Settings(first=0, last=case.last, delay=case.delay, emit=case.emit), partitions)
     split = buckets.job.split if isinstance(buckets.job, StagedJob) else ()
     event(", ".join(sorted(type(one).__name__ for _, one in split)) or "in one bucket")
     found: list[str] = []
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
+    batches += [[]] if ends_later else []
     for number, some in enumerate(batches, 1):
         found += (str(one) for block in buckets.take(some, number == len(batches)) for one in block.answers())
         buckets.lose(loss)

@@ -103,6 +103,18 @@ def test_answers_of_pieces_are_read_by_rules(how: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("how", LOSSES)
+def test_a_stream_too_short_for_a_window_has_one_at_its_end_though_its_last_tick_has_passed(how: str) -> None:
+    part = plan("go(R) :- closed(R).", SOLVED, asking=SolveOptions(window=9, slide=1, workers=0))
+    work = buckets(part, first=0, last=2)
+    assert said(work.take([event(1, "works(a)"), event(5, "works(b)")], ended=False)) == []
+    work.lose(how)
+    assert said(work.take([])) == [
+        '{"t":2,"window":[0,2],"answers":[["closed(a)"]]}',
+        '{"t":2,"begin":["go(a)"],"end":[]}',
+    ]
+
+
 def test_late_facts_are_reported_once_whoever_gets_them() -> None:
     part = plan(f"{RULES} a(S) :- closed(R), speed(S,R). b(R) :- works(R) in [2], not slow(R).", SOLVED)
     work = buckets(part, delay=1)

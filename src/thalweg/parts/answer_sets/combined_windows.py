@@ -172,9 +172,11 @@ class CombinedWindows:
         yield from deltas
 
     def finish(self) -> Iterator[Solution]:
-        """Reports which windows took too long, and how many were passed over; all have been answered."""
+        """The window of a stream that was too short for one; reports which took too long, and how many were skipped."""
+        # Its tick may have passed before the stream has ended.
+        if self.now is not None:
+            yield from self.advance(self.now)
         self._timeouts.report()
-        return iter(())
 
     def refresh(self) -> None:
         """Nothing but facts of streams is in its windows."""
