@@ -6,11 +6,12 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from random_large_programs import large_scenarios
 from thalweg.engine import assemble
 from thalweg.model.event import Batch, Event
 from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, differences, feed
-from thalweg.testing.strategies import Scenario, large_scenarios, remembering_scenarios, scenarios
+from thalweg.testing.strategies import Scenario, remembering_scenarios, scenarios
 
 # What an engine is asked in different ways.
 ANY = st.one_of(scenarios(), remembering_scenarios(), scenarios(values=True))

@@ -32,14 +32,45 @@ from thalweg.runtimes.inputs import Values
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.wire import ANSWERS, OUT, Parcel, unwrap
+from thalweg.runtimes.spark.wire import ANSWERS, FAILURE, OUT, Parcel, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
-from thalweg.testing.evaluators import Changes, Difference, arrived, by_engine, by_semantics, by_stages
+from thalweg.testing.evaluators import Changes, Difference, Evaluator, arrived, by_engine, by_semantics
 from thalweg.testing.strategies import Scenario, programs, remembering_scenarios, scenarios
 
 Answers = list[tuple[object, ...]]
 Renewal = Callable[["Bucket"], Worker]
+
+
+def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
+    """The changes as the stages of a cluster give them, in this process: partitioned, in as many batches as are cut."""
+
+    def evaluate(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
+        job = Job(program, Settings(first=first, last=last, emit="changes"), partitions)
+        workers = {
+            (stage, bucket): Worker(job, stage, bucket)
+            for stage in range(len(job.stages))
+            for bucket in job.buckets(stage)
+        }
+        found: dict[int, tuple[set[str], ...]] = {}
+        watermark = Watermark()
+        for start, end in pairwise([0, *cuts, len(events)]):
+            packer = Packer(job, 0, 0)
+            items = arrived(events[start:end], packer.words, watermark)
+            post = list(packer.pack(items, ended=end == len(events)))
+            for key, worker in workers.items():
+                post += worker.process([each.payload for each in post if (each.stage, each.bucket) == key])
+            for each in post:
+                if each.stage == FAILURE:
+                    raise error_of(unwrap(each.payload).header["error"])
+                if each.stage == OUT:
+                    lists = unwrap(each.payload).lists
+                    facts = lists["facts"].to_pylist()
+                    for tick, ended, fact in zip(lists["ticks"], lists["ended"], facts, strict=True):
+                        found.setdefault(int(tick), (set(), set(), set()))[int(ended)].add(fact)
+        return {tick: Difference(*map(frozenset, some)) for tick, some in sorted(found.items())}
+
+    return evaluate
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ answer changed, what began and what ended. Ticks without a change are not in it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from thalweg import api
 from thalweg.engine import Delta
@@ -14,12 +14,8 @@ from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
-from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.rule_engine import RuleEngine
-from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Arrived, Packer
-from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
-from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.spark.pack import Arrived
 from thalweg.runtimes.watermark import Watermark
 
 
@@ -104,34 +100,3 @@ def by_runtime(program: Program, events: Sequence[Event], first: int, last: int)
     """The changes as the embedded runtime gives them."""
     answers = api.run(program, stream=events, emit="changes", start=first, end=last, report=lambda found: None)
     return {found.t: Difference(frozenset(map(str, found.begin)), frozenset(map(str, found.end))) for found in answers}
-
-
-def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
-    """The changes as the stages of a cluster give them, in this process: partitioned, in as many batches as are cut."""
-
-    def evaluate(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
-        job = Job(program, Settings(first=first, last=last, emit="changes"), partitions)
-        workers = {
-            (stage, bucket): Worker(job, stage, bucket)
-            for stage in range(len(job.stages))
-            for bucket in job.buckets(stage)
-        }
-        found: dict[int, tuple[set[str], ...]] = {}
-        watermark = Watermark()
-        for start, end in pairwise([0, *cuts, len(events)]):
-            packer = Packer(job, 0, 0)
-            items = arrived(events[start:end], packer.words, watermark)
-            post = list(packer.pack(items, ended=end == len(events)))
-            for key, worker in workers.items():
-                post += worker.process([each.payload for each in post if (each.stage, each.bucket) == key])
-            for each in post:
-                if each.stage == FAILURE:
-                    raise error_of(unwrap(each.payload).header["error"])
-                if each.stage == OUT:
-                    lists = unwrap(each.payload).lists
-                    facts = lists["facts"].to_pylist()
-                    for tick, ended, fact in zip(lists["ticks"], lists["ended"], facts, strict=True):
-                        found.setdefault(int(tick), (set(), set(), set()))[int(ended)].add(fact)
-        return {tick: Difference(*map(frozenset, some)) for tick, some in sorted(found.items())}
-
-    return evaluate
