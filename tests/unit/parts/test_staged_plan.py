@@ -4,15 +4,18 @@ import pytest
 
 from cells import LOSSES, Buckets
 from thalweg import api
-from thalweg.diagnostics import Source
+from thalweg.diagnostics import Diagnostic, FailedError, Source
 from thalweg.languages.lars.facts import read_fact
-from thalweg.model.event import Event
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch, Event
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import Clock
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.part import Part
+from thalweg.parts.part import Context, Part
 from thalweg.parts.spark_plan import PlanJob
 from thalweg.parts.staged_plan import StagedJob
 from thalweg.runtimes.embedded import Settings
+from thalweg.solvers.pool import SolverPool
 
 RULES = "slow(R) :- speed(S,V) in [5], on(S,R), V < 20. go(R) :- slow(R), not closed(R)."
 SOLVED = "closed(R) :- works(R), not done(R). tow(C) :- parked(C), noted(C)."
@@ -147,6 +150,27 @@ def test_events_are_classified_in_all_buckets_and_rejected_as_in_one_process(how
         work.lose(how)
     assert found == alone
     assert all(name in str(found) for name in ("inconsistent", "hot", "seen"))
+
+
+def test_what_a_bucket_cannot_solve_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise FailedError(Diagnostic("E504", "clingo has not solved a window: it is gone"))
+
+    monkeypatch.setattr(SolverPool, "solve", broken)
+    work = buckets(plan("go(R) :- pick(R).", f"{SOLVED} {{ pick(R) }} :- works(R)."))
+    with pytest.raises(FailedError, match="it is gone"):
+        work.take([event(0, "works(a)")])
+
+
+def test_facts_that_are_not_inputs_are_warned_about_where_they_come_in() -> None:
+    found: list[Diagnostic] = []
+    part = plan("go(R) :- closed(R).", f"{SOLVED} done(R) :- over(R).")
+    work = part.spread(Context(Settings(emit="changes"), Clock(), found.append), 2)
+    assert isinstance(work.job, StagedJob)
+    words = Dictionary()
+    assert work.look is not None
+    work.look(words)(Batch({Predicate("done", 1): [words.code("a")]}))
+    assert [one.code for one in found] == ["W506"]
 
 
 def test_windows_of_pieces_that_are_passed_over_are_reported_once() -> None:
