@@ -135,6 +135,9 @@ def test_events_whose_class_is_empty_can_never_happen() -> None:
     [
         ("EVERY :Hot SEQ :Cold SEQ :Hot WITHIN (1 s)", "its events take at least 2s, and `WITHIN` allows less"),
         ("EVERY :Hot SEQ NOT :Cold SEQ :Hot WITHIN (1 s)", ""),
+        ("EVERY :Hot AND NOT :Hot WITHIN (9 s)", "the event that one part of an `AND` asks for is what its `NOT`"),
+        ("EVERY :Hot SEQ NOT :Hot WITHIN (9 s)", ""),
+        ("EVERY (:Hot AND NOT :Hot) OR :Cold WITHIN (9 s)", ""),
         ("EVERY (:Hot AND :Cold) SEQ (:Hot OR :Late) WITHIN (1 s)", ""),
         ("EVERY :Late SEQ :Hot WITHIN (5 s)", "its events take at least 6s, and `WITHIN` allows less"),
         ("EVERY :Late SEQ :Hot WITHIN (6 s)", ""),

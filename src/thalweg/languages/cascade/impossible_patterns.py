@@ -62,6 +62,9 @@ def _impossible(
         what = f"`{written(used[0].span)}`"
         way_out = f"correct {what}, or leave it out"
         return Diagnostic("W815", f"{name}, because {what} never does", used[0].span, way_out)
+    if not excluded:
+        message = f"{name}: the event that one part of an `AND` asks for is what its `NOT` excludes"
+        return Diagnostic("W815", message, pattern.operand.span, "use `SEQ`, or exclude another event")
     _, variable, condition = excluded[0]
     message = f"{name}: no value of `?{variable}` satisfies all filters"
     return Diagnostic("W815", message, condition.span, "change one of the filters, or leave it out")
@@ -93,9 +96,18 @@ def _shortest(operand: Operand, shortest: Mapping[str, int | None]) -> int | Non
     known = [one for one in found if one is not None]
     if isinstance(operand, Either):
         return min(known, default=None)
-    if len(known) < len(found):
+    if len(known) < len(found) or _excluding(operand):
         return None
     return max(known) if isinstance(operand, Both) else sum(known) + len(known) - 1
+
+
+def _excluding(operand: Operand) -> bool:
+    """Whether an `AND` excludes an event that it asks for: one event may fill both places, so each match has one."""
+    if not isinstance(operand, Both):
+        return False
+    asked = {one.event for one in operand.operands if isinstance(one, Occurs)}
+    absent = (one.operand for one in operand.operands if isinstance(one, Absent))
+    return any(isinstance(one, Occurs) and one.event in asked for one in absent)
 
 
 def _excluded(clause: Clause) -> Iterator[tuple[str, Filter]]:
