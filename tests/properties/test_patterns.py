@@ -13,6 +13,7 @@ from random_patterns import NAMES, looking, patterns
 from thalweg.ir.pattern_semantics import Holds, Instance, Match, Pair, matches
 from thalweg.ir.patterns import Clause, Filter, Occurs, Pattern, Sequence, Triple
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
+from thalweg.languages.cascade.impossible_patterns import impossible_patterns
 from thalweg.parts.patterns import joins
 from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.matcher import Matcher
@@ -239,3 +240,10 @@ def test_subscriptions_that_differ_in_constants_find_what_each_finds_alone(data:
     for name, pattern in definitions.items():
         found = [Match(one.start, one.end, one.events, bound) for _, (one, bound) in came if one.event == name]
         assert in_order(found) == in_order(found_above(name, pattern, events, BACKGROUND, LAST)[0])
+
+
+@given(st.data())
+def test_what_check_says_never_happens_never_does(data: st.DataObject) -> None:
+    pattern = data.draw(patterns())
+    if list(impossible_patterns([NamedEvent("<E>", pattern)], tick_length=1_000)):
+        assert meant(pattern, data.draw(streams(pattern))) == []
