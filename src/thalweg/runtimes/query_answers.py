@@ -48,10 +48,10 @@ class Bindings:
         return _line(times, self.t, self.start, "bindings", f"[{','.join(self.objects)}]")
 
     def atoms(self, times: TimeFormat = AS_TICKS) -> NoReturn:
-        raise _only_json("rows of a SELECT")
+        raise _not_facts("rows of a SELECT")
 
     def graphs(self, times: TimeFormat) -> NoReturn:
-        raise _only_json("rows of a SELECT")
+        raise _not_facts("rows of a SELECT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +108,10 @@ class Truth:
         return _line(times, self.t, self.start, "answer", "true" if self.answer else "false")
 
     def atoms(self, times: TimeFormat = AS_TICKS) -> NoReturn:
-        raise _only_json("answers of an ASK")
+        raise _not_facts("answers of an ASK")
 
     def graphs(self, times: TimeFormat) -> NoReturn:
-        raise _only_json("answers of an ASK")
+        raise _not_facts("answers of an ASK")
 
 
 QueryAnswer = Bindings | ConstructedGraph | Truth
@@ -122,6 +122,8 @@ def _line(times: TimeFormat, tick: int, start: int, key: str, written: str) -> s
     return f'{{"t":{end},"window":[{begin},{end}],"{key}":{written}}}\n'
 
 
-def _only_json(what: str) -> RejectedError:
-    message = f"{what} can only be written as `--format jsonl`: leave `--format` out, or write a CONSTRUCT"
-    return RejectedError([Diagnostic("E403", message)])
+def _not_facts(what: str) -> RejectedError:
+    message = f"{what} are not facts, so they cannot be written as atoms or as RDF"
+    return RejectedError(
+        [Diagnostic("E403", message, help="use `--format jsonl`, `text`, `csv` or `parquet`, or a CONSTRUCT")]
+    )
