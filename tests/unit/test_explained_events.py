@@ -242,3 +242,14 @@ def test_the_labels_of_bands_do_not_run_into_each_other() -> None:
     for band, label in zip(bands, labels, strict=True):
         right = float(label.get("x", 0)) + 6.7 * len(label.text or "")
         assert right < float(band.get("x", 0)) + float(band.get("width", 0))
+
+
+def test_events_give_the_variables_that_a_match_binds_and_no_others() -> None:
+    pattern = "MATCH EVERY :Hot SEQ :Hot SEQ NOT :Deep SEQ :Cold WITHIN (9 s)"
+    clauses = "EVENT :Hot { ?h :in ?room ; :celsius ?v } EVENT :Deep { ?d :in ?room } EVENT :Cold { ?c :in ?room }"
+    Path("twice.tw").write_text(f"{RULES} NAMED EVENT :Twice {{ {pattern} IF {{ {clauses} }} }}")
+    Path("reading.lars").write_text("@prefix : <http://ex.org/> . twice(R) :- :Twice_room(E,R).")
+    found = invoke("explain", "twice.tw", "reading.lars", "site.ofn", "--format", "json")
+    outputs = next(one["outputs"] for one in json.loads(found.stdout)["parts"] if "events" in one["kind"])
+    given = [name for name in outputs if "/Twice" in name]
+    assert given == [f"<http://ex.org/Twice{name}>/{size}" for name, size in (("", 1), ("_c", 2), ("_room", 2))]

@@ -117,6 +117,14 @@ class Pattern:
         names = [name for clause in self.clauses for name in clause.variables]
         return frozenset(name for name in names if names.count(name) > 1)
 
+    @property
+    def bound(self) -> frozenset[str]:
+        """The variables that a match binds: shared ones, and those of names that occur once, and not under `NOT`."""
+        names = [one.event for one in occurrences(self.operand, under_not=False)]
+        clauses = [one for one in self.clauses if one.event in names]
+        once = {name for one in clauses if names.count(one.event) == 1 for name in one.variables}
+        return frozenset(once.union(*(one.variables & self.shared for one in clauses)))
+
 
 def occurrences(operand: Operand, under_not: bool = True) -> Iterator[Occurs]:
     """The occurrences in a pattern from left to right; without those under `NOT` if so asked.

@@ -22,8 +22,7 @@ def predicates_given(program: CascadeProgram) -> frozenset[Predicate]:
     found = {Predicate(one.name, 1) for one in program.events}
     for one in program.events:
         if isinstance(one.definition, Pattern):
-            names = {name for clause in one.definition.clauses for name in clause.variables}
-            found |= {Predicate(binding_name(one.name, name), 2) for name in names}
+            found |= {Predicate(binding_name(one.name, name), 2) for name in one.definition.bound}
     return frozenset(found)
 
 
