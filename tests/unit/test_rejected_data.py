@@ -1,12 +1,12 @@
 """What is wrong with data is a rejection while nothing has been answered, and a failure of the run after that."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
+
+from thalweg.cli import app
 
 RULE = "q(X) :- p(X).\n"
 # The second answer is decided when the malformed line comes.
@@ -22,16 +22,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "thalweg", "run", "q.lars", "--stream", "in.facts", *words]
-    return subprocess.run(command, env=os.environ, capture_output=True, text=True, timeout=240)
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["run", "q.lars", "--stream", "in.facts", *words])
 
 
 def rejects(*words: str) -> None:
     """Nothing was answered: the exit code is 1, and what was under the names of outputs is there still."""
     Path("in.facts").write_text(FIRST)
     ended = run(*words)
-    assert (ended.returncode, ended.stdout) == (1, ""), ended.stderr
+    assert (ended.exit_code, ended.stdout) == (1, ""), ended.stderr
     assert ended.stderr.count("E301") == 1
     assert "events" not in ended.stderr
 
@@ -40,7 +39,7 @@ def fails(*words: str) -> None:
     """Answers were delivered and stay; the exit code is 3, and the summary counts the line."""
     Path("in.facts").write_text(LATER)
     ended = run(*words)
-    assert ended.returncode == 3, ended.stderr
+    assert ended.exit_code == 3, ended.stderr
     assert ended.stderr.count("E301") == 1
     assert "2 events, 2 conclusions" in ended.stderr
     assert "1 malformed" in ended.stderr
@@ -69,5 +68,5 @@ def test_a_run_without_answers_writes_an_empty_file() -> None:
     Path("in.facts").write_text("r(a) at 1.\n")
     for out in OUTPUTS:
         Path(out).write_bytes(b"earlier")
-        assert run("--out", out).returncode == 0
+        assert run("--out", out).exit_code == 0
     assert [Path(out).read_bytes() for out in OUTPUTS[:2]] == [b"", b"t,op,predicate,args\n"]
