@@ -100,7 +100,7 @@ class Place:
         taken = [(link.name, link.key[1]) for link in (*self.links, *self.delayed) if link.stream is None]
         self.union = Union({key for key in taken if taken.count(key) > 1})
         self.presence = Heard() if self.heard or any(link.stream is not None for link in self.links) else None
-        self._reached: int | None = None
+        self.reached: int | None = None
 
     def gather(self, arrivals: Arrivals, source: int, output: Output) -> None:
         """Takes what another place says at a tick."""
@@ -127,14 +127,14 @@ class Place:
         """Takes in what has come at a tick."""
         if self.presence is not None:
             yield from self._listen(self.presence, tick, arrivals)
-        self._reached = tick
+        self.reached = tick
         yield from self.worker.advance(tick, arrivals.batches, self.union.turn(arrivals.given))
 
     def _listen(self, presence: Heard, tick: int, arrivals: Arrivals) -> Iterator[Output]:
         """What held since the last tick is an event wherever the reader looks, and where it held for the last time."""
-        if self._reached is not None and (events := presence.events()):
-            looks = {*self.worker.looks(self._reached, tick)}
-            looks |= {tick - 1} if arrivals.heard and tick - 1 > self._reached else set()
+        if self.reached is not None and (events := presence.events()):
+            looks = {*self.worker.looks(self.reached, tick)}
+            looks |= {tick - 1} if arrivals.heard and tick - 1 > self.reached else set()
             for look in sorted(looks):
                 yield from self.worker.advance(look, events, ())
         presence.change(arrivals.heard)
@@ -153,13 +153,13 @@ class Place:
         waiting = b"" if self.waiting is None else self.waiting[1].save(self.waiting[0], words)
         presence = b"" if self.presence is None else self.presence.save(words)
         # One that has waited from the beginning has no state yet, but for what it was fed with.
-        worker = b"" if self._reached is None and not self.fed else self.worker.snapshot()
-        about = encode({"reached": self._reached}, {})
+        worker = b"" if self.reached is None and not self.fed else self.worker.snapshot()
+        about = encode({"reached": self.reached}, {})
         return frame([about, worker, self.union.save(words), presence, waiting, self.late.save(0, words)])
 
     def load(self, data: bytes, words: Dictionary) -> None:
         about, worker, union, presence, waiting, late = unframe(data)
-        self._reached = decode(about)[0]["reached"]
+        self.reached = decode(about)[0]["reached"]
         if worker:
             self.worker.resume(worker)
         self.union.load(union, words)
@@ -264,6 +264,9 @@ class WiredRun(Emitter):
         elif all(self._is_decided(self.places[source]) for source in place.sources):
             yield from place.advance(to, arrivals)
         else:
+            # Only what comes at the last tick is open.
+            if to > max(self.first or 0, -1 if place.reached is None else place.reached + 1):
+                yield from place.advance(to - 1, Arrivals())
             place.waiting = to, arrivals
 
     @staticmethod

@@ -246,3 +246,15 @@ def test_explain_says_which_definitions_of_events_are_matched_where_all_meet() -
     alone = plan(OF_EVENTS, "", OF_ONE, ONTOLOGY).explain(2).as_data()["stages"]
     assert [stage["rules"] for stage in alone[:2]] == [["<http://ex/H>", "<http://ex/G>"], ["<http://ex/M>"]]
     assert alone[2]["rules"] == ["hot(E) :- <http://ex/H>(E).", "seen(E) :- <http://ex/M>(E) in [2]."]
+
+
+def test_what_waits_for_a_first_window_waits_with_its_last_tick_only() -> None:
+    asking = SolveOptions("brave", 3, 1, workers=0)
+    part = plan("d(X) :- s(X) in [1]. b(N) :- N = count{X : u(X)}.", "{ u(X) } :- w(X).", asking=asking)
+    with api.start(part, [event(1, "s(x)")], api.Timing(first=0), "changes", report=lambda _: None) as job:
+        alone = said([block for block in job.pieces() if block is not None])
+    assert alone == [
+        '{"t":0,"begin":["b(0)"],"end":[]}',
+        '{"t":1,"window":[0,1],"answers":[[]]}',
+        '{"t":1,"begin":["d(x)"],"end":[]}',
+    ]
