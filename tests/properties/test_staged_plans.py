@@ -155,4 +155,6 @@ def test_a_plan_in_stages_answers_as_one_process_does(
     for number, some in enumerate(batches, 1):
         found += (str(one) for block in buckets.take(some, number == len(batches)) for one in block.answers())
         buckets.lose(loss)
-    assert found == alone
+    # Where the only window is that at the end, what reads its answer is output behind it, in no order of time.
+    fits = (case.asking.window or 0) <= case.last + 1
+    assert (found == alone) if fits else (sorted(found) == sorted(alone))
