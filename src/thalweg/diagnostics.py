@@ -142,6 +142,7 @@ CATALOGUE: Final = {
     "W813": "events are selected too late for patterns",
     "W814": "selection loses events",
     "W815": "event can never happen",
+    "W816": "variable of an event that no match binds",
     "E901": "unknown key in a deployment",
     "E902": "value in a deployment cannot be used",
 }

@@ -161,3 +161,19 @@ def test_a_shorter_tick_lets_a_pattern_happen() -> None:
     pattern = "NAMED EVENT :P { MATCH EVERY :Hot SEQ :Cold SEQ :Hot WITHIN (1 s) }"
     assert len(impossible(EVENTS + pattern)) == 1
     assert impossible(EVENTS + pattern, "--tick", "500ms") == []
+
+
+TWICE = "NAMED EVENT :Twice { MATCH EVERY :Hot SEQ :Hot WITHIN (10 s) IF { EVENT :Hot { ?o :in ?room } } }"
+BOTH = (
+    "NAMED EVENT :Again AS :HotReading NAMED EVENT :Twice { MATCH EVERY :Hot SEQ :Again WITHIN (10 s)"
+    " IF { EVENT :Hot { ?o :in ?room } EVENT :Again { ?p :in ?room } } }"
+)
+
+
+@pytest.mark.parametrize(("pattern", "is_warned"), [(TWICE, True), (BOTH, False)])
+def test_rules_that_read_a_variable_no_match_binds_are_warned(pattern: str, is_warned: bool) -> None:
+    Path("rules.tw").write_text(EVENTS + pattern)
+    Path("rules.lars").write_text("@prefix : <http://ex.org/> .\nalarm(R) :- :Twice(E), :Twice_room(E,R).")
+    result = invoke("check", "rules.tw", "site.ofn", "rules.lars")
+    warning = "warning[W816]: no match of `:Twice` binds `?room`, so `:Twice_room` never holds\n  rules.lars:2:24"
+    assert (result.exit_code, warning in result.stderr) == (0, is_warned)

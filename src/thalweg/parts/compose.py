@@ -100,6 +100,7 @@ def _with_events(
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.parts.mixed import Mixed
     from thalweg.parts.patterns import cascade_part, undefined, unknown
+    from thalweg.parts.patterns.event_facts import never_bound
     from thalweg.parts.queries import ContinuousQuery
 
     others = [one for one in compiled if one is not program and not isinstance(one, AbstractionProgram)]
@@ -125,6 +126,7 @@ def _with_events(
         around, members = Rules(merge([one for one in others if isinstance(one, Program)])), (beside,)
     events = events.surrounded(around.rules, [member.ports for member in members])
     found += [*wrong, *undefined(program, events.beside.classes, around.rules.derived)]
+    found += never_bound(program, around.rules)
     plan = Mixed(around, (*members, events))
     return plan, [*found, *_loops(plan, found)]
 

@@ -8,6 +8,9 @@
 
 from collections.abc import Iterable
 
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.dependency import formulas
+from thalweg.ir.nodes import Atom, Program
 from thalweg.ir.patterns import Pattern
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.model.dictionary import Dictionary
@@ -24,6 +27,30 @@ def predicates_given(program: CascadeProgram) -> frozenset[Predicate]:
         if isinstance(one.definition, Pattern):
             found |= {Predicate(binding_name(one.name, name), 2) for name in one.definition.bound}
     return frozenset(found)
+
+
+def never_bound(program: CascadeProgram, rules: Program) -> list[Diagnostic]:
+    """Warns where rules read a variable of an event that no match binds."""
+    names = {
+        Predicate(binding_name(one.name, variable), 2): (one.name, variable)
+        for one in program.events
+        if isinstance(one.definition, Pattern)
+        for variable in frozenset().union(*(each.variables for each in one.definition.clauses)) - one.definition.bound
+    }
+    atoms = (formula.atom for rule in rules.rules for formula, _ in formulas(rule.body))
+    return [
+        _never_bound(atom, *names[atom.signature])
+        for atom in atoms
+        if atom.signature in names and atom.signature not in rules.derived
+    ]
+
+
+def _never_bound(atom: Atom, event: str, variable: str) -> Diagnostic:
+    message = f"no match of `{event}` binds `?{variable}`, so `{atom.predicate}` never holds"
+    way_out = (
+        f"give each place a name of its own (`NAMED EVENT :Second AS …`) and use `?{variable}` in the clauses of both"
+    )
+    return Diagnostic("W816", message, atom.span, help=way_out)
 
 
 def batch_of(facts: Iterable[Fact], words: Dictionary, stream: str) -> Batch:
