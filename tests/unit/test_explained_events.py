@@ -94,6 +94,54 @@ def test_explain_draws_layers() -> None:
     assert {":Cooling", "patterns, layer 2", "pattern, split by ?room"} <= texts
 
 
+def drawn(*programs: str) -> list[str]:
+    """What stands in the drawing of a plan on Spark, but for what is shown where the pointer is."""
+    svg = invoke("explain", *programs, "--runtime", "spark", "--format", "svg").stdout
+    return [one.text for one in ET.fromstring(svg).iter() if one.text and not one.tag.endswith("title")]
+
+
+def test_explain_draws_the_stages_of_spark() -> None:
+    texts = drawn("rules.tw", "site.ofn")
+    layer = texts[texts.index("patterns, layer 1") :]
+    assert layer[1:4] == [
+        "stage 1 · 2 partitions by room",
+        "stage 2 · 1 partition",
+        "  because there is nothing to split by",
+    ]
+    assert texts[texts.index("classes") + 1] == "stage 0 · 2 partitions by event"
+    assert texts[texts.index("pattern · stage 1 by ?room") + 1].startswith("EVERY :Hot SEQ :Cold")
+    assert texts[texts.index("pattern · stage 3") + 1].startswith("EVERY :Cooling SEQ NOT :Hot")
+
+
+def test_explain_draws_the_stages_of_several_kinds() -> None:
+    Path("rules.lars").write_text(
+        "@prefix : <http://ex.org/> . slow(S) :- speed(S,V) in [9], V < 20. "
+        ":cooled(R) :- :Cooling_room(E,R). many(N) :- N = count{R : :cooled(R)}, N > 1."
+    )
+    programs = ("rules.tw", "site.ofn", "rules.lars")
+    texts = drawn(*programs)
+    data = json.loads(invoke("explain", *programs, "--runtime", "spark", "--format", "json").stdout)
+    assert [one["partitions"] for one in data["stages"]] == [2, 2, 2, 1, 1, 1]
+    assert texts[texts.index("1  rules") + 1] == "stage 0 · 2 partitions by S"
+    events = texts[texts.index("2  events rules") + 1 :]
+    assert events[:3] == ["stage 1 · 2 partitions by event", "stage 2 · 2 partitions by room", "stage 3 · 1 partition"]
+    met = texts[texts.index("3  rules") + 1 :]
+    assert met[0] == "stage 5 · 1 partition"
+    assert " ".join(line.strip() for line in met[1:3]) == f"because {data['stages'][5]['why']}"
+    # Boxes name their stage where a part has several.
+    assert [texts.count(f"class · stage {number}") for number in (0, 1, 2)] == [0, 4, 0]
+    assert texts[texts.index("pattern · stage 2") + 1].startswith(":Cooling: EVERY")
+    assert "rule 1" in texts
+
+
+def test_the_reason_to_meet_in_one_partition_is_drawn_once() -> None:
+    Path("hot.tw").write_text("PREFIX : <http://ex.org/> NAMED EVENT :E { MATCH EVERY :h SEQ :h WITHIN (9 s) }")
+    Path("hot.lars").write_text("@prefix : <http://ex.org/> . :h(M) :- t(M,V), V > 30, N = count{A : u(A)}, N > M.")
+    texts = drawn("hot.tw", "hot.lars")
+    assert texts.count("stage 0 · 1 partition") == 2
+    assert sum(text.startswith("  because") for text in texts) == 1
+
+
 def test_explain_draws_events_beside_rules() -> None:
     Path("main.tw").write_text('INCLUDE "rules.tw"')
     Path("rules.lars").write_text(

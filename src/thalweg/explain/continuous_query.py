@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.plan_text import count
+from thalweg.explain.stages import band_label
 from thalweg.languages.rspql.names import local_name
 from thalweg.languages.rspql.query import Query, StreamWindow
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
@@ -118,8 +119,9 @@ class ExplainedQuery:
             yield f"  {self.spread.as_text()}"
 
     def as_svg(self) -> str:
-        drawing = Drawing(["streams", "windows", "query"])
         query = self.query
+        stages = [] if self.spread is None else self.spread.as_data(self.placement.rules)
+        drawing = Drawing(["streams", "windows", band_label("query", enumerate(stages))])
         by = "as rules" if self.placement.rules else "SPARQL per window"
         drawing.rule("query", f"{query.output} of a {query.form}", f"{by}, at every close of a window", 2)
         for window in query.windows:

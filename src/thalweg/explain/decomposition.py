@@ -8,7 +8,7 @@ from typing import Final
 from thalweg.diagnostics import NOWHERE, Diagnostic
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.plan_text import WIDTH, count
-from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
+from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, band_label
 from thalweg.ir.outline import Outline
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
@@ -53,6 +53,11 @@ class ExplainedAnswerSets:
         return tuple(Piece(community, everything, 0) for community in self.published.communities)
 
     @property
+    def is_spread(self) -> bool:
+        """Whether its pieces are stages of Spark; published communities are not spread."""
+        return self.partitions is not None and self.published is None
+
+    @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         return () if self.published is None else tuple(doubt.diagnostic for doubt in self.published.doubts)
 
@@ -82,9 +87,12 @@ class ExplainedAnswerSets:
             "warnings": [warning.as_data() for warning in self.warnings],
         }
         if self.partitions is not None:
-            combined: dict[str, object] = {"rules": [], "key": None, "partitions": 1, "why": _COMBINED}
-            data["stages"] = [*self.pieces_data(), combined]
+            data["stages"] = self.stages()
         return data
+
+    def stages(self) -> list[dict[str, object]]:
+        """Those of Spark: the pieces, and what becomes of their answers."""
+        return [*self.pieces_data(), {"rules": [], "key": None, "partitions": 1, "why": _COMBINED}]
 
     def pieces_data(self) -> list[dict[str, object]]:
         """The pieces as the stages of Spark."""
@@ -132,7 +140,7 @@ class ExplainedAnswerSets:
         yield from self._section(
             "solved on its own", (line for each in enumerate(self.pieces, 1) for line in self._piece(*each))
         )
-        if self.partitions is not None and self.published is None:
+        if self.is_spread:
             yield f"  on Spark {_COMBINED} in one partition"
 
     @staticmethod
@@ -161,7 +169,7 @@ class ExplainedAnswerSets:
         yield f"{number}  {', '.join(piece.inputs) or 'no inputs'}"
         if keys is not None and (places := [f"{name} {keys[name] + 1}" for name in piece.inputs if name in keys]):
             yield f"   can be spread by the argument: {', '.join(places)}"
-        if self.partitions is not None and self.published is None:
+        if self.is_spread:
             yield f"   on Spark in {count(self._cells(piece), 'partition')}"
         for statement in piece.rules:
             yield f"   {statement + 1}: {self.dependency.outlines[statement].written}"
@@ -183,7 +191,7 @@ class _Pieces(Drawing):
     """Inputs at the left; then each piece with its statements, and what they derive."""
 
     def __init__(self, explanation: ExplainedAnswerSets) -> None:
-        super().__init__(["inputs", *(f"piece {number}" for number in range(1, len(explanation.pieces) + 1))])
+        super().__init__(["inputs", *_bands(explanation)])
         self.outlines = explanation.dependency.outlines
         for name in explanation.dependency.inputs:
             self.thing(f"input {name}", "stream", name, 0)
@@ -192,6 +200,11 @@ class _Pieces(Drawing):
                 self.conclusions(number, statement)
             for statement in piece.rules:
                 self.needs(number, statement, piece)
+        if explanation.is_spread:
+            made = [each for each, box in self.boxes.items() if box.kind == "derived"]
+            answers = self.thing("answers", "derived", "answers", 1 + len(explanation.pieces))
+            for conclusion in made:
+                self.arrow(conclusion, answers)
 
     def conclusions(self, band: int, statement: int) -> None:
         """A statement, with what it derives."""
@@ -207,6 +220,16 @@ class _Pieces(Drawing):
             for source in sources:
                 if source in self.boxes:
                     self.arrow(source, f"rule {statement + 1} in {band}", ROLES[need.how])
+
+
+def _bands(explanation: ExplainedAnswerSets) -> Iterator[str]:
+    """Each piece; on Spark with its stage, and the one where answers are combined."""
+    titles = [f"piece {number}" for number in range(1, len(explanation.pieces) + 1)]
+    if not explanation.is_spread:
+        yield from titles
+        return
+    for number, (title, stage) in enumerate(zip([*titles, "together"], explanation.stages(), strict=True)):
+        yield band_label(title, [(number, stage)])
 
 
 def _key_variables(rules: Iterable[Outline], keys: Keys) -> set[str]:

@@ -92,7 +92,10 @@ def _length(text: str) -> int:
 
 
 class Drawing:
-    """Boxes in bands, and arrows between them, as they are added; `brief` shortens what is written in them."""
+    """Boxes in bands, and arrows between them, as they are added; `brief` shortens what is written in them.
+
+    Further lines of a band's label stand below its first one, in plain letters.
+    """
 
     def __init__(
         self, bands: Sequence[str], legend: Mapping[str, str] = LEGEND, brief: Callable[[str], str] = lambda text: text
@@ -127,6 +130,10 @@ class _Page:
     def __init__(self, drawing: Drawing) -> None:
         self.boxes, self.bands, self.legend = drawing.boxes, drawing.bands, drawing.legend
         self.arrows = list(drawing.arrows)
+        drawn = {box.band for box in self.boxes.values()}
+        self.header = HEADER + LINE * max(
+            (label.count("\n") for n, label in enumerate(self.bands) if n in drawn), default=0
+        )
         self.columns = _columns(self.boxes, self.arrows)
         heights = {name: box.height for name, box in self.boxes.items()}
         self.layout = lay_out(self.columns, heights, [(arrow.start, arrow.end) for arrow in self.arrows])
@@ -136,18 +143,19 @@ class _Page:
         last = len(self.widths) - 1
         below = MARGIN + sum(map(_legend_width, self.legend.values()))
         self.width = max(self.lefts[last] + self.widths[last] + MARGIN if self.widths else 0, below)
-        self.height = HEADER + self.layout.bottom + FOOTER
+        self.height = self.header + self.layout.bottom + FOOTER
 
     def _widths(self) -> list[float]:
         widths = [0.0] * (max(self.columns.values(), default=-1) + 1)
         for name, box in self.boxes.items():
             widths[self.columns[name]] = max(widths[self.columns[name]], box.width)
         for number, label in enumerate(self.bands):
-            columns = {self.columns[name] for name, box in self.boxes.items() if box.band == number}
-            if len(columns) == 1:
+            columns = sorted({self.columns[name] for name, box in self.boxes.items() if box.band == number})
+            if columns:
                 # The label of a band must not run into the next one.
-                column = columns.pop()
-                widths[column] = max(widths[column], len(label) * LETTER)
+                *before, last = columns
+                room = sum(widths[column] + GAP for column in before)
+                widths[last] = max(widths[last], max(map(len, label.split("\n"))) * LETTER - room)
         return widths
 
     def _lefts(self) -> list[float]:
@@ -203,10 +211,16 @@ class _Page:
                     f'<rect x="{left:.1f}" y="12" width="{width:.1f}" height="{self.height - FOOTER - 2:.1f}" rx="8" '
                     f'fill="{BAND}"/>'
                 )
-                yield f'<text x="{left + 10:.1f}" y="29" fill="{PALE}" font-weight="bold">{escape(label)}</text>'
+                title, *more = label.split("\n")
+                yield f'<text x="{left + 10:.1f}" y="29" fill="{PALE}" font-weight="bold">{escape(title)}</text>'
+                for line, text in enumerate(more, 1):
+                    yield (
+                        f'<text x="{left + 10:.1f}" y="{29 + LINE * line:.1f}" fill="{PALE}" xml:space="preserve">'
+                        f"{escape(text)}</text>"
+                    )
 
     def _box(self, name: str, box: Box) -> str:
-        x, y = self.lefts[self.columns[name]], HEADER + self.layout.boxes[name] - box.height / 2
+        x, y = self.lefts[self.columns[name]], self.header + self.layout.boxes[name] - box.height / 2
         fill, stroke = FILLS[box.kind]
         corner = 12 if box.kind == "derived" else 4
         lines = [
@@ -232,16 +246,16 @@ class _Page:
         """Straight past columns and curved between them; a way back turns round behind the columns of both ends."""
         start, end = self.columns[arrow.start], self.columns[arrow.end]
         back = end <= start
-        x, y = self.lefts[start] + self.widths[start] + 6, HEADER + self.ports[number, "out"]
+        x, y = self.lefts[start] + self.widths[start] + 6, self.header + self.ports[number, "out"]
         path = [f"M{self.lefts[start] + self.boxes[arrow.start].width:.1f} {y:.1f} L{x:.1f} {y:.1f}"]
         for column, joint in self.layout.joints[number]:
             sides = self.lefts[column] - 6, self.lefts[column] + self.widths[column] + 6
             enter, leave = reversed(sides) if back else sides
-            to_y = HEADER + joint
+            to_y = self.header + joint
             path.append(_turn(y, enter, to_y, TURN) if back and column == start else _curve(x, y, enter, to_y))
             path.append(f"L{leave:.1f} {to_y:.1f}")
             x, y = leave, to_y
-        to_x, to_y = self.lefts[end] - 2, HEADER + self.ports[number, "in"]
+        to_x, to_y = self.lefts[end] - 2, self.header + self.ports[number, "in"]
         path.append(_turn(y, to_x, to_y, -TURN) if back else _curve(x, y, to_x, to_y))
         return " ".join(path)
 

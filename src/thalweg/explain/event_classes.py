@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.plan_text import count
+from thalweg.explain.stages import band_label
 from thalweg.languages.owl.axioms import mentioned, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.languages.owl.dl.selection import derive_selection, rspql
@@ -98,7 +99,9 @@ class ExplainedAbstraction:
 
     def as_svg(self) -> str:
         """The axioms between the names that they mention and the classes asked for."""
-        drawing = Drawing(["names in events and background, axioms, and classes asked for"], {"positive": "mentions"})
+        title = "names in events and background, axioms, and classes asked for"
+        stages = [] if self.partitions is None else [self._stage()]
+        drawing = Drawing([band_label(title, enumerate(stages))], {"positive": "mentions"})
         asked = {one.name: one.label for one in self.program.asked}
         for number, axiom in enumerate(self.program.axioms):
             drawing.rule(f"axiom {number}", f"axiom {number + 1}", show(axiom), 0)

@@ -9,7 +9,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.event_classes import ExplainedAbstraction
 from thalweg.explain.plan_text import OF_OWL, briefly, count
-from thalweg.explain.stages import NEGATED, POSITIVE
+from thalweg.explain.stages import NEGATED, POSITIVE, band_label
 from thalweg.explain.wired_parts import Statement
 from thalweg.ir.pattern_semantics import has_open_not, nots
 from thalweg.ir.pattern_text import show_clause, show_pattern
@@ -140,6 +140,15 @@ class EventStage:
         """What decides about the partition; None where there is one."""
         return sorted(set(self.keys.values())) or (["event"] if self.partitions > 1 else None)
 
+    def as_data(self) -> dict[str, object]:
+        return {
+            "rules": list(self.events),
+            "key": self.key,
+            "keys": dict(self.keys),
+            "partitions": self.partitions,
+            "why": self.why,
+        }
+
 
 @dataclass(frozen=True)
 class ExplainedCascade:
@@ -194,16 +203,7 @@ class ExplainedCascade:
         if self.abstraction is not None:
             data["abstraction"] = ExplainedAbstraction(self.abstraction).as_data()
         if self.partitions is not None:
-            data["stages"] = [
-                {
-                    "rules": list(stage.events),
-                    "key": stage.key,
-                    "keys": dict(stage.keys),
-                    "partitions": stage.partitions,
-                    "why": stage.why,
-                }
-                for stage in self.stages(self.partitions)
-            ]
+            data["stages"] = [stage.as_data() for stage in self.stages(self.partitions)]
         return data
 
     def stages(self, partitions: int) -> tuple[EventStage, ...]:
@@ -262,11 +262,11 @@ class ExplainedCascade:
 
     def as_svg(self) -> str:
         """Streams at the left, then classes, then the patterns layer by layer."""
-        layers = max((one.layer for one in self.patterns), default=0)
-        bands = ["streams", "classes", *(f"patterns, layer {number}" for number in range(1, layers + 1))]
         texts = [*(one.text for one in self.classes), *(show_pattern(one.pattern) for one in self.patterns)]
         names = [one.name for one in self.program.events]
-        drawing = Drawing(bands, {"positive": "reads", "negated": "NOT"}, briefly([*texts, *names], OF_OWL))
+        drawing = Drawing(
+            ["streams", *self._bands()], {"positive": "reads", "negated": "NOT"}, briefly([*texts, *names], OF_OWL)
+        )
         place = {one.event: one.layer + 1 for one in self.patterns} | {one.event: 1 for one in self.classes}
         for each in self.classes:
             drawing.rule(f"class {each.event}", "class", each.text, 1)
@@ -276,11 +276,30 @@ class ExplainedCascade:
             self._draw(drawing, pattern, place)
         return drawing.svg()
 
+    def _bands(self) -> Iterator[str]:
+        """Classes, and each layer of patterns; on Spark with their stages."""
+        yield self._band("classes", {one.event for one in self.classes})
+        for layer in range(1, 1 + max((one.layer for one in self.patterns), default=0)):
+            yield self._band(f"patterns, layer {layer}", {one.event for one in self.patterns if one.layer == layer})
+
+    def _band(self, title: str, events: set[str]) -> str:
+        return band_label(title, [(n, one.as_data()) for n, one in self._placed if not events.isdisjoint(one.events)])
+
+    @cached_property
+    def _placed(self) -> list[tuple[int, EventStage]]:
+        return [] if self.partitions is None else list(enumerate(self.stages(self.partitions)))
+
+    def _title(self, one: ExplainedPattern) -> str:
+        """On Spark a pattern that can be split runs in one partition where others of its stage cannot."""
+        for number, stage in self._placed:
+            if one.event in stage.events:
+                return f"pattern · stage {number}{f' by ?{stage.keys[one.event]}' if one.event in stage.keys else ''}"
+        variable, _ = one.split
+        return "pattern" if variable is None else f"pattern, split by ?{variable}"
+
     def _draw(self, drawing: Drawing, one: ExplainedPattern, place: Mapping[str, int]) -> None:
         band, box = one.layer + 1, f"pattern {one.event}"
-        variable, _ = one.split
-        title = "pattern" if variable is None else f"pattern, split by ?{variable}"
-        drawing.rule(box, title, show_pattern(one.pattern), band)
+        drawing.rule(box, self._title(one), show_pattern(one.pattern), band)
         absent = {each.event for under in nots(one.pattern.operand) for each in occurrences(under.operand)}
         for name in dict.fromkeys(each.event for each in occurrences(one.pattern.operand)):
             kind = "derived" if name in place else "stream"

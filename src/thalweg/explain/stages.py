@@ -6,8 +6,10 @@
 Several sensors may find a road slow, each in its bucket; so `slow/1` comes in parts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
+from typing import Final
 
 from thalweg.ir.nodes import Program, Variable
 from thalweg.ir.text import show
@@ -16,6 +18,11 @@ from thalweg.planning.locality import Use, uses
 from thalweg.planning.partition import Route, Stage, partition
 
 POSITIVE, NEGATED, AGGREGATED = "positive", "negated", "aggregated"
+
+# As `explain --format json` has it: `key`, `partitions`, and mostly `why`.
+StageData = Mapping[str, object]
+
+_REASON: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,33 @@ class ExplainedStage:
             "why": self.why,
             "beside": list(self.beside),
         }
+
+
+def width(stage: StageData) -> str:
+    """How many partitions a stage has, and by what it is split.
+
+    >>> width({"key": ["R"], "partitions": 2}), width({"key": None, "partitions": 1})
+    ('2 partitions by R', '1 partition')
+    """
+    key, partitions = stage["key"], stage["partitions"]
+    by = f" by {', '.join(key)}" if isinstance(key, list) and key else ""
+    return f"{partitions} partition{'s' if partitions != 1 else ''}{by}"
+
+
+def band_label(title: str, stages: Iterable[tuple[int, StageData]]) -> str:
+    """The label of a band of a drawing: below its title the stages, by number, in which it runs; why, where in one.
+
+    >>> print(band_label("1  rules", [(0, {"key": ["R"], "partitions": 2}), (1, {"key": None, "partitions": 1})]))
+    1  rules
+    stage 0 · 2 partitions by R
+    stage 1 · 1 partition
+    """
+    lines = [title]
+    for number, stage in stages:
+        lines.append(f"stage {number} · {width(stage)}")
+        if stage["partitions"] == 1 and stage.get("why"):
+            lines += wrap(f"because {stage['why']}", _REASON, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join(lines)
 
 
 def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage]:

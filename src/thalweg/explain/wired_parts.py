@@ -1,14 +1,15 @@
 """A plan of several kinds of program, for people to read: its parts, how they are wired, and each part explained."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final, Protocol
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Drawing
 from thalweg.explain.plan import explain
 from thalweg.explain.plan_text import OF_OWL, briefly
-from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
+from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, StageData, band_label, width
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Aggregate, Literal, Not, Program
 from thalweg.ir.text import show
@@ -89,7 +90,7 @@ class ExplainedParts:
 
     parts: tuple[Part, ...]
     partitions: int | None = None
-    split: Mapping[int, Sequence[Mapping[str, object]]] = field(default_factory=dict)
+    split: Mapping[int, Sequence[StageData]] = field(default_factory=dict)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -106,17 +107,37 @@ class ExplainedParts:
             data |= {key: own[key] for key in _REPEATED if key in own}
         data |= {"strata": strata, "parts": list(map(self._part_data, self.parts))}
         if self.partitions is not None:
-            data["stages"] = list(self._stages())
+            data["stages"] = self.stages
         return data
 
-    def _stages(self) -> Iterator[Mapping[str, object]]:
+    @cached_property
+    def stages(self) -> list[StageData]:
+        """Those of parts that are split, then the one where all parts meet."""
         split = [stage for stages in self.split.values() for stage in stages]
-        done = {rule for stage in split for rule in stage["rules"]}  # type: ignore[attr-defined]
-        yield from split
-        statements = (one for part in self.parts for one in part.statements)
+        here = enumerate(self.parts)
+        rest = [one.text for n, part in here for one in part.statements if self.stage_of(n, one) == len(split)]
+        return [*split, {"rules": rest, "key": None, "partitions": 1, "why": _MEETING if split else _TOGETHER}]
+
+    def own_stages(self, place: int) -> range:
+        """The numbers of the stages that a part has before all parts meet."""
+        sizes = {number: len(stages) for number, stages in self.split.items()}
+        first = sum(size for number, size in sizes.items() if number < place)
+        return range(first, first + sizes.get(place, 0))
+
+    def stage_of(self, place: int, statement: Statement) -> int:
+        """The number of the stage in which a statement of a part is evaluated."""
         # Stages of events have names, those of rules and answer sets have texts.
-        rest = [one.text for one in statements if done.isdisjoint((one.text, *(head.name for head in one.heads)))]
-        yield {"rules": rest, "key": None, "partitions": 1, "why": _MEETING if split else _TOGETHER}
+        names = {statement.text, *(head.name for head in statement.heads)}
+        for number, stage in zip(self.own_stages(place), self.split.get(place, ()), strict=True):
+            if not names.isdisjoint(stage["rules"]):  # type: ignore[arg-type]
+                return number
+        return sum(map(len, self.split.values()))
+
+    def stages_of(self, place: int) -> list[int]:
+        """The numbers of the stages in which a part is evaluated; one without statements ends where all parts meet."""
+        part = self.parts[place]
+        meeting = [] if part.statements else [len(self.stages) - 1]
+        return sorted({*self.own_stages(place), *meeting, *(self.stage_of(place, one) for one in part.statements)})
 
     @staticmethod
     def _part_data(part: Part) -> dict[str, object]:
@@ -136,7 +157,7 @@ class ExplainedParts:
         if self.partitions is not None and not self.split:
             yield f"on Spark in one partition of {self.partitions}: {_TOGETHER}"
         for number, stages in self.split.items() if self.partitions is not None else ():
-            yield f"on Spark part {number + 1} begins in stages of its own: {_widths(stages)}"
+            yield f"on Spark part {number + 1} begins in stages of its own: {', '.join(map(width, stages))}"
         if self.partitions is not None and self.split:
             yield f"on Spark all parts meet in one partition: {_MEETING}"
         for number, part in enumerate(self.parts, 1):
@@ -160,25 +181,11 @@ class ExplainedParts:
         return _Parts(self).svg()
 
 
-def _widths(stages: Iterable[Mapping[str, object]]) -> str:
-    """How many partitions stages have, and by what they are split.
-
-    >>> _widths([{"key": ["R"], "partitions": 2}, {"key": None, "partitions": 1}])
-    '2 partitions by R, 1 partition'
-    """
-    return ", ".join(_width(stage["key"], stage["partitions"]) for stage in stages)
-
-
-def _width(key: object, partitions: object) -> str:
-    by = f" by {', '.join(key)}" if isinstance(key, list) and key else ""
-    return f"{partitions} partition{'s' if partitions != 1 else ''}{by}"
-
-
 def explain_parts(
     wiring: Wiring,
     members: Sequence[ExplainedMember],
     partitions: int | None = None,
-    split: Mapping[int, Sequence[Mapping[str, object]]] | None = None,
+    split: Mapping[int, Sequence[StageData]] | None = None,
 ) -> ExplainedParts:
     """How rules and parts that are more than rules are evaluated together; `split` has stages by places."""
     parts = tuple(_explained(place, wiring, members) for place in wiring.places)
@@ -248,10 +255,10 @@ class _Parts(Drawing):
     """Streams at the left, then a band for each part, with its rules and what they derive."""
 
     def __init__(self, plan: ExplainedParts) -> None:
-        bands = ["streams and background", *(f"{n}  {part.kind}" for n, part in enumerate(plan.parts, 1))]
+        self.plan = plan
         texts = [one.text for part in plan.parts for one in part.statements]
         names = [name for part in plan.parts for name in (*part.outputs, *(one for one, _ in part.reads))]
-        super().__init__(bands, brief=briefly([*texts, *names], OF_OWL))
+        super().__init__(["streams and background", *self.labels()], brief=briefly([*texts, *names], OF_OWL))
         self._read = {name for part in plan.parts for name, _ in part.reads}
         for band, part in enumerate(plan.parts, 1):
             for number, statement in enumerate(part.statements, 1):
@@ -260,6 +267,15 @@ class _Parts(Drawing):
                 self.events(band, part, plan.parts)
             elif part.hears:
                 self.whole(band, part, plan.parts)
+
+    def labels(self) -> Iterator[str]:
+        """The kind of each part, and on Spark its stages; why all parts meet is said where they first do."""
+        said: set[int] = set()
+        for place, part in enumerate(self.plan.parts):
+            found = self.plan.stages_of(place) if self.plan.partitions is not None else []
+            stages = [(n, {**self.plan.stages[n], "why": ""} if n in said else self.plan.stages[n]) for n in found]
+            yield band_label(f"{place + 1}  {part.kind}", stages)
+            said.update(found)
 
     def events(self, band: int, part: Part, parts: Sequence[Part]) -> None:
         """What the classes of a part are about: events of the streams, and those that another part makes."""
@@ -287,7 +303,10 @@ class _Parts(Drawing):
 
     def statement(self, band: int, number: int, one: Statement, outside: Mapping[Predicate, int]) -> None:
         name = f"rule {number} in {band}"
-        self.rule(name, f"{one.title} {number}" if one.title == "rule" else one.title, one.text, band)
+        title = f"{one.title} {number}" if one.title == "rule" else one.title
+        if self.plan.partitions is not None and len(self.plan.stages_of(band - 1)) > 1:
+            title += f" · stage {self.plan.stage_of(band - 1, one)}"
+        self.rule(name, title, one.text, band)
         # What an event binds is drawn where something reads it.
         for head in (*one.heads[:1], *(head for head in one.heads[1:] if head in self._read or one.title == "rule")):
             self.arrow(name, self.thing(f"{band} {head}", "derived", head, band))

@@ -102,6 +102,10 @@ def test_on_a_cluster_pieces_are_stages_with_a_key_or_without(tmp_path: Path) ->
         {"rules": ["b :- r, s."], "key": None, "partitions": 1},
         {"rules": [], "key": None, "partitions": 1, "why": "the answers of all pieces are combined"},
     ]
+    drawn = explain(tmp_path, text, *spark, "--format", "svg")[0]
+    assert all(f">{label}</text>" in drawn for label in ("stage 0 · 3 partitions by X", "stage 1 · 1 partition"))
+    assert ">  because the answers of all pieces are combined</text>" in drawn
+    assert ">stage" not in explain(tmp_path, text, "--format", "svg")[0]
     told = explain(tmp_path, text, *spark)[0]
     assert "on Spark in 3 partitions" in told
     assert "on Spark the answers of all pieces are combined in one partition" in told
