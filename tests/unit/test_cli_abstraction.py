@@ -234,6 +234,7 @@ def test_explain_shows_how_events_are_spread() -> None:
     data = json.loads(CliRunner().invoke(app, [*given, "--format", "json"]).stdout)
     assert data["stages"] == [{"rules": ["<http://ex.org/Road>"], "key": ["event"], "partitions": 2}]
     assert "whole events go to 2 partitions in turn" in CliRunner().invoke(app, [*given]).stdout
+    assert ">stage 0 · 2 partitions by event</text>" in CliRunner().invoke(app, [*given, "--format", "svg"]).stdout
 
 
 def test_explain_shows_the_axioms_that_can_matter() -> None:

@@ -98,6 +98,17 @@ def test_explain_counts_the_bolts_of_the_papers_example() -> None:
     assert "Faculty – Admin" in thalweg("explain", "staff.ttl", *how, "text").stdout
 
 
+def test_explain_draws_the_stages_of_spark() -> None:
+    how = ("explain", "staff.ttl", "--as", "consistency", "--topology", "ltm", "--bolts", "3", "--format")
+    stages = json.loads(thalweg(*how, "json", "--runtime", "spark").stdout)["stages"]
+    drawn = thalweg(*how, "svg", "--runtime", "spark").stdout
+    assert len(stages) == 3
+    assert all(f">stage {number}</tspan>" in drawn for number in range(3))
+    assert all(f">{len(stage['rules'])} rules</tspan>" in drawn for stage in stages)
+    assert drawn.count(">2 partitions by X</tspan>") == 3
+    assert "on Spark" not in thalweg(*how, "svg").stdout
+
+
 def test_explain_tells_what_auto_chose_from() -> None:
     plan = json.loads(thalweg("explain", "staff.ttl", "--as", "consistency", "--format", "json").stdout)
     assert plan["topology"] == plan["costs"][0]["topology"]

@@ -95,6 +95,12 @@ def test_check_and_explain():
     assert thalweg("explain", "q.rspql", "--format", "svg").stdout.startswith("<svg")
 
 
+def test_explain_draws_the_stages_of_spark():
+    drawn = thalweg("explain", "q.rspql", "--runtime", "spark", "--partitions", "3", "--format", "svg").stdout
+    assert ">stage 0 · 3 partitions by s</text>" in drawn
+    assert ">  because rows are counted together</text>" in drawn
+
+
 def test_rows_are_a_table():
     result = thalweg("run", "q.rspql", "--stream", "readings.jsonl", "--format", "csv")
     assert result.stdout.splitlines() == [

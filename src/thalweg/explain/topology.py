@@ -15,7 +15,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.explain.drawing import Box, Drawing
 from thalweg.explain.plan import Explanation
 from thalweg.explain.plan_text import TIGHT, WIDTH, briefly
-from thalweg.explain.stages import ExplainedStage
+from thalweg.explain.stages import ExplainedStage, width
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.planning.choose_topology import AT_MOST, USUAL, Choice, Costs, choices, evenly
 from thalweg.planning.topology import Bolt, Pair, Taxonomy, groups
@@ -118,8 +118,8 @@ class ExplainedTopology:
         return Brief(self.known.classes)
 
     def as_svg(self) -> str:
-        """Bolts from left to right: what each looks at, and what goes on to the next."""
-        bands = ["input", *(f"bolt {number}" for number in range(1, len(self.bolts) + 1))]
+        """Bolts from left to right: what each looks at, and what goes on to the next; then the stages of Spark."""
+        bands = ["input", *(f"bolt {number}" for number in range(1, len(self.bolts) + 1)), "on Spark"]
         drawing = Drawing(bands, {"positive": "goes on to"})
         classes = (_count(len(self.known.classes), "class", "classes"),)
         drawing.boxes["0"] = Box("stream", classes, (), "what streams bring", 0)
@@ -133,6 +133,10 @@ class ExplainedTopology:
                 drawing.arrow(str(number), f"from {number}")
                 if number < len(self.bolts):
                     drawing.arrow(f"from {number}", str(number + 1))
+        for stage in self.stages or ():
+            name, rules = f"stage {stage.number}", [self.texts[number - 1] for number, _ in stage.rules]
+            more = _count(len(rules), "rule"), width(stage.as_data(self.texts))
+            drawing.boxes[name] = Box("memory", (name,), more, "\n".join(_cut(rules)), len(bands) - 1)
         return drawing.svg()
 
 
