@@ -25,3 +25,12 @@ def session() -> "Iterator[SparkSession]":
     opened = open_session("local[2]", PARTITIONS)
     yield opened
     stop_session(opened)
+
+
+@pytest.fixture
+def in_session(session: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs on Spark in this process take the session that is open, and leave it so."""
+    from thalweg.runtimes.spark import run
+
+    monkeypatch.setattr(run, "open_session", lambda *_, **__: session)
+    monkeypatch.setattr(run, "stop_session", lambda _: None)

@@ -7,7 +7,10 @@ import pytest
 
 import thalweg
 
-pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::thalweg.diagnostics.ThalwegWarning")]
+pytestmark = [
+    pytest.mark.usefixtures("in_session"),
+    pytest.mark.filterwarnings("ignore::thalweg.diagnostics.ThalwegWarning"),
+]
 
 ONTOLOGY = """Prefix(:=<http://ex.org/>) Prefix(owl:=<http://www.w3.org/2002/07/owl#>)
 Ontology(<http://ex.org/o> Declaration(Class(:Hot)) Declaration(Class(:Cold)) DisjointClasses(:Hot :Cold))"""

@@ -3,7 +3,7 @@
 import doctest
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -11,22 +11,14 @@ from typer.testing import CliRunner
 import thalweg
 from thalweg.cli import app
 from thalweg.diagnostics import warn
-from thalweg.runtimes.spark import run as runs
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "streaming-massif.md"
 OPTIONS = {"end": "--to", "event": "--event", "background": "--background"}
 
 
 @pytest.fixture
-def on_spark(
-    session: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Sequence[Path], Any], list[str]]:
+def on_spark(in_session: None, tmp_path: Path) -> Callable[[Sequence[Path], Any], list[str]]:
     """The lines of a run on Spark, with the options of `thalweg.run`; all runs share a session."""
-    monkeypatch.setattr(runs, "open_session", lambda *_, **__: session)
-    monkeypatch.setattr(runs, "stop_session", lambda _: None)
 
     def lines(programs: Sequence[Path], stream: Path | str, **options: Any) -> list[str]:
         if isinstance(stream, str):
