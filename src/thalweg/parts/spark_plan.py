@@ -86,6 +86,11 @@ J = TypeVar("J", bound=PlanJob)
 def plan_job(kind: type[J], part: Part, context: Context, partitions: int, **more: Any) -> J:
     """A job for a part in a run; what a worker would refuse is refused here."""
     part.start(context).close()
+    return split_job(kind, part, context, partitions, emit=context.settings.emit, **more)
+
+
+def split_job(kind: type[J], part: Part, context: Context, partitions: int, **more: Any) -> J:
+    """A job for a part whose work is split, alone or in a plan."""
     return kind(
         Program(),
         replace(context.settings, emit=BLOCKS),
@@ -93,7 +98,6 @@ def plan_job(kind: type[J], part: Part, context: Context, partitions: int, **mor
         name=uuid4().hex,
         part=part,
         clock=context.clock,
-        emit=context.settings.emit,
         streams=context.streams,
         **more,
     )

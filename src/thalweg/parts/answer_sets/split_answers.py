@@ -3,12 +3,10 @@ where all parts of the plan meet.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
-from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.parts.answer_sets import AnswerSets
@@ -19,7 +17,7 @@ from thalweg.parts.answer_sets.spark_worker import PieceWorker
 from thalweg.parts.answer_sets.windowed import Inputs
 from thalweg.parts.member import Beside
 from thalweg.parts.part import Context
-from thalweg.parts.spark_plan import BLOCKS
+from thalweg.parts.spark_plan import split_job
 from thalweg.runtimes.spark.wire import Content
 
 
@@ -29,18 +27,7 @@ def split_answers(part: AnswerSets, context: Context, partitions: int) -> "Split
     spreads = tuple(spread_pieces(solved.program, frame, partitions))
     if sum(one.buckets for one in spreads) == 1:
         return None
-    job = AnswerSetJob(
-        Program(),
-        replace(context.settings, emit=BLOCKS),
-        partitions,
-        name=uuid4().hex,
-        part=solved,
-        clock=context.clock,
-        streams=context.streams,
-        frame=frame,
-        spreads=spreads,
-        on_change=part.on_change,
-    )
+    job = split_job(AnswerSetJob, solved, context, partitions, frame=frame, spreads=spreads, on_change=part.on_change)
     return SplitAnswers(job, part)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
-from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
@@ -22,7 +21,7 @@ from thalweg.parts.patterns import EventCascade
 from thalweg.parts.patterns.concluded_events import ConcludedEvents
 from thalweg.parts.patterns.event_run import ArrivedEvent, EventRun, instances
 from thalweg.parts.patterns.event_stream import EventStream
-from thalweg.parts.spark_plan import BLOCKS, packed, unpacked
+from thalweg.parts.spark_plan import packed, split_job, unpacked
 from thalweg.planning.partition import Partitioning, Route, Stage
 from thalweg.runtimes.event_answers import EventAnswers
 from thalweg.runtimes.spark.wire import CHANGES, Content, Parcel, wrap
@@ -47,14 +46,11 @@ class SplitClassesJob(ClassesJob):
 def split_classes(part: EventCascade, context: Context, partitions: int) -> "SplitClasses":
     """How the classes of events are split."""
     patterns = (one.definition for one in part.program.events if isinstance(one.definition, Pattern))
-    job = SplitClassesJob(
-        Program(),
-        replace(context.settings, emit=BLOCKS),
+    job = split_job(
+        SplitClassesJob,
+        part,
+        context,
         partitions,
-        name=uuid4().hex,
-        part=part,
-        clock=context.clock,
-        streams=context.streams,
         classes=part.classifier(),
         looks=any(clause.triples for pattern in patterns for clause in pattern.clauses),
     )

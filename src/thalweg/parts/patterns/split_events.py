@@ -3,11 +3,10 @@ alone, and what is known of events is sent to where all parts meet.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Final
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ from thalweg.parts.patterns.spark_events import (
     PatternsWorker,
     events_worker,
 )
-from thalweg.parts.spark_plan import BLOCKS, packed
+from thalweg.parts.spark_plan import packed, split_job
 from thalweg.planning.partition import Partitioning, Route, Stage
 from thalweg.runtimes.event_answers import EventLine
 from thalweg.runtimes.spark.wire import CHANGES, Content, Parcel, wrap
@@ -62,17 +61,7 @@ class SplitEventsJob(EventsJob):
 
 def split_events(part: EventCascade, context: Context, partitions: int) -> "SplitEvents | None":
     """How events are split; None where no pattern has a key: then these are matched where all parts meet."""
-    job = SplitEventsJob(
-        Program(),
-        replace(context.settings, emit=BLOCKS),
-        partitions,
-        name=uuid4().hex,
-        part=part,
-        clock=context.clock,
-        streams=context.streams,
-        cascade=part,
-        classes=part.classifier(),
-    )
+    job = split_job(SplitEventsJob, part, context, partitions, cascade=part, classes=part.classifier())
     return SplitEvents(job, part) if any(one.split for one in job.layout) else None
 
 

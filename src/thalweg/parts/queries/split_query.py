@@ -1,13 +1,11 @@
 """A query that hears streams only, in a plan: its joins are split by a key, and rows are counted where parts meet."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
-from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine import Given
-from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.parts.member import Beside, Output
@@ -17,7 +15,7 @@ from thalweg.parts.queries.continuous import Continuous
 from thalweg.parts.queries.spark_query import CountedSolutions, QueryJob, SolutionsWorker, Split, seen_on, split
 from thalweg.parts.queries.streaming import StreamingQuery
 from thalweg.parts.queries.streams_read import StreamsRead
-from thalweg.parts.spark_plan import BLOCKS
+from thalweg.parts.spark_plan import split_job
 from thalweg.runtimes.spark.wire import Content
 
 
@@ -25,17 +23,7 @@ def split_query(part: ContinuousQuery, context: Context, partitions: int) -> "Sp
     """How a query is split; None where no key is found."""
     if not isinstance(split(part.query, part.background), Split):
         return None
-    job = QueryJob(
-        Program(),
-        replace(context.settings, emit=BLOCKS),
-        partitions,
-        name=uuid4().hex,
-        part=part,
-        clock=context.clock,
-        streams=context.streams,
-        query=part.query,
-        background=part.background,
-    )
+    job = split_job(QueryJob, part, context, partitions, query=part.query, background=part.background)
     return SplitQuery(job, part)
 
 
