@@ -30,6 +30,19 @@ def test_a_clause_of_a_complex_event_begins_at_one_of_its_individuals() -> None:
     assert sorted(bound, key=str) == [{"o": "<x>", "v": "3"}, {"o": "<y>", "v": "5"}]
 
 
+def test_a_clause_looks_at_the_events_of_the_events_that_a_complex_event_is_made_of() -> None:
+    names = (("D", "A", ()), ("E", "D", ()), ("F", "E", (Triple("?o", "<v>", "?v"),)))
+    events = (
+        NamedEvent(name, Pattern(Occurs(of, 0), "EVERY", clauses=(Clause(of, look),))) for name, of, look in names
+    )
+    found = EventLayers(CascadeProgram(tuple(events)), []).advance(1, {"A": [reading(1, "3")]})
+    assert [(event.event, dict(bindings)) for _, (event, bindings) in found] == [
+        ("D", {}),
+        ("E", {}),
+        ("F", {"o": "<x>", "v": "3"}),
+    ]
+
+
 def test_a_complex_event_that_ends_between_two_ticks_is_used_at_its_end() -> None:
     quiet = Pattern(Sequence((Occurs("A", 0), Absent(Occurs("A", 1)))), "EVERY", 3)
     then = Pattern(Sequence((Occurs("D", 0), Occurs("A", 1))), "EVERY", 9)

@@ -100,6 +100,16 @@ class CascadeProgram:
             Predicate(one.object, 1) if one.predicate == RDF_TYPE else Predicate(one.predicate, 2) for one in triples
         )
 
+    @property
+    def looked_at(self) -> frozenset[str]:
+        """The events whose triples are looked at by a clause, or make the graph of a complex event that is."""
+        found: set[str] = set()
+        for one in reversed(self.events):
+            if isinstance(one.definition, Pattern):
+                found |= {clause.event for clause in one.definition.clauses if clause.triples}
+                found |= one.uses if one.name in found else frozenset()
+        return frozenset(found)
+
     def needed(self, names: Collection[str]) -> "CascadeProgram":
         """The program with what some events are made of, and nothing else; all of it where one of them is unknown."""
         wanted = set(names)

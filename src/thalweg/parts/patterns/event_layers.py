@@ -6,7 +6,7 @@ subscriptions cost as much as the few that an event is for.
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Final
@@ -49,7 +49,7 @@ class EventLayers:
     """The patterns of a program, each behind those that it uses.
 
     `owns` says whether a solution of a clause is looked at here; `looked_at` are the names of complex events whose
-    triples others need.
+    triples others need, besides those that its own clauses do.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class EventLayers:
         program: CascadeProgram,
         background: Iterable[TripleTerms] | TripleIndex,
         owns: Owns | None = None,
-        looked_at: Container[str] = (),
+        looked_at: frozenset[str] = frozenset(),
     ) -> None:
         index = background if isinstance(background, TripleIndex) else TripleIndex(background)
         self._owns = owns
-        self._looked_at = looked_at
+        self._looked_at = program.looked_at | looked_at
         self._layers: list[_Layer] = []
         clauses: dict[str, list[tuple[int, Clause | None]]] = {}
         for one in program.events:
@@ -142,7 +142,7 @@ class EventLayers:
         if layer.matcher.repeats:
             matches.sort(key=lambda match: rank(match.events, match.bindings))
         subscriptions = self._subscriptions.get(layer.name)
-        looks = layer.name in self._looked_at or (subscriptions is not None and subscriptions.looks)
+        looks = layer.name in self._looked_at
         if subscriptions is None:
             return [(_event(layer.name, match, looks), match.bindings) for match in matches], []
         found: list[Found] = []

@@ -94,13 +94,9 @@ class EventsJob(ClassesJob):
 
     @cached_property
     def looked_at(self) -> frozenset[str]:
-        """The events whose triples are looked at by a clause, or make the graph of a complex event that is."""
-        found: set[str] = set()
-        for name, pattern in reversed(self.patterns.items()):
-            found |= {one.event for one in pattern.clauses if one.triples}
-            if name in found:
-                found |= {one.event for one in occurrences(pattern.operand)}
-        return frozenset(found)
+        """The events whose triples are needed, here or in a later stage."""
+        assert self.cascade is not None
+        return self.cascade.program.looked_at
 
 
 def _stage(stage: PatternStage) -> Stage:
