@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from spark.processes import run, thalweg
+from spark.commands import run
 
 RULES = "jam(R,V) :- speed(R,V) in [10 sec], V < 20.  h(H) :- go at T in [0], H = hour(T)."
 STREAM = (
@@ -14,7 +14,7 @@ STREAM = (
     '{"t":"2026-11-15T08:00:30Z","facts":["go"]}\n'
 )
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("in_session")
 
 
 LAYERS = """
@@ -32,9 +32,7 @@ def test_text_and_pages_are_the_same_byte_for_byte(tmp_path: Path) -> None:
     for runtime in ("embedded", "spark"):
         page = tmp_path / f"{runtime}.html"
         about = ("--stream", tmp_path / "in.jsonl", "--format", "text", "--runtime", runtime, "--picture", page)
-        said = tmp_path / f"{runtime}.txt"
-        assert run(thalweg("run", tmp_path / "jam.lars", *about), said) == 0, said.read_text()
-        found.append(said.read_text())
+        found.append(run(tmp_path / "jam.lars", *about).stdout)
     assert found[0] == found[1]
     pages = [(tmp_path / f"{runtime}.html").read_text() for runtime in ("embedded", "spark")]
     assert pages[0] == pages[1]
@@ -50,8 +48,7 @@ def test_a_table_of_parquet_is_the_same(tmp_path: Path) -> None:
     for runtime in ("embedded", "spark"):
         out = tmp_path / f"{runtime}.parquet"
         about = ("--stream", tmp_path / "in.jsonl", "--zone", "Europe/Rome", "--out", out, "--runtime", runtime)
-        said = tmp_path / f"{runtime}.txt"
-        assert run(thalweg("run", tmp_path / "jam.lars", *about), said) == 0, said.read_text()
+        run(tmp_path / "jam.lars", *about)
         tables.append(pq.read_table(out))
     alone, spread = tables
     assert spread.schema == alone.schema

@@ -6,9 +6,11 @@ from random import Random
 
 import pytest
 
-from spark.processes import run, thalweg
+from spark.commands import run
 from thalweg import api
 from thalweg.demo import write_files
+
+pytestmark = pytest.mark.usefixtures("in_session")
 
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 CSRBENCH = Path(__file__).parents[3] / "shared" / "data" / "csrbench"
@@ -34,7 +36,7 @@ def both(programs: list[Path], stream: Path, *options: str) -> tuple[list[str], 
     for runtime in ("embedded", "spark"):
         out = stream.with_name(f"{runtime}.jsonl")
         about = ("--stream", stream, "--out", out, "--runtime", runtime, *options)
-        assert run(thalweg("run", *programs, *about), stream.with_name("said.txt")) == 0
+        run(*programs, *about)
         found.append(out.read_text().splitlines())
     return found[0], found[1]
 
@@ -57,8 +59,7 @@ def test_the_six_programs_of_the_demo(tmp_path: Path) -> None:
     assert [stage["partitions"] for stage in part.explain(2).as_data()["stages"]] == [2, 1]
     about = ["--background", known, *(word for stream in streams for word in ("--stream", stream))]
     for runtime in ("embedded", "spark"):
-        line = thalweg("run", *programs, *about, "--runtime", runtime, "--out", tmp_path / f"{runtime}.jsonl")
-        assert run(line, tmp_path / "said.txt") == 0
+        run(*programs, *about, "--runtime", runtime, "--out", tmp_path / f"{runtime}.jsonl")
     alone, spread = ((tmp_path / f"{runtime}.jsonl").read_bytes() for runtime in ("embedded", "spark"))
     assert spread == alone
     assert len(alone.splitlines()) > 50

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import thalweg
-from thalweg.cli import app
+from spark.commands import run
 from thalweg.diagnostics import warn
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "streaming-massif.md"
@@ -26,8 +25,7 @@ def on_spark(in_session: None, tmp_path: Path) -> Callable[[Sequence[Path], Any]
             stream.write_text(text)
         words = [*map(str, programs), "--stream", str(stream), *_words(options)]
         out = tmp_path / "out.jsonl"
-        result = CliRunner().invoke(app, ["run", *words, "--runtime", "spark", "--out", str(out)])
-        assert result.exit_code == 0, result.output
+        run(*words, "--runtime", "spark", "--out", out)
         return out.read_text().splitlines()
 
     return lines
@@ -40,10 +38,10 @@ def _words(options: dict[str, Any]) -> Iterator[str]:
 
 
 def test_every_run_of_the_page(on_spark: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    run, counts = thalweg.run, []
+    embedded, counts = thalweg.run, []
 
     def both(programs: Sequence[Path], stream: Path | str, report: Any = None, **options: Any) -> list[Any]:
-        alone = list(run(programs, stream=stream, report=report or warn, **options))
+        alone = list(embedded(programs, stream=stream, report=report or warn, **options))
         assert on_spark(programs, stream, **options) == [str(one) for one in alone]
         counts.append(len(alone))
         return alone
