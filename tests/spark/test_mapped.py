@@ -1,13 +1,15 @@
 """The same mapping, the same answers: a file in this process and on Spark, and a DataFrame."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+from typer.testing import CliRunner
+
+from spark.commands import run
 from thalweg import api
+from thalweg.cli import app
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ TABLE = "device;temp;ts\n" + "".join(
 )
 
 
+@pytest.mark.usefixtures("in_session")
 def test_a_mapped_file_gives_the_same_answers_on_spark(session: "SparkSession", tmp_path: Path) -> None:
     (tmp_path / "hot.lars").write_text(RULES)
     (tmp_path / "readings.csv").write_text(TABLE)
@@ -33,14 +36,16 @@ def test_a_mapped_file_gives_the_same_answers_on_spark(session: "SparkSession", 
     assert sorted(f"{row.predicate}({','.join(row.args)})" for row in rows) == sorted(
         json.loads(line)["fact"] for line in expected
     )
-    command = [sys.executable, "-m", "thalweg", "run", "hot.lars", "--stream", "readings.csv", "--map", MAPPING]
-    command += ["--emit", "intervals", "--runtime", "spark", "--out", "found.jsonl"]
-    subprocess.run(command, cwd=tmp_path, env=os.environ, check=True, timeout=240)
-    found = (tmp_path / "found.jsonl").read_text().splitlines()
+    out = tmp_path / "found.jsonl"
+    about = ("--stream", stream, "--map", MAPPING, "--emit", "intervals", "--runtime", "spark", "--out", out)
+    run(tmp_path / "hot.lars", *about)
+    found = out.read_text().splitlines()
     assert sorted(json.loads(line)["fact"] for line in found) == sorted(json.loads(line)["fact"] for line in expected)
 
 
-def test_a_deployment_says_on_spark_how_its_table_is_written(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("in_session")
+def test_a_deployment_says_on_spark_how_its_table_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "hot.lars").write_text("hot(R,V) :- temp(R,V) from log, V > 25.\n")
     (tmp_path / "dos.csv").write_bytes(
         "Küche^31,5^5\nFlur^20^6\nKüche^31^7\nBad^40^3900000000\nBüro^28^8\n".encode("cp850")
@@ -50,14 +55,12 @@ def test_a_deployment_says_on_spark_how_its_table_is_written(tmp_path: Path) -> 
         'decimal = ","\nencoding = "cp850"\nheader = false\n'
         'columns = ["room", "v", "ts"]\n[output]\nto = "found.jsonl"\n'
     )
-    command = [sys.executable, "-m", "thalweg", "run", "city.toml", "--emit", "intervals"]
     found = []
     for kind in ("embedded", "spark"):
-        ended = subprocess.run(
-            [*command, "--runtime", kind], cwd=tmp_path, env=os.environ, check=True, timeout=240, capture_output=True
-        )
+        ended = CliRunner().invoke(app, ["run", "city.toml", "--emit", "intervals", "--runtime", kind])
+        assert ended.exit_code == 0, ended.output
         # What is far from all others is late, and reported once.
-        assert [code in ended.stderr for code in (b"W308", b"W302", b"5 events", b"1 late")] == [
+        assert [code in ended.stderr for code in ("W308", "W302", "5 events", "1 late")] == [
             True,
             False,
             True,

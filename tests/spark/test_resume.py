@@ -35,7 +35,7 @@ WORKER, DRIVER, COMMAND, JAVA = "worker", "driver", "command", "java"
 @pytest.mark.parametrize(
     ("program", "ticks", "targets"),
     [
-        pytest.param(PROGRAM, 700, {WORKER: 4, DRIVER: 1}, id="rules, 5 times"),
+        pytest.param(PROGRAM, 450, {WORKER: 2, DRIVER: 1}, id="rules, 3 times"),
         pytest.param(
             PROGRAM,
             2_000,
