@@ -49,7 +49,7 @@ def invoke(*arguments: str) -> Result:
             "",
         ),
         (":celsius some :Room", 33, "`:Room` is a class in the ontology, and a datatype here", ""),
-        (":celsius some xsd:dubble[> 3.0]", 33, "there is no datatype `xsd:dubble`", "did you mean `xsd:double`?"),
+        (":celsius some xsd:dubble[> 3.0]", 33, "unknown datatype `xsd:dubble`", "did you mean `xsd:double`?"),
         (":in", 19, "`:in` is an object property in the ontology, and a class here", "`:r some :C`"),
     ],
 )

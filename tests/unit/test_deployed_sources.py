@@ -90,11 +90,11 @@ def test_tables_that_need_no_mapping_have_dialects_too() -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ('separator = ";;"', "`separator` is one character, and not `;;`"),
-        ('decimal = ";"', "`decimal` is a point or a comma"),
-        ('encoding = "utf-99"', "there is no encoding `utf-99`"),
+        ('separator = ";;"', "`separator` must be one character, not `;;`"),
+        ('decimal = ";"', "`decimal` must be a point or a comma"),
+        ('encoding = "utf-99"', "unknown encoding `utf-99`"),
         ('encoding = "cp037"', "cannot be read in the encoding `cp037`"),
-        ('header = "no"', "`header` is true or false, and not `no`"),
+        ('header = "no"', "`header` must be true or false, not `no`"),
         ("columns = 3", "`columns` is a list of names, and not `3`"),
         ('columns = ["a", "a"]', "two of the `columns` have the same name"),
         ('seperator = ";"', "did you mean `separator`?"),

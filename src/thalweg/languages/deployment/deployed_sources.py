@@ -72,7 +72,7 @@ def wrong_text_keys(origin: str, about: Mapping[str, object]) -> Iterator[tuple[
     """What is wrong with how a table is said to be written: the key, a sentence, a way out.
 
     >>> [message for _, message, _ in wrong_text_keys("in.csv", {"separator": ";;", "encoding": "utf-99"})]
-    ['`separator` is one character, and not `;;`', 'there is no encoding `utf-99`']
+    ['`separator` must be one character, not `;;`', 'unknown encoding `utf-99`']
     """
     for key in WRITTEN:
         if key in about:
@@ -90,11 +90,11 @@ _Found = tuple[str, str] | None
 def _separator(value: object) -> _Found:
     if isinstance(value, str) and len(value) == 1 and value not in '"\r\n' and value.isascii():
         return None
-    return f"`separator` is one character, and not `{value}`", 'write for example `";"`, or `"\\t"` for a tab'
+    return f"`separator` must be one character, not `{value}`", 'write for example `";"`, or `"\\t"` for a tab'
 
 
 def _decimal(value: object) -> _Found:
-    return None if value in (".", ",") else (f"`decimal` is a point or a comma, and not `{value}`", 'write `","`')
+    return None if value in (".", ",") else (f"`decimal` must be a point or a comma, not `{value}`", 'write `","`')
 
 
 def _encoding(value: object) -> _Found:
@@ -104,14 +104,14 @@ def _encoding(value: object) -> _Found:
         if name.startswith("utf-16") or "\n;a".encode(name) == b"\n;a":
             return None
     except (LookupError, UnicodeError):
-        return f"there is no encoding `{value}`", known
+        return f"unknown encoding `{value}`", known
     return f"tables cannot be read in the encoding `{value}`", known
 
 
 def _header(value: object) -> _Found:
     if isinstance(value, bool):
         return None
-    return f"`header` is true or false, and not `{value}`", "`false` where the first line is a row of data already"
+    return f"`header` must be true or false, not `{value}`", "`false` where the first line is a row of data already"
 
 
 def _columns(value: object) -> _Found:

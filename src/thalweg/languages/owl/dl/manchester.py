@@ -128,7 +128,7 @@ class Vocabulary:
             return None
         if name.startswith(_XSD):
             close = get_close_matches(name, DATATYPES, 1, _CLOSE) if name not in DATATYPES else ()
-            return (f"there is no datatype `{name}`", f"did you mean `{close[0]}`?") if close else None
+            return (f"unknown datatype `{name}`", f"did you mean `{close[0]}`?") if close else None
         known = {one for names in self.kinds.values() for one in names}
         if name in known:
             return None
