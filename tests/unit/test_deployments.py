@@ -65,6 +65,18 @@ def test_other_verbs_read_what_concerns_them(folder: Path) -> None:
     assert '"near/2"' in invoke("explain", "city/city.toml", "--format", "json").stdout
 
 
+@pytest.mark.parametrize("format", ["jsonl", "csv", "text"])
+def test_the_format_of_answers_is_for_run_alone(folder: Path, format: str) -> None:
+    with (folder / "city.toml").open("a") as deployment:
+        deployment.write(f'format = "{format}"\n')
+    assert "no problems found" in invoke("check", "city/city.toml").stdout
+    assert "strata" in json.loads(invoke("explain", "city/city.toml", "--format", "json").stdout)
+    said = invoke("why", "city/city.toml", "near(a,north)", "--at", "2026-11-15T08:00:02Z")
+    assert said.stdout.startswith("near(a,north)   until 2026-11-15T08:00:05Z"), said.output
+    answers = invoke("run", "city/city.toml").stdout
+    assert answers.startswith({"jsonl": '{"t":', "csv": "t,", "text": "2026-"}[format]), answers
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

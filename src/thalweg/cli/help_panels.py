@@ -5,7 +5,20 @@ from typing import Any, Final
 PANELS: Final = {
     "Input": ("stream", "background", "map_", "on_error", "prefix"),
     "Time": ("at", "from_", "to", "tick", "delay", "clock", "idle", "zone", "times", "revise", "final"),
-    "Output": ("emit", "show", "out", "format", "late", "picture", "base", "quiet", "verbose", "report", "event"),
+    "Output": (
+        "emit",
+        "show",
+        "out",
+        "answer_format",
+        "format",
+        "late",
+        "picture",
+        "base",
+        "quiet",
+        "verbose",
+        "report",
+        "event",
+    ),
     "Ontologies": (
         "profile",
         "as_",

@@ -232,9 +232,10 @@ Out = Annotated[
         help="Where answers go; by default standard output. Its ending says the format: `.jsonl .csv .parquet .nq`.",
     ),
 ]
-Format = Annotated[
+AnswerFormat = Annotated[
     Literal["text", "jsonl", "atoms", "csv", "parquet", "nquads", "jsonld"] | None,
     typer.Option(
+        "--format",
         help="Lines for people, lines of JSON, facts such as `q(x) at 41.`, tables, or RDF with its validity; by "
         "default what the ending of `--out` says, text on a terminal, and elsewhere `jsonl`.",
     ),

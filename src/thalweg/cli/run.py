@@ -75,7 +75,7 @@ def run(
     prefix: options.Prefix = None,
     late: options.Late = None,
     out: options.Out = None,
-    format: options.Format = None,
+    answer_format: options.AnswerFormat = None,
     on_error: options.OnError = "stop",
     runtime: options.Runtime = "embedded",
     master: options.Master = None,
@@ -102,7 +102,7 @@ def run(
         given_sources = GivenSources.of(context, stream, background, map_)
         streams, facts = given_sources.streams, given_sources.background
         with usage():
-            delivery = Delivery.of(out, late, format, on_error)
+            delivery = Delivery.of(out, late, answer_format, on_error)
             if picture is not None:
                 check_picture(picture)
             timing.calendar, timing.idle_seconds  # noqa: B018

@@ -41,7 +41,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "from": ("from_", TEXT),
     },
     "output": {
-        **{key: (key, TEXT) for key in ("emit", "format", "times", "base")},
+        **{key: (key, TEXT) for key in ("emit", "times", "base")},
+        # How answers are written; `--format` of other verbs is about plans, proofs and diagnostics.
+        "format": ("answer_format", TEXT),
         **{key: (key, PATH) for key in ("late", "picture")},
         "to": ("out", PATH),
         "show": ("show", LIST),
