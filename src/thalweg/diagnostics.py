@@ -67,6 +67,7 @@ CATALOGUE: Final = {
     "W203": "window on a derived predicate that is not recorded",
     "W204": "equal readings are counted once",
     "W205": "directive names a predicate that no rule derives",
+    "W206": "constant beside the key of a window",
     "E301": "malformed line in a stream",
     "E302": "expression is nested too deeply",
     "W302": "event is late",

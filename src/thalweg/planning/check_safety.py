@@ -7,7 +7,8 @@ a value, or as the result of an aggregate. Everything else only tests values: he
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Final
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
@@ -147,6 +148,38 @@ def _tuple_window(formula: Formula, window: TupleWindow, derived: frozenset[Pred
         )
 
 
+def check_keys(program: Program) -> Iterator[Diagnostic]:
+    """W206: a window by key takes the last facts first, and a constant outside the key is compared only then."""
+    for rule in program.rules:
+        for formula, _ in formulas(rule.body):
+            if isinstance(formula, At | InWindow) and isinstance(formula.window, KeyedWindow):
+                yield from _constants_beside_keys(rule, formula, formula.window)
+
+
+def _constants_beside_keys(rule: Rule, formula: At | InWindow, window: KeyedWindow) -> Iterator[Diagnostic]:
+    """A warning where a value of the last fact is asked for: `door(D,open) in [1 # by D]` only tests a state."""
+    args = formula.atom.args
+    constants = [arg for column, arg in enumerate(args) if isinstance(arg, Constant) and column not in window.by]
+    values = [arg for column, arg in enumerate(args) if isinstance(arg, Variable) and column not in window.by]
+    if not constants or not (values or isinstance(formula, At)):
+        return
+    used = names(rule.head, rule.time, *rule.body)
+    free = (name for number in count() for name in (f"Q{number or ''}",) if name not in used)
+    keys = {id(constant): Variable(next(free)) for constant in constants}
+    atom = replace(formula.atom, args=tuple(keys.get(id(arg), arg) for arg in args))
+    by = tuple(column for column, arg in enumerate(args) if column in window.by or id(arg) in keys)
+    counted = replace(formula, atom=atom, window=replace(window, by=by))
+    tests = ", ".join(f"{keys[id(constant)].name} = {constant.term}" for constant in constants)
+    listed = ", ".join(dict.fromkeys(_text(args[column]) for column in window.by))
+    yield Diagnostic(
+        "W206",
+        f"`{_text(formula)}` takes the last facts of `{formula.atom.signature}` for each {listed}, whatever stands "
+        f"in the place of `{constants[0].term}`",
+        formula.span,
+        help=f"to take the last ones with `{constants[0].term}`, count by that place too: `{show(counted)}, {tests}`",
+    )
+
+
 def check_recorded(program: Program) -> Iterator[Diagnostic]:
     """E210, E211, W203 and W205: what is remembered, and what rules expect to be."""
     computed = program.derived | {signature for signature, _ in program.interface.imports}
@@ -270,6 +303,7 @@ CHECKS: tuple[Callable[[Program], Iterator[Diagnostic]], ...] = (
     check_arities,
     check_binding,
     check_windows,
+    check_keys,
     check_recorded,
     check_directives,
     check_readings,

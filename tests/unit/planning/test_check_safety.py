@@ -191,6 +191,25 @@ def test_what_is_remembered(text: str, expected: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "way_out"),
+    [
+        ('m(R,"CO2",V) in [1 # by R]', 'm(R,Q,V) in [1 # by R, Q], Q = "CO2"'),
+        ("q(Q), m(R,c,V) in [1 # by R]", "m(R,Q1,V) in [1 # by R, Q1], Q1 = c"),
+        ("m(R,_,V), n(a,R,b,V) in [2 # by R]", "n(Q,R,Q1,V) in [2 # by Q, R, Q1], Q = a, Q1 = b"),
+        ("m(R,_,V), not m(R,c,V) in [1 # by R]", "m(R,Q,V) in [1 # by R, Q], Q = c"),
+        ("m(R,_,V), N = count{W : m(R,c,W) in [1 # by R]}", "m(R,Q,W) in [1 # by R, Q], Q = c"),
+        ("m(R,_,V), door(R,open) at T in [1 # by R]", "door(R,Q) at T in [1 # by R, Q], Q = open"),
+        ("m(R,_,V), door(R,open) in [1 # by R]", None),
+        ("m(R,Q,V) in [1 # by R], Q = c", None),
+        ("m(R,Q,V) in [1 # by R, Q], Q = c", None),
+    ],
+)
+def test_constants_beside_keys(body: str, way_out: str | None) -> None:
+    warnings = [one for one in found(f"h(R,V) :- {body}.") if one.code == "W206"]
+    assert [one.help.rpartition(": ")[2] for one in warnings] == ([] if way_out is None else [f"`{way_out}`"])
+
+
+@pytest.mark.parametrize(
     ("aggregate", "warned"),
     [
         ("avg{V : t(V) in [3]}", True),
