@@ -267,8 +267,32 @@ def test_events_of_python_may_have_timestamps():
     for wrong in (True, 3.5, None):
         with pytest.raises(TypeError, match="is not a time"):
             list(thalweg.run(RECENT, stream=[(wrong, "p(a)")]))
-    with pytest.raises(ValueError, match="neither a tick nor a timestamp"):
+    with pytest.raises(RejectedError, match="neither a tick nor a timestamp"):
         list(thalweg.run(RECENT, stream=[("noon", "p(a)")]))
+
+
+OUTSIDE = (-1, 2**62, 2**63, "9" * 30)
+
+
+@pytest.mark.parametrize("tick", OUTSIDE)
+def test_an_event_outside_the_timeline_is_a_diagnostic(tick):
+    for stream in ([(3, "p(b)"), (tick, "p(a)")], iter([(tick, "p(a)")])):
+        with pytest.raises(RejectedError, match=rf"E301.*`{tick}` is outside the timeline") as raised:
+            list(thalweg.run(RECENT, stream, end=5))
+        assert "p(a)" in raised.value.diagnostics[0].message
+    reported = []
+    answers = thalweg.run(RECENT, [(tick, "p(a)"), (3, "p(b)")], on_error="skip", report=reported.append)
+    assert [answer.begin for answer in answers] == [(B,)]
+    assert [found.code for found in reported] == ["E301"]
+
+
+@pytest.mark.parametrize("tick", OUTSIDE)
+def test_a_timeline_has_no_end_or_start_outside(tick):
+    for option in ("start", "end"):
+        with pytest.raises(RejectedError, match=f"E403.*`{tick}` is"):
+            list(thalweg.run(RECENT, [(3, "p(a)")], **{option: tick}))
+    with pytest.raises(RejectedError, match="E403"):
+        thalweg.why(RECENT, "q(a)", at=tick, stream=[(3, "p(a)")])
 
 
 def test_messages_are_a_stream_with_a_mapping():

@@ -300,8 +300,12 @@ def test_what_is_wrong_is_said_at_the_call():
         session.push("speed", "a", 12)
     with pytest.raises(TypeError, match="has its arguments already"):
         session.push(Fact("speed", ("a", 12)), 12, at=1)
-    with pytest.raises(ValueError, match="neither a tick"):
+    with pytest.raises(RejectedError, match="neither a tick"):
         session.push("speed", "a", 12, at="noon")
+    for tick in (-1, 2**62, 2**63):
+        for use in (lambda at: session.push("speed", "a", 12, at=at), lambda to: session.advance(to=to)):
+            with pytest.raises(RejectedError, match=f"`{tick}` is"):
+                use(tick)
     session.close()
     for use in (lambda: session.push("speed", "a", 12, at=1), lambda: session.advance(to=3), session.snapshot):
         with pytest.raises(RuntimeError, match="closed"):

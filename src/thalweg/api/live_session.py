@@ -15,11 +15,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from thalweg.api.answer_values import Tick, tick_value, value_of_answer
+from thalweg.api.kind_options import usage
 from thalweg.api.naming import fact_of
 from thalweg.api.pushed_rows import Message, PushedRows, messages_of
 from thalweg.api.sources import Table
 from thalweg.api.timing import Moment, Timing
-from thalweg.connectors.batches import code_events
+from thalweg.connectors.batches import code_facts
 from thalweg.connectors.held_tables import is_table
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.event import Event
@@ -114,7 +115,7 @@ class Session:
             self._take_pushed()
             runtime = self._job.runtime
             with self._one_notation("these rows"):
-                tick = None if at is None else self._timing.tick_of(at)
+                tick = None if at is None else self._tick_of(at)
                 batches = self._rows.read(rows, runtime.engine.dictionary, stream, tick)
             for tick, batch in batches:
                 runtime.put(tick, batch)
@@ -222,6 +223,11 @@ class Session:
 
     def _tick(self, at: Moment) -> int:
         with self._one_notation(repr(at)):
+            return self._tick_of(at)
+
+    def _tick_of(self, at: Moment) -> int:
+        """The tick of a moment; `RejectedError` where it is none, or outside the timeline."""
+        with usage():
             return self._timing.tick_of(at)
 
     @contextmanager
@@ -263,8 +269,8 @@ class Session:
     def _take_pushed(self) -> None:
         pushed, self._pushed = self._pushed, []
         runtime = self._job.runtime
-        for tick, batch in code_events(_together(pushed), runtime.engine.dictionary):
-            runtime.put(tick, batch)
+        for event in _together(pushed):
+            runtime.put(event.tick, code_facts(event.facts, runtime.engine.dictionary, event.stream))
 
     def _ask(self, verb: str, fact: str | Fact) -> Any:
         engine = self._job.runtime.engine

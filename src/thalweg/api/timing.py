@@ -85,6 +85,8 @@ class Timing:
             raise ValueError(f"`{time}` is neither a tick nor a timestamp such as `2026-01-01T12:00:00Z`") from None
         if tick < 0:
             raise ValueError(f"`{time}` is before tick 0")
+        if tick >= FOREVER:
+            raise ValueError(f"`{time}` is beyond the last tick, {FOREVER - 1}")
         return tick
 
     def _duration(self, clock: Clock) -> int:

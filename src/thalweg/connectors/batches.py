@@ -202,22 +202,35 @@ def moment(text: str, clock: Clock) -> int:
 
 def code_events(
     events: Iterable[Event | tuple[Instant, Facts]], words: Dictionary, clock: Clock | None = None
-) -> Iterator[tuple[int, Batch]]:
+) -> Iterator[Item]:
     """Batches from `Event` values, or pairs of a time and one or many facts, as text or as `Fact` values.
+
+    An event whose time is none, or outside the timeline, is a diagnostic.
 
     >>> [(tick, batch.order) for tick, batch in code_events([(3, "p(a)"), (4, ["p(a)", "q"])], Dictionary())]
     [(3, ['p/1']), (4, ['p/1', 'q/0'])]
+    >>> [wrong.message for wrong in code_events([(-1, "p(a)")], Dictionary())]
+    ['`-1` is outside the timeline, which begins at tick 0: p(a)']
     """
     clock = clock or Clock()
     for event in events:
-        if isinstance(event, Event):
-            yield event_tick(event.tick, clock), code_facts(event.facts, words, event.stream)
+        time, facts, stream = _taken_apart(event)
+        try:
+            tick = event_tick(time, clock)
+        except ValueError as error:
+            yield Diagnostic("E301", f"{error}: {', '.join(map(str, facts))}")
         else:
-            if not isinstance(event, tuple | list) or len(event) != 2:
-                raise TypeError(f"{event!r} is not an event; {_PAIRS}")
-            time, facts = event
-            known = [facts] if isinstance(facts, str | Fact) else facts
-            yield event_tick(time, clock), code_facts(known, words)
+            yield tick, code_facts(facts, words, stream)
+
+
+def _taken_apart(event: Event | tuple[Instant, Facts]) -> tuple[Instant, Iterable[str | Fact], str | None]:
+    """The time, the facts and the stream of an event."""
+    if isinstance(event, Event):
+        return event.tick, event.facts, event.stream
+    if not isinstance(event, tuple | list) or len(event) != 2:
+        raise TypeError(f"{event!r} is not an event; {_PAIRS}")
+    time, facts = event
+    return time, [facts] if isinstance(facts, str | Fact) else facts, None
 
 
 def event_tick(time: Instant, clock: Clock) -> int:
@@ -227,7 +240,7 @@ def event_tick(time: Instant, clock: Clock) -> int:
     >>> event_tick(datetime(1970, 1, 1, 0, 1, 30), Clock()), event_tick("1970-01-01T00:01:30Z", Clock())
     (90, 90)
     """
-    if type(time) is int:
+    if type(time) is int and 0 <= time < FOREVER:
         clock.notation.bare = True
         return time
     if isinstance(time, bool) or not isinstance(time, Integral | str | date | np.datetime64):
