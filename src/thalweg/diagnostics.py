@@ -92,6 +92,7 @@ CATALOGUE: Final = {
     "W409": "axiom is outside the profile",
     "E410": "memory is used up",
     "E411": "programs must be loaded together",
+    "E417": "`why` needs a recording or a checkpoint",
     "W411": "class or property is unsatisfiable",
     "W412": "consistency check without a window",
     "W413": "fewer groups than bolts",

@@ -20,6 +20,7 @@ from thalweg.api.kind_options import (
 from thalweg.api.live_session import Session
 from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
 from thalweg.api.naming import fact_of, predicates_of, prefixes_of
+from thalweg.api.saved_reasoner import need_recordings, saved_reasoner
 from thalweg.api.sources import Background, On, Text, language_of_program, on_command_line
 from thalweg.api.timing import Moment, Timing
 from thalweg.api.verbs import check, explain, load, open, run, why, why_event, why_not, why_row
@@ -59,6 +60,7 @@ __all__ = [
     "language_of_program",
     "load",
     "load_part",
+    "need_recordings",
     "on_command_line",
     "open",
     "open_checkpoint",
@@ -67,6 +69,7 @@ __all__ = [
     "run",
     "run_on_spark",
     "run_to",
+    "saved_reasoner",
     "start",
     "understood",
     "usage",

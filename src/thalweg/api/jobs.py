@@ -111,6 +111,16 @@ def start(
     return job
 
 
+def started(part: Part, timing: Timing, emit: str, report: Callable[[Diagnostic], None]) -> "Embedded[Any]":
+    """What reasons, without any stream, so that it can be brought to a saved state."""
+    from thalweg.runtimes.embedded import Embedded
+
+    settings = _settings(timing, emit, "stop", None)
+    context = _context(settings, timing, report, Interrupt(), lambda solution, answered: None, ())
+    evaluation = part.start(replace(context, saves=True))
+    return Embedded(evaluation.reasoner, settings, emitter=evaluation.emitter, state=evaluation.state)
+
+
 def _settings(
     timing: Timing, emit: str, on_error: Literal["stop", "skip"], memory: int | None, with_until: bool = False
 ) -> "Settings":
@@ -156,7 +166,7 @@ def open_checkpoint(
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 
     text, known = _identity(part, timing, emit, on_error, memory)
-    options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped)
+    options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped) | {"--emit": emit}
     return EmbeddedCheckpoint(folder, Claim(text, known, options))
 
 

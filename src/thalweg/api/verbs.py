@@ -19,6 +19,7 @@ from thalweg.api.live_session import Session
 from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
 from thalweg.api.naming import fact_of
 from thalweg.api.pushed_rows import PushedRows
+from thalweg.api.saved_reasoner import need_recordings, refused, saved_reasoner
 from thalweg.api.sources import Background, On, Text, as_list, named
 from thalweg.api.spark_answers import BlockFormat, SparkAnswers
 from thalweg.api.timing import Moment, Timing
@@ -49,7 +50,8 @@ Report = Callable[[Diagnostic], None]
 class WhyKeywords(KindKeywords, total=False):
     """What `why`, `why_not`, `why_row` and `why_event` take besides those, each as `run` does.
 
-    `background`, `map`, `start`, `tick`, `delay`, `zone`, `times`, `report`.
+    `background`, `map`, `start`, `tick`, `delay`, `zone`, `times`, `report`. Where no time is said, the `checkpoint` of
+    a run in one process is asked at its last tick, and no stream is read.
     """
 
     background: Background
@@ -60,6 +62,7 @@ class WhyKeywords(KindKeywords, total=False):
     zone: str
     times: Literal["iso", "ticks"] | None
     report: Report
+    checkpoint: str | Path
 
 
 @verb
@@ -250,9 +253,9 @@ def explain(
 
 @verb
 def why(
-    program: Programs, fact: str | Fact, at: Moment, stream: On = (), **kinds: Unpack[WhyKeywords]
+    program: Programs, fact: str | Fact, at: Moment | None = None, stream: On = (), **kinds: Unpack[WhyKeywords]
 ) -> "Proof | None":
-    """The derivation of a fact at a tick; None where it does not hold.
+    """The derivation of a fact at a tick, or where none is said as a checkpoint has it; None where it does not hold.
 
     The fact may be written with the prefixes that the program declares, and with those that are given.
 
@@ -267,7 +270,7 @@ def why(
 
 @verb
 def why_row(
-    program: Programs, row: str, at: Moment, stream: On = (), **kinds: Unpack[WhyKeywords]
+    program: Programs, row: str, at: Moment | None = None, stream: On = (), **kinds: Unpack[WhyKeywords]
 ) -> "RowProof | None":
     """What a row of a continuous query rests on, at the last evaluation up to a tick; None where it is not there.
 
@@ -279,6 +282,7 @@ def why_row(
     >>> why_row(Source("q.rspql", query), "?s=<http://a>", at=4, stream=events).until
     4
     """
+    _need_time(at, "rows of a query")
     asked, ran = _run_to(program, at, stream, kinds)
     proof: RowProof | None = ran.why(row, asked.prefixes)
     return None if proof is None else replace(proof, times=asked.timing.format)
@@ -286,7 +290,7 @@ def why_row(
 
 @verb
 def why_event(
-    program: Programs, name: str | Fact, at: Moment, stream: On = (), **kinds: Unpack[WhyKeywords]
+    program: Programs, name: str | Fact, at: Moment | None = None, stream: On = (), **kinds: Unpack[WhyKeywords]
 ) -> "EventExplanation | None":
     """Why there is an event at a tick, or which matches have begun; None where no program defines it.
 
@@ -297,6 +301,7 @@ def why_event(
     >>> why_event([events, rules], ":Seen", at=4, stream=[(4, "q(a)")]).proof.event.individuals
     frozenset({'a'})
     """
+    _need_time(at, "events")
     asked, engine = _run_to(program, at, stream, kinds)
     found: EventExplanation | None = engine.why_event(_fact(name, asked)) if hasattr(engine, "why_event") else None
     return None if found is None else replace(found, times=asked.timing.format)
@@ -304,7 +309,7 @@ def why_event(
 
 @verb
 def why_not(
-    program: Programs, fact: str | Fact, at: Moment, stream: On = (), **kinds: Unpack[WhyKeywords]
+    program: Programs, fact: str | Fact, at: Moment | None = None, stream: On = (), **kinds: Unpack[WhyKeywords]
 ) -> "Absence | None":
     """How far each rule got that could derive a fact at a tick; None where the fact holds.
 
@@ -315,7 +320,7 @@ def why_not(
     came: set[Predicate] = set()
     asked, engine = _run_to(program, at, stream, kinds, look=lambda batch: came.update(batch.rows))
     _check_rules(engine, "why_not")
-    absence: Absence | None = engine.why_not(_fact(fact, asked), came)
+    absence: Absence | None = engine.why_not(_fact(fact, asked), None if at is None else came)
     return None if absence is None else replace(absence, times=asked.timing.format)
 
 
@@ -324,6 +329,14 @@ def _check_rules(engine: object, verb: str) -> None:
     if not hasattr(engine, verb):
         message, help_ = f"`{verb}` explains what rules derive, and there are none", "use `why_event` for events"
         raise RejectedError([Diagnostic("E403", message, help=help_)])
+
+
+def _need_time(at: Moment | None, what: str) -> None:
+    """`RejectedError` where a checkpoint would have to say what `what` rest on."""
+    if at is None:
+        raise refused(
+            f"a checkpoint does not keep what {what} rest on", "give a recording as `stream`, and a time `at`"
+        )
 
 
 def _on_spark(
@@ -401,7 +414,11 @@ def _prepared(
 
 
 def _run_to(
-    program: Programs, at: Moment, stream: On, options: "WhyKeywords", look: Callable[[Batch], object] | None = None
+    program: Programs,
+    at: Moment | None,
+    stream: On,
+    options: "WhyKeywords",
+    look: Callable[[Batch], object] | None = None,
 ) -> tuple[Asked, Any]:
     """What the options of `why` mean, and what reasons, at a tick; it keeps what it does not show."""
     given: dict[str, Any] = {**options}
@@ -409,8 +426,15 @@ def _run_to(
     timing = Timing(
         last=at, first=given.pop("start", None), **{name: given.pop(name) for name in _TIMES & given.keys()}
     )
+    checkpoint = given.pop("checkpoint", None)
+    on = iter(()) if at is None and checkpoint is not None else stream
+    need_recordings(on)
+    if at is None and checkpoint is None:
+        raise wrong_usage("a time is needed: give `at`, or the `checkpoint` of a run, which is asked at its last tick")
     programs, facts = as_list(program), as_list(background)
-    asked = ask(programs, stream, facts, timing, given, mappings=map)
+    asked = ask(programs, on, facts, timing, given, mappings=map)
     loaded = programs, facts, timing.tick, asked.ontology
     part = load_part(*loaded, report=report, show=EVERYTHING, mapped=asked.mapped)
-    return asked, jobs.run_to(part, stream, asked.timing, report, look, asked.mapped)
+    if at is None:
+        return asked, saved_reasoner(Path(checkpoint), part, asked.timing, report)
+    return asked, jobs.run_to(part, on, asked.timing, report, look, asked.mapped)

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -36,7 +36,10 @@ def why(
             metavar="PROGRAM... FACT", help="One or more programs, then the fact, the row of a query, or the event."
         ),
     ],
-    at: Annotated[str, typer.Option(metavar="T", help="The tick, or timestamp, to explain.")],
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="T", help="The tick, or timestamp, to explain; the last one of a checkpoint needs none."),
+    ] = None,
     stream: options.Stream = None,
     background: options.Background = None,
     map_: options.Map = None,
@@ -53,6 +56,14 @@ def why(
     as_: options.As = "entailment",
     topology: options.Topology = None,
     bolts: options.Bolts = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Without `--at`: the checkpoint of a run in one process, which may go on. It is asked at its last "
+            "tick, and no stream is read.",
+        ),
+    ] = None,
     prefix: options.Prefix = None,
     verbose: options.Verbose = False,
     format: options.AsTextOrData = "text",
@@ -87,13 +98,26 @@ def why(
             "bolts": bolts,
             "prefix": declared,
         }
+        read = iter(()) if at is None and checkpoint is not None else streams
+        api.need_recordings(read)
+        if at is None and checkpoint is None:
+            refuse("`why` needs a time: give `--at`, or ask the `--checkpoint` of a run at its last tick")
         timing = api.Timing(tick, from_, at, delay, zone, times)
-        wanted = api.ask(programs, streams, facts, timing, kinds, mappings=sources.mappings)
+        wanted = api.ask(programs, read, facts, timing, kinds, mappings=sources.mappings)
         timing, prefixes, written = wanted.timing, wanted.prefixes, wanted.timing.format
         ending.prefixes = prefixes
         tell = complaining(prefixes, verbose)
         given = programs, facts, tick, wanted.ontology
         part = api.load_part(*given, report=tell, show=api.EVERYTHING, mapped=wanted.mapped)
+        if at is None:
+            assert checkpoint is not None
+            if part.compiles:
+                announce_compilation()
+            engine = api.saved_reasoner(checkpoint, part, timing, tell)
+            _explain_fact(
+                engine, api.fact_of(fact, prefixes), written.text(engine.now), None, format, prefixes, written, tell
+            )
+            return
         if "why row" in known:
             ran = api.run_to(part, streams, timing, tell, mapped=wanted.mapped)
             _explain_row(ran.why(fact, prefixes), fact, at, format, prefixes, written)
@@ -109,16 +133,30 @@ def why(
         if event is not None or not hasattr(engine, "why"):
             _explain_event(event, fact, at, format, prefixes, written, tell)
             return
-        proof = None if engine.now is None else engine.why(asked)
-        if proof is None:
-            absence = engine.why_not(asked, came)
-            if format == "json":
-                print(json.dumps(absence.as_data(written), ensure_ascii=False, indent=2))
-            tell(_does_not_hold(asked, at, [] if engine.now is None else engine.facts(), prefixes))
-            if format == "text":
-                print(prefixes.shorten(absence.render("  ", written)), file=sys.stderr)
-            raise typer.Exit(1)
-        _print(proof.as_data(written) if format == "json" else prefixes.shorten(proof.render(times=written)))
+        _explain_fact(engine, asked, at, came, format, prefixes, written, tell)
+
+
+def _explain_fact(
+    engine: Any,
+    asked: "Fact",
+    at: str,
+    came: "set[Predicate] | None",
+    format: str,
+    prefixes: "Prefixes",
+    times: "TimeFormat",
+    tell: Callable[["Diagnostic"], None],
+) -> None:
+    """Prints why a fact holds at the last tick of what reasons, or why it does not."""
+    proof = None if engine.now is None else engine.why(asked)
+    if proof is None:
+        absence = engine.why_not(asked, came)
+        if format == "json":
+            print(json.dumps(absence.as_data(times), ensure_ascii=False, indent=2))
+        tell(_does_not_hold(asked, at, [] if engine.now is None else engine.facts(), prefixes))
+        if format == "text":
+            print(prefixes.shorten(absence.render("  ", times)), file=sys.stderr)
+        raise typer.Exit(1)
+    _print(proof.as_data(times) if format == "json" else prefixes.shorten(proof.render(times=times)))
 
 
 def _print(proof: dict[str, object] | str) -> None:

@@ -114,6 +114,15 @@ def open_output(name: str | None) -> Sink:
     return SINKS[scheme](name) if scheme else files.open_sink(Path(name))
 
 
+def is_remote(name: object) -> bool:
+    """Whether a stream is one to connect to, and not a file, a text or the standard input.
+
+    >>> is_remote("mqtt://broker/cars"), is_remote("replay://cars.facts"), is_remote("-")
+    (True, False, False)
+    """
+    return isinstance(name, str) and "://" in name and not name.startswith("replay://")
+
+
 def _scheme(name: str) -> str | None:
     """The scheme of a URI; None for a path.
 

@@ -241,4 +241,6 @@ def joined(parts: list[Words]) -> Words:
 
 
 def _fingerprint(engine: "Engine") -> str:
-    return fingerprint(engine.program)
+    """Of all but what is output: no memory depends on that, so a state may be asked about what a run does not show."""
+    program = engine.program
+    return fingerprint(replace(program, interface=replace(program.interface, outputs=None)))

@@ -80,7 +80,10 @@ class Proof(Explanation):
 
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
-        lines = [f"{indent}{self._claimed(times)}   {self._when(times)}"]
+        claim, recorded = self._claimed(times), ""
+        if self.kind == "recorded":
+            claim, _, recorded = claim.partition(" at ")
+        lines = [f"{indent}{claim}   {self._when(times, recorded)}"]
         if self.rule:
             lines.append(f"{indent}  by {self.rule}{f'   ({self.place})' if self.place else ''}")
         lines += [step.render(indent + "    ", times) for step in self.because]
@@ -90,7 +93,8 @@ class Proof(Explanation):
         """The claim; behind what came or was recorded stands the tick of it."""
         return times.at_end(self.claim) if self.kind in ("stream", "counted", "recorded", "event") else self.claim
 
-    def _when(self, times: TimeFormat) -> str:
+    def _when(self, times: TimeFormat, recorded: str) -> str:
+        """Where it comes from and until when it holds; of what was `recorded`, since when."""
         until = "for ever" if self.until is None else f"until {times.text(self.until)}"
         match self.kind:
             case "event" | "triple" if self.until is None:
@@ -98,7 +102,8 @@ class Proof(Explanation):
             case "stream" | "background" | "every tick" | "event":
                 return f"[{self.kind}] {until}"
             case "recorded":
-                return f"[recorded] until {self.unless[0]}" if self.unless else f"[recorded] {until}"
+                origin = f"[recorded at {recorded}]" if recorded else "[recorded]"
+                return f"{origin} until {self.unless[0]}" if self.unless else f"{origin} {until}"
             case "counted":
                 return f"[stream] until {self.unless[0]}"
             case "absent":

@@ -344,20 +344,25 @@ class Embedded(Generic[R]):
 
     def load(self, saved: bytes) -> dict[str, Any]:
         """Brings a run that has not begun to a saved state; the position from which the input goes on."""
-        assert self._state is not None
-        about, engine, waiting = unframe(saved)
+        about, _, waiting = unframe(saved)
         header, rows = decode(about)
         self._resumed = True
         self._watermark.load(header["watermark"])
         self.late.load(header["late"])
         self._far.load(header["far"])
         self._shedding.load(header["shedding"])
-        # What is answered before more is read is written as before.
-        self.settings.calendar.clock.notation.stamped |= header["stamped"]
         if isinstance(self._emitter, RowEmitter):
             self._emitter.load(rows)
-        if engine:
-            self._state.resume(engine)
+        self.load_engine(saved)
         self._buffer.load(waiting, self.engine.dictionary)
         position: dict[str, Any] = header["position"]
         return position
+
+    def load_engine(self, saved: bytes) -> None:
+        """Brings what reasons, and nothing else of the run, to a saved state."""
+        assert self._state is not None
+        about, engine, _ = unframe(saved)
+        # What is answered before more is read is written as before.
+        self.settings.calendar.clock.notation.stamped |= decode(about)[0]["stamped"]
+        if engine:
+            self._state.resume(engine)

@@ -70,11 +70,7 @@ class EmbeddedCheckpoint:
         self._stack.close()
 
     def _read(self) -> None:
-        try:
-            about, self.state = unframe((self._folder / STATE).read_bytes())
-            header, _ = decode(about)
-        except (DamagedError, ValueError):
-            raise refused(f"`{self._folder}` is not a checkpoint: its `{STATE}` cannot be read") from None
+        header, self.state = read_state(self._folder)
         if header["malformed"] is not None:
             raise ended_at(self._folder, header["malformed"])
         self._lengths = header["lengths"]
@@ -113,3 +109,16 @@ class EmbeddedCheckpoint:
         lengths = {name: settled(sink) for name, sink in self._sinks.items()}
         header = encode({"malformed": None, **about, "lengths": lengths}, {})
         replace_file(self._folder / STATE, frame([header, state]))
+
+
+def read_state(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """What the state file says of the run, and the state of its runtime; `RejectedError` where it is damaged.
+
+    The file is replaced as a whole and read at once, so this needs no lock.
+    """
+    try:
+        about, state = unframe((folder / STATE).read_bytes())
+        header, _ = decode(about)
+    except (DamagedError, ValueError):
+        raise refused(f"`{folder}` is not a checkpoint: its `{STATE}` cannot be read") from None
+    return header, state
