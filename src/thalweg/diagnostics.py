@@ -81,6 +81,7 @@ CATALOGUE: Final = {
     "E308": "recorded stream has no times",
     "W308": "timestamp is far from all others",
     "E309": "timestamps and bare ticks in one run",
+    "W314": "rule never held",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",
     "E403": "invalid option",

@@ -70,11 +70,13 @@ def start(
     with_until: bool = False,
     observe: Callable[[int, Batch], object] | None = None,
     mapped: Tally | None = None,
+    progress: bool = False,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
     `look` sees every batch that comes in; one that `explains` will be asked why. What is `mapped` becomes facts;
-    `with_until`, changes say until when what begins is guaranteed; `observe` sees batches with their ticks.
+    `with_until`, changes say until when what begins is guaranteed; `observe` sees batches with their ticks. It says at
+    the end how far rules made `progress` that concluded nothing.
     """
     from thalweg.runtimes.embedded import Embedded
 
@@ -83,7 +85,7 @@ def start(
     transports = _opened(on, mapped, resumable=checkpoint is not None)
     context = _context(settings, timing, report, interrupt, listen, transports)
     try:
-        evaluation = part.start(replace(context, saves=checkpoint is not None, explains=explains))
+        evaluation = part.start(replace(context, saves=checkpoint is not None, explains=explains, progress=progress))
     except BaseException:
         for transport in transports:
             transport.close()
@@ -218,12 +220,14 @@ def run_on_spark(
     with_until: bool = False,
     observe: "Observe | None" = None,
     mapped: Tally | None = None,
+    progress: bool = False,
 ) -> "Outcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
     `memory` is a budget in bytes for each bucket of each stage; `ready` is called when nothing stands against the run
     any more, `look` with every batch that comes in, `observe` with its tick, too, `see` with every block of answers.
-    `with_until`, the outcome says until when what holds at the end is guaranteed.
+    `with_until`, the outcome says until when what holds at the end is guaranteed. At the end it is said how far rules
+    made `progress` that concluded nothing.
     """
     from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
@@ -247,7 +251,8 @@ def run_on_spark(
 
     resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, mapped) as (items, transports):
-        work = part.spread(_context(settings, timing, report, interrupt, listen, transports), partitions)
+        context = _context(settings, timing, report, interrupt, listen, transports)
+        work = part.spread(replace(context, progress=progress), partitions)
         options = _unchanging(on, timing, {"--out": out, "--late": late}, how.format, mapped)
         outcome = run(
             work.job,

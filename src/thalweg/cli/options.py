@@ -271,7 +271,12 @@ Checkpoint = Annotated[
 ]
 Jars = Annotated[list[str] | None, typer.Option("--jar", metavar="FILE", help="An additional jar for Spark.")]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", help="List everything that warnings count; on Spark, also show its log.")
+    bool,
+    typer.Option(
+        "--verbose",
+        help="List everything that warnings count, and say of rules that never held how far they got; on Spark, "
+        "also show its log.",
+    ),
 ]
 Memory = Annotated[
     str | None,

@@ -157,7 +157,11 @@ def run(
             announce_compilation()
         columns, brief = part.answer_columns(emit), asked.prefixes.shorten
         written = AnswerFormat(delivery.format, asked.timing.format, columns, delivery.is_coloured, brief)
-        given_run = part, streams, asked.timing, emit, delivery, written, target, budget, report, tell, asked.mapped
+        progress = not quiet and (verbose or sys.stderr.isatty())
+        given_run = (
+            *(part, streams, asked.timing, emit, delivery, written, target, budget, report, tell, asked.mapped),
+            progress,
+        )
         with summarised(part, quiet) as summary, drawn(picture, written) as pencil:
             _run(*given_run, summary, pencil)
 
@@ -194,6 +198,7 @@ def _run(
     report: str | None,
     tell: "Callable[[Diagnostic], None]",
     mapped: "Tally | None",
+    progress: bool,
     summary: RunSummary,
     pencil: Pencil,
 ) -> None:
@@ -224,6 +229,7 @@ def _run(
                     with_until=written.format == "text",
                     observe=pencil.observe if pencil.is_used else None,
                     mapped=mapped,
+                    progress=progress,
                 )
             pencil.engine = job.runtime.engine
             # What was loaded stays to the end, and need not be searched for garbage again and again.
@@ -255,6 +261,7 @@ def _run(
                     with_until=pencil.is_used,
                     observe=pencil.observe_elsewhere if pencil.is_used else None,
                     mapped=mapped,
+                    progress=progress,
                 )
                 summary.late = ended.late
             pencil.ends = ended.guaranteed

@@ -71,3 +71,15 @@ def decimal_word(spelling: str) -> int | None:
 def _word(number: Any) -> int:
     word = decimal_word(f"{Decimal(repr(number)):f}") if abs(number) < float("inf") else None
     return NO_VALUE if word is None else word
+
+
+def doubles(words: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The doubles nearest to numbers, to look at many of them at once.
+
+    >>> doubles(double_words(np.array([44.0, -21.5]))).tolist()
+    [44.0, -21.5]
+    """
+    decimal = words & 3 == 2
+    digits = np.where(decimal, words >> 8, words >> 2).astype(np.float64)
+    nearest: NDArray[np.float64] = digits / 10.0 ** np.where(decimal, words >> 2 & 63, 0)
+    return nearest

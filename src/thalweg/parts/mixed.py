@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from thalweg.parts.split_place import SplitPlace
     from thalweg.parts.wired_run import Place
     from thalweg.runtimes.answer_columns import AnswerColumns
-    from thalweg.runtimes.unmatched import Unmatched
+    from thalweg.runtimes.unmatched import RuleWatch
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,14 @@ class Mixed:
         settings = context.settings
         known = Lasting(guaranteed(given_by(self.members, self.around.rules))) if settings.with_until else None
         run = WiredRun(places, dictionary, emitter_of(settings.emit, known), settings.first)
-        watch = self._watch()
+        watch = self._watch(context)
 
         def summary() -> Iterator[Diagnostic]:
             yield from watch.summary()
             yield from mixed_kinds(self.around.rules, run.incomparable)
 
-        return Evaluation(run, run, look=watch.look, state=run, summary=summary, close=run.close)
+        look = watch.look(dictionary)
+        return Evaluation(run, run, present=watch.present, look=look, state=run, summary=summary, close=run.close)
 
     def _place(
         self, number: int, context: Context, dictionary: Dictionary, calendar: Calendar, split: "SplitPlace | None"
@@ -132,10 +133,12 @@ class Mixed:
         from thalweg.parts.spark_plan import in_one_bucket
         from thalweg.parts.staged_plan import in_stages
 
-        watch, split = self._watch(), self.split(context, partitions)
+        watch, split = self._watch(context), self.split(context, partitions)
         if not split:
-            return in_one_bucket(self, context, partitions, lambda words: watch.look, watch.summary)
-        return in_stages(self, split, context, partitions, watch)
+            work = in_one_bucket(self, context, partitions, watch.look, watch.summary)
+        else:
+            work = in_stages(self, split, context, partitions, watch)
+        return replace(work, present=watch.present)
 
     def split(self, context: Context, partitions: int) -> "dict[int, SplitPlace]":
         """The places that are split over buckets, by their numbers: those that need nothing of others, or whose work
@@ -154,12 +157,14 @@ class Mixed:
                 found[number] = one
         return found
 
-    def _watch(self) -> "Unmatched":
+    def _watch(self, context: Context) -> "RuleWatch":
         """What sees whether facts come that are read; what members give counts as come."""
-        from thalweg.runtimes.unmatched import Unmatched
+        from thalweg.runtimes.unmatched import RuleWatch
 
         readers = merge([self.around.rules, *(member.readers() for member in self.members)])
-        return Unmatched(given_by(self.members, readers), any(member.ports.streams for member in self.members))
+        others = any(member.ports.streams for member in self.members)
+        rules = given_by(self.members, self.around.rules) if context.progress else None
+        return RuleWatch(given_by(self.members, readers), others, rules)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.wired_parts import explain_parts

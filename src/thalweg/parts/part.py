@@ -35,7 +35,7 @@ class Context:
 
     `saves`: the state of the part will be saved on the way. `streams` are the names of those that the run was given;
     `names_streams` finds out whether these may bring others under names of their own. It `explains`, if it will be
-    asked why.
+    asked why; `progress`, if it says at the end how far those rules got that concluded nothing.
     """
 
     settings: "Settings"
@@ -47,6 +47,7 @@ class Context:
     streams: tuple[str, ...] = ()
     names_streams: Callable[[], bool] = lambda: True
     explains: bool = False
+    progress: bool = False
 
 
 @dataclass(frozen=True, slots=True)

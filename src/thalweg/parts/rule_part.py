@@ -10,9 +10,10 @@ from thalweg.ir.nodes import Program
 from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
 
 if TYPE_CHECKING:
+    from thalweg.model.dictionary import Dictionary
     from thalweg.model.event import Batch
     from thalweg.runtimes.answer_columns import AnswerColumns
-    from thalweg.runtimes.unmatched import Unmatched
+    from thalweg.runtimes.unmatched import RuleWatch
 
 
 @dataclass(frozen=True)
@@ -49,30 +50,30 @@ class Rules:
         from thalweg.runtimes.emit import Lasting, emitter_of
         from thalweg.runtimes.mixed_kinds import mixed_kinds
         from thalweg.runtimes.rule_engine import RuleEngine
-        from thalweg.runtimes.unmatched import Unmatched
+        from thalweg.runtimes.unmatched import RuleWatch
 
         settings, calendar = context.settings, context.settings.calendar
         engine = RuleEngine(self.rules, first=settings.first, memory=settings.memory, calendar=calendar)
-        watch = Unmatched(self.rules)
-        look = _look(self.rules, watch, context.report)
+        watch = RuleWatch(self.rules, rules=self.rules if context.progress else None)
+        look = _look(self.rules, watch, context.report)(engine.dictionary)
 
         def summary() -> Iterator[Diagnostic]:
             yield from watch.summary()
             yield from mixed_kinds(self.rules, engine.incomparable)
 
         emitter = emitter_of(settings.emit, Lasting(guaranteed(self.rules))) if settings.with_until else None
-        return Evaluation(engine, emitter, look=look, state=engine, summary=summary)
+        return Evaluation(engine, emitter, present=watch.present, look=look, state=engine, summary=summary)
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.planning.route_justifications import route_justifications
         from thalweg.runtimes.spark.job import Job
         from thalweg.runtimes.spark.worker import Worker
-        from thalweg.runtimes.unmatched import Unmatched
+        from thalweg.runtimes.unmatched import RuleWatch
 
         job = Job(route_justifications(self.rules), context.settings, partitions, name=uuid4().hex)
-        watch = Unmatched(self.rules)
+        watch = RuleWatch(self.rules, rules=self.rules if context.progress else None)
         look = _look(self.rules, watch, context.report)
-        return SparkWork(job, Worker, look=lambda words: look, summary=watch.summary)
+        return SparkWork(job, Worker, present=watch.present, look=look, summary=watch.summary)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.plan import explain
@@ -80,7 +81,9 @@ class Rules:
         return explain(self.rules, partitions)
 
 
-def _look(program: Program, watch: "Unmatched", report: Callable[[Diagnostic], None]) -> "Callable[[Batch], object]":
+def _look(
+    program: Program, watch: "RuleWatch", report: Callable[[Diagnostic], None]
+) -> "Callable[[Dictionary], Callable[[Batch], object]]":
     """What sees every batch; where rules were made for a schema as it was, it warns of triples about it."""
     if not program.hints.static_schema:
         return watch.look
@@ -88,8 +91,13 @@ def _look(program: Program, watch: "Unmatched", report: Callable[[Diagnostic], N
 
     schema = SchemaWatch(report, may_stream=program.hints.justification is None)
 
-    def look(batch: "Batch") -> None:
-        watch.look(batch)
-        schema.look(batch)
+    def looking(words: "Dictionary") -> "Callable[[Batch], object]":
+        unmatched = watch.look(words)
 
-    return look
+        def look(batch: "Batch") -> None:
+            unmatched(batch)
+            schema.look(batch)
+
+        return look
+
+    return looking

@@ -33,7 +33,7 @@ from thalweg.runtimes.spark.wire import FACTS, Content, Parcel, Words, unwrap, w
 from thalweg.runtimes.spark.worker_cache import BucketWorker
 
 if TYPE_CHECKING:
-    from thalweg.runtimes.unmatched import Unmatched
+    from thalweg.runtimes.unmatched import RuleWatch
 
 _HANDED: Final = "handed on"
 _HANDED_ON: Final = Predicate("'handed on", 0)
@@ -147,14 +147,14 @@ def _moved(stage: Stage, start: int) -> Stage:
 
 
 def in_stages(
-    part: Mixed, split: Mapping[int, SplitPlace], context: Context, partitions: int, watch: "Unmatched"
+    part: Mixed, split: Mapping[int, SplitPlace], context: Context, partitions: int, watch: "RuleWatch"
 ) -> SparkWork:
     """A plan on Spark, some of whose places are split."""
     job = plan_job(StagedJob, part, context, partitions, split=tuple(split.items()))
 
     def look(words: Dictionary) -> Callable[[Batch], object]:
         found = (one.look(context.report, words) for one in split.values())
-        looks = [watch.look, *(one for one in found if one is not None)]
+        looks = [watch.look(words), *(one for one in found if one is not None)]
         return lambda batch: [one(batch) for one in looks]
 
     return SparkWork(job, staged_worker, combine=blocks_of(context), look=look, summary=watch.summary)

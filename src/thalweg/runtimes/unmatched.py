@@ -3,13 +3,16 @@
 A batch knows its predicates, so this costs nothing for each fact.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.planning.check_unmatched import Inputs
+from thalweg.runtimes.emit import AnswerBlock
+from thalweg.runtimes.rule_progress import watched_rules
 
 _SHOWN = 3
 
@@ -37,6 +40,14 @@ class Unmatched:
         if self._inputs.streams:
             self._streams.setdefault(batch.stream or "", set()).update(batch.rows)
 
+    @property
+    def misspelt(self) -> dict[Predicate, Predicate]:
+        """The predicates that never came while a similar one did, with that one."""
+        inputs, came = self._inputs, self._came
+        missing = [name for name in inputs.awaited if name not in came] if came else []
+        known = came | inputs.program.derived
+        return {name: meant for name in missing if (meant := inputs.meant(name, known)) is not None}
+
     def summary(self) -> Iterator[Diagnostic]:
         """A warning for each predicate that never came while a similar one did; one where nothing that came is read."""
         if not self._came:
@@ -44,8 +55,7 @@ class Unmatched:
         yield from self._unknown_streams()
         inputs, came = self._inputs, self._came
         missing = {name: span for name, span in inputs.awaited.items() if name not in came}
-        known = came | inputs.program.derived
-        similar = {name: meant for name in missing if (meant := inputs.meant(name, known)) is not None}
+        similar = self.misspelt
         unread = sorted(came - inputs.read.keys())
         for number, (name, meant) in enumerate(similar.items()):
             notes = () if number else _also(unread, [*similar.values()])
@@ -70,6 +80,38 @@ class Unmatched:
                 )
                 message = f"nothing came from the stream `{stream}`; `{name}` came from {shown}"
                 yield Diagnostic("W304", message, span, help_)
+
+
+class RuleWatch:
+    """Sees what comes to rules and what they conclude, and says at the end what never came.
+
+    `rules`: those of which it also says how far they got, where they concluded nothing.
+    """
+
+    def __init__(self, program: Program, among_others: bool = False, rules: Program | None = None) -> None:
+        self._unmatched = Unmatched(program, among_others)
+        self._progress = None if rules is None else watched_rules(rules)
+
+    def look(self, words: Dictionary) -> Callable[[Batch], object]:
+        """What looks at batches whose terms have these words."""
+        if self._progress is None:
+            return self._unmatched.look
+        unmatched, progress = self._unmatched.look, self._progress.look(words)
+
+        def look(batch: Batch) -> None:
+            unmatched(batch)
+            progress(batch)
+
+        return look
+
+    def present(self, block: AnswerBlock) -> AnswerBlock:
+        """Sees an answer on its way."""
+        return block if self._progress is None else self._progress.see(block)
+
+    def summary(self) -> Iterator[Diagnostic]:
+        yield from self._unmatched.summary()
+        if self._progress is not None:
+            yield from self._progress.summary(frozenset(self._unmatched.misspelt))
 
 
 def _also(unread: list[Predicate], meant: list[Predicate]) -> tuple[str, ...]:
