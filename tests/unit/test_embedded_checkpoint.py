@@ -3,10 +3,11 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 
 from thalweg.cli import app
 from thalweg.connectors import files
+from thalweg.connectors.interrupt import Interrupt, StoppedError
 from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.event import Batch
 from thalweg.runtimes import embedded_checkpoint
@@ -207,9 +209,26 @@ def test_files_that_were_changed_in_between_are_refused(crash: Crash, monkeypatc
     Path("out.jsonl").write_text("")
     result = thalweg(*COMMAND)
     assert (result.exit_code, "`out.jsonl` does not contain what this run has written" in result.output) == (1, True)
-    Path("kept/state").write_bytes(b"something else")
-    result = thalweg(*COMMAND)
-    assert (result.exit_code, "error[E408]: `kept` is not a checkpoint" in result.output) == (1, True)
+
+
+@pytest.mark.parametrize("output", ["out.jsonl", "late.jsonl"])
+def test_without_a_state_an_output_that_exists_is_refused_and_stays(output: str) -> None:
+    Path(output).write_text("what another run has written\n")
+    result = thalweg(*COMMAND, "--late", "late.jsonl")
+    assert (result.exit_code, f"error[E408]: `{output}` exists" in result.output) == (1, True)
+    assert Path(output).read_text() == "what another run has written\n"
+    Path(output).unlink()
+    assert thalweg(*COMMAND, "--late", "late.jsonl").exit_code == 0
+
+
+def test_without_a_state_a_table_that_exists_is_refused_and_stays() -> None:
+    command = ("run", "rules.lars", "--stream", "in.facts", "--out", "out.parquet")
+    assert thalweg(*command, "--checkpoint", "first").exit_code == 0
+    parts = sorted(Path("out.parquet").iterdir())
+    assert parts
+    result = thalweg(*command, "--checkpoint", "second")
+    assert (result.exit_code, "error[E408]: `out.parquet` exists" in result.output) == (1, True)
+    assert sorted(Path("out.parquet").iterdir()) == parts
 
 
 def test_a_folder_that_is_in_use_is_refused() -> None:
@@ -267,6 +286,16 @@ def test_an_interrupted_run_closes_nothing_and_goes_on(monkeypatch: pytest.Monke
             break
     assert runs > 3
     assert Path("resumed.jsonl").read_text() == Path("whole.jsonl").read_text()
+
+
+def test_a_checkpoint_that_is_being_taken_is_not_stopped() -> None:
+    interrupt = Interrupt()
+    with interrupt.listen(grace=60):
+        interrupt.ask()
+        with interrupt.saving():
+            signal.raise_signal(signal.SIGALRM)
+        with pytest.raises(StoppedError):
+            signal.raise_signal(signal.SIGALRM)
 
 
 def test_without_a_checkpoint_nothing_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,3 +380,42 @@ def test_killed_and_resumed_is_never_stopped(ticks: int, kills: int) -> None:
     assert process.returncode == 0, err
     for name in ("jsonl", "late.jsonl"):
         assert Path(f"resumed.{name}").read_text() == Path(f"whole.{name}").read_text(), name
+
+
+def test_a_burst_is_saved_in_the_silence_after_it_and_nothing_of_the_output_is_lost() -> None:
+    """A connection cannot repeat what it brought, so that a checkpoint must hold it."""
+    Path("seen.lars").write_text("seen(X) :- p(X).\n")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        line = ("run", "seen.lars", "--stream", f"tcp://127.0.0.1:{port}", "--out", "out.jsonl", "--checkpoint", "kept")
+
+        def sent(burst: bytes, ends: bool) -> None:
+            process = started(*line)
+            connection, _ = server.accept()
+            with connection:
+                wait_until(lambda: size("kept/state") > 0, process)
+                begun = Path("kept/state").read_bytes()
+                connection.sendall(burst)
+                if not ends:
+                    wait_until(lambda: Path("kept/state").read_bytes() != begun and size("out.jsonl") > 0, process)
+                    process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=60)
+            assert process.returncode == 0, err
+            assert b"stopped before" not in err
+
+        sent(b"p(a) at 1.\np(b) at 2.\np(c) at 3.\n", ends=False)
+        assert begins("out.jsonl") == ["seen(a)", "seen(b)"]
+        sent(b"p(d) at 4.\n", ends=True)
+    assert begins("out.jsonl") == ["seen(a)", "seen(b)", "seen(c)", "seen(d)"]
+
+
+def begins(name: str) -> list[str]:
+    return [fact for line in Path(name).read_text().splitlines() for fact in json.loads(line)["begin"]]
+
+
+def wait_until(holds: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "it never happens"
+        time.sleep(0.01)

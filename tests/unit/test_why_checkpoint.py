@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import thalweg
 from thalweg.cli import app
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.runtimes.checkpoint_folder import Claim
 from thalweg.runtimes.embedded_checkpoint import STATE, EmbeddedCheckpoint
 
 RULES = """
@@ -130,7 +131,7 @@ def test_in_python_a_deployment_is_asked_the_same_way(saves: None) -> None:
 def spark_checkpoint() -> None:
     Path("kept").mkdir()
     options = {"--tick": 1000, "--zone": "UTC"}
-    Path("kept/program.json").write_text(json.dumps({"fingerprint": "f", "program": "p", "options": options}))
+    Claim("p", "f", options).make(Path("kept"))
 
 
 def complete_run() -> None:

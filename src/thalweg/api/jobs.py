@@ -135,11 +135,11 @@ def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
     """Brings a job to where its checkpoint was taken, and makes the checkpoint its own."""
     from thalweg.runtimes.inputs import Streams
 
+    assert isinstance(job.inputs, Streams)
     try:
         if checkpoint.state is not None:
-            position = job.runtime.load(checkpoint.state)
-            assert isinstance(job.inputs, Streams)
-            job.inputs.seek(position)
+            job.inputs.seek(job.runtime.load(checkpoint.state))
+        job.inputs.wake(job.runtime.pause)
         checkpoint.claim()
     except BaseException:
         job.__exit__()
@@ -165,11 +165,11 @@ def open_checkpoint(
     `RejectedError` where the part cannot be resumed.
     """
     from thalweg.runtimes.checkpoint_folder import Claim
-    from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+    from thalweg.runtimes.embedded_checkpoint import FORMAT, EmbeddedCheckpoint
 
     text, known = _identity(part, timing, emit, on_error, memory)
     options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped) | {"--emit": emit}
-    return EmbeddedCheckpoint(folder, Claim(text, known, options))
+    return EmbeddedCheckpoint(folder, Claim(text, known, options, FORMAT))
 
 
 def identity(part: Part, timing: Timing, emit: str, memory: int | None) -> str:
@@ -233,6 +233,7 @@ def run_on_spark(
     from thalweg.runtimes.spark.session import need_spark
 
     need_spark()
+    from thalweg.runtimes.continued_output import need_no_output
     from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.run import is_claimed, run
 
@@ -241,6 +242,9 @@ def run_on_spark(
     settings = _settings(timing, emit, on_error, memory, with_until or how.format == "text")
 
     def deliver(ledger: Path) -> Delivery:
+        if target.checkpoint is not None and not ledger.exists():
+            need_no_output(out)
+            need_no_output(late)
         ready()
         asked = work.job.settings.emit
         return Delivery(ledger, out, late, asked, how, work.combine, report, work.present, see)

@@ -165,24 +165,30 @@ class Session:
     def snapshot(self) -> bytes:
         """All that another session of the same program needs to go on from here."""
         from thalweg.model.arrow import encode, frame
+        from thalweg.model.sealed import seal
+        from thalweg.runtimes.embedded_checkpoint import FORMAT
 
         header = encode({"program": self._identity(), "latest": self._latest}, {})
         with self._lock:
             self._need_open()
             self._take_pushed()
-            return frame([header, self._job.runtime.save({})])
+            return seal(frame([header, self._job.runtime.save({})]), FORMAT)
 
     def restore(self, snapshot: bytes) -> None:
         """Goes on where a snapshot was taken; `RejectedError` where it is of another program, or damaged."""
         from thalweg.model.arrow import DamagedError, decode, unframe
+        from thalweg.model.sealed import OtherFormatError, unseal
+        from thalweg.runtimes.embedded_checkpoint import FORMAT
 
         if self.now is not None or self._latest is not None:
             raise RuntimeError("this session has begun: restore a snapshot into a new one")
         try:
-            about, state = unframe(snapshot)
-            header, _ = decode(about)
-        except (DamagedError, ValueError):
-            raise RejectedError([Diagnostic("E408", "this is not a snapshot of a session")]) from None
+            about, state = unframe(unseal(snapshot, FORMAT))
+        except OtherFormatError as error:
+            raise RejectedError([Diagnostic("E408", f"the snapshot {error}")]) from None
+        except DamagedError:
+            raise RejectedError([Diagnostic("E408", "this is not a snapshot of a session, or it is damaged")]) from None
+        header, _ = decode(about)
         if header.get("program") != self._identity():
             message = "the snapshot is of another program, or of other options"
             raise RejectedError([Diagnostic("E408", message, help="open the session as it was when it was taken")])

@@ -3,7 +3,6 @@
 why("plant.toml", "alarm(a)")    the state that the run saved last, at its last tick
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -48,17 +47,16 @@ def saved_reasoner(folder: Path, part: Part, timing: Timing, report: Callable[[D
 
 def _saved(folder: Path, timing: Timing) -> tuple[str, bytes]:
     """The `--emit` of the run and the state of its runtime."""
-    from thalweg.runtimes.checkpoint_folder import MANIFEST
+    from thalweg.model.sealed import unseal_json
+    from thalweg.runtimes.checkpoint_folder import MANIFEST, read_sealed
     from thalweg.runtimes.checkpoint_folder import refused as mismatched
     from thalweg.runtimes.embedded_checkpoint import STATE, read_state
 
     if not (folder / MANIFEST).exists():
         raise RejectedError([Diagnostic("E401", f"`{folder}` is not a checkpoint of a run", help=_BY_EITHER)])
-    try:
-        options = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["options"]
-        emit, tick_length = options.get("--emit", "changes"), options["--tick"]
-    except (ValueError, KeyError, TypeError):
-        raise mismatched(f"`{folder}` is not a checkpoint: its `{MANIFEST}` cannot be read") from None
+    # Spark has formats of its own, and its checkpoints are refused for another reason.
+    options = read_sealed(folder / MANIFEST, None, unseal_json)["options"]
+    emit, tick_length = options.get("--emit", "changes"), options["--tick"]
     if "--emit" not in options and not (folder / STATE).exists():
         raise refused(f"`{folder}` is a checkpoint of Spark, where the state is in parts", _BY_RECORDING)
     if tick_length != timing.clock.tick_length:

@@ -42,6 +42,7 @@ class Interrupt:
         self.asked = False
         self.writing = False
         self._waiting = False
+        self._saving = False
         self._grace: float | None = None
         self._overtime = False
 
@@ -61,7 +62,9 @@ class Interrupt:
             raise StoppedError
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
-        """The time to end is over; where something is `writing` it has until the next alarm."""
+        """The time to end is over; where something is `writing` it has until the next alarm, `saving` all it needs."""
+        if self._saving:
+            return
         if self._overtime or not self.writing:
             raise StoppedError
         self._overtime = True
@@ -76,6 +79,17 @@ class Interrupt:
             yield
         finally:
             self._waiting = False
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """Around the taking of a checkpoint, which is not stopped; what comes after it has the whole grace again."""
+        self._saving = True
+        try:
+            yield
+        finally:
+            self._saving = False
+            if self.asked and self._grace is not None:
+                signal.setitimer(signal.ITIMER_REAL, self._grace, _MORE)
 
     def wait(self, read: Callable[[], bytes]) -> bytes:
         """Waits for a block; an empty one, which ends a stream, where the user asks to end."""

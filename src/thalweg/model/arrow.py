@@ -113,9 +113,16 @@ def frame(payloads: Iterable[bytes]) -> bytes:
 
 
 def unframe(data: bytes) -> Iterator[bytes]:
-    """The payloads that `frame` was given."""
+    """The payloads that `frame` was given.
+
+    >>> list(unframe(frame([b"ab"])[:-1]))
+    Traceback (most recent call last):
+    thalweg.model.arrow.DamagedError: the saved state is not whole
+    """
     place = 0
     while place < len(data):
         start = place + 8
         place = start + int.from_bytes(data[place:start], "little")
+        if place > len(data):
+            raise DamagedError("the saved state is not whole")
         yield data[start:place]

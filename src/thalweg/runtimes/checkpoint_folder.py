@@ -1,21 +1,27 @@
 """A checkpoint folder: one run at a time uses it, and it belongs to one program with its options.
 
-program.json    the program as people read it, a fingerprint of all that the state depends on, and the options
+program.json    the program as people read it, a fingerprint of all that the state depends on, the options, and which
+                version of Thalweg made it
 lock            held while a run uses the folder
 """
 
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.model.arrow import DamagedError
+from thalweg.model.sealed import OtherFormatError, seal_json, unseal_json
 
 MANIFEST: Final = "program.json"
+
+T = TypeVar("T")
+F = TypeVar("F", int, int | None)
 
 _AGAIN: Final = "to run it again, name a new folder"
 
@@ -38,28 +44,28 @@ def held(folder: Path) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a checkpoint belongs to: a program, its fingerprint, and options that must not change on the way."""
+    """What a checkpoint belongs to: a program, its fingerprint, and options that must not change on the way.
+
+    `format` is the number of the format in which the runtime saves its state.
+    """
 
     program: str
     fingerprint: str
     options: Mapping[str, object] = field(default_factory=dict)
+    format: int = 0
 
     def check(self, folder: Path) -> None:
         """Refuses a folder that belongs to another program, or to a run with other options."""
         manifest = folder / MANIFEST
         if not manifest.exists():
             return
-        try:
-            known = json.loads(manifest.read_text(encoding="utf-8"))
-            fingerprint, program, given = known["fingerprint"], known["program"], known["options"]
-        except (ValueError, KeyError, TypeError):
-            raise refused(f"`{folder}` is not a checkpoint: its `{MANIFEST}` cannot be read") from None
-        if program != self.program:
+        known = read_sealed(manifest, self.format, unseal_json)
+        if known["program"] != self.program:
             raise refused(f"the checkpoint `{folder}` belongs to another program")
-        if fingerprint != self.fingerprint:
+        if known["fingerprint"] != self.fingerprint:
             raise refused(f"the checkpoint `{folder}` belongs to the same program with other settings")
         for option, value in self.options.items():
-            if given.get(option) != value:
+            if known["options"].get(option) != value:
                 raise refused(f"the checkpoint `{folder}` belongs to a run with another `{option}`")
 
     def make(self, folder: Path) -> None:
@@ -67,7 +73,40 @@ class Claim:
         manifest = folder / MANIFEST
         if not manifest.exists():
             data = {"fingerprint": self.fingerprint, "program": self.program, "options": dict(self.options)}
-            replace_file(manifest, json.dumps(data).encode())
+            replace_file(manifest, seal_json(data, self.format))
+
+
+def read_sealed(file: Path, format: F, unsealed: Callable[[bytes, F], T]) -> T:
+    """What a file of a checkpoint holds; `RejectedError` where it is damaged, or of another version of Thalweg."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        message = f"cannot read `{file}` of the checkpoint: {error.strerror}"
+        raise RejectedError([Diagnostic("E401", message)]) from None
+    try:
+        return unsealed(data, format)
+    except OtherFormatError as error:
+        way_out = "finish the run with that version, or name a new folder and another output"
+        raise RejectedError([Diagnostic("E408", f"the checkpoint `{file.parent}` {error}", help=way_out)]) from None
+    except DamagedError:
+        if file.name == MANIFEST and _is_before_checksums(data):
+            message = f"the checkpoint `{file.parent}` {OtherFormatError('an earlier Thalweg', format)}"
+            raise RejectedError([Diagnostic("E408", message, help="name a new folder and another output")]) from None
+        raise damaged(file) from None
+
+
+def _is_before_checksums(manifest: bytes) -> bool:
+    """Whether a manifest is of a version that wrote no checksum."""
+    try:
+        return set(json.loads(manifest)) == {"fingerprint", "program", "options"}
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
+def damaged(file: Path) -> RejectedError:
+    """The error for a file of a checkpoint that is not what was written to it."""
+    way_out = "restore the folder from a copy; or start again with a new folder and another output"
+    return RejectedError([Diagnostic("E408", f"`{file}` of the checkpoint is damaged", help=way_out)])
 
 
 def refused(message: str) -> RejectedError:

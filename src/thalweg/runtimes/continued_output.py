@@ -29,6 +29,20 @@ def continued(name: str | None, length: int) -> Sink:
     return open_output(name)
 
 
+def need_no_output(name: str | None) -> None:
+    """Refuses a file, or a folder of Parquet files, that a run which has no state yet would empty."""
+    path = None if name is None or "://" in name else Path(name)
+    if path is None or not (next(path.glob("part-*.parquet"), None) if path.is_dir() else _is_filled(path)):
+        return
+    message = f"`{name}` exists, and the checkpoint knows nothing of it: it is not overwritten"
+    way_out = "remove it, or name another output; to go on with an earlier run, name its checkpoint folder"
+    raise RejectedError([Diagnostic("E408", message, help=way_out)])
+
+
+def _is_filled(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
+
+
 def settled(sink: Sink | ParquetParts | None) -> int:
     """Makes sure that what was written stays; the length of the file, or 0 for what is not a file.
 

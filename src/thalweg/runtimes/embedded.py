@@ -111,6 +111,9 @@ class Checkpoint(Protocol):
     def is_due(self) -> bool:
         """Whether it is time to save the state again."""
 
+    def pause(self) -> float:
+        """The seconds until then."""
+
     def save(self, state: Callable[[], bytes], /) -> None:
         """Keeps the state; what was answered before stays."""
 
@@ -167,6 +170,7 @@ class Embedded(Generic[R]):
         self._state = state
         self._checkpoint = checkpoint
         self._resumed = False
+        self._unsaved = False
 
     def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
@@ -175,7 +179,11 @@ class Embedded(Generic[R]):
     def _answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         malformed = None
         self._watermark.widen(items.groups)
+        if self._checkpoint is not None and not self._resumed:
+            # A run that ends at any time after this finds what it has written.
+            self._save(self._checkpoint, items)
         for item in items:
+            self._unsaved = True
             if item is None:
                 self._follow(items)
                 yield from self._decided()
@@ -193,7 +201,7 @@ class Embedded(Generic[R]):
                     self.engine.collect([*self._buffer.waiting(), *items.waiting()])
                 if self._watermark.is_complete or (self._interrupt.asked and self._may_stop(items)):
                     break
-            if self._checkpoint is not None and self._checkpoint.is_due:
+            if self._checkpoint is not None and self._unsaved and self._checkpoint.is_due:
                 self._save(self._checkpoint, items)
         if self._checkpoint is not None and self._goes_on_later(malformed):
             self._save(self._checkpoint, items)
@@ -325,7 +333,13 @@ class Embedded(Generic[R]):
         """Takes a checkpoint, unless the input cannot be read on from just here."""
         position = items.position()
         if position is not None:
-            checkpoint.save(lambda: self.save(position))
+            with self._interrupt.saving():
+                checkpoint.save(lambda: self.save(position))
+            self._unsaved = False
+
+    def pause(self) -> float | None:
+        """The seconds until a checkpoint is due although nothing arrives; None where there is nothing to save."""
+        return None if self._checkpoint is None or not self._unsaved else self._checkpoint.pause()
 
     def save(self, position: dict[str, Any]) -> bytes:
         """The state of the run between two items; `position` is where the input goes on."""

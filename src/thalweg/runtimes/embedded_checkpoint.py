@@ -2,8 +2,9 @@
 
     state    how long the outputs are, whether the run is over, and the state of the runtime
 
-After a crash the outputs are cut to the lengths that the state says, the input is read on from its position, and the
-answers that were cut off come again: a file has every answer once.
+The first one is taken before anything is read: a run that has begun has a state, and where there is none an output that
+exists is not this run's. After a crash the outputs are cut to the lengths that the state says, the input is read on
+from its position, and the answers that were cut off come again: a file has every answer once.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,12 +16,13 @@ from typing import Any, Final
 
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic
-from thalweg.model.arrow import DamagedError, decode, encode, frame, unframe
-from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, refused, replace_file
-from thalweg.runtimes.continued_output import continued, settled
+from thalweg.model.arrow import decode, encode, frame, unframe
+from thalweg.model.sealed import seal, unseal
+from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, read_sealed, replace_file
+from thalweg.runtimes.continued_output import continued, need_no_output, settled
 from thalweg.runtimes.parquet_output import ParquetParts
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 EVERY: Final = 3.0
@@ -86,6 +88,8 @@ class EmbeddedCheckpoint:
 
         A `table` is a folder of Parquet files, one for each checkpoint that had rows.
         """
+        if self.state is None:
+            need_no_output(path)
         known = self._lengths.get(name, 0)
         self._sinks[name] = sink = ParquetParts(Path(path or ""), known) if name == "table" else continued(path, known)
         return sink
@@ -93,6 +97,9 @@ class EmbeddedCheckpoint:
     @property
     def is_due(self) -> bool:
         return self._clock() >= self._due
+
+    def pause(self) -> float:
+        return max(0.0, self._due - self._clock())
 
     def save(self, state: Callable[[], bytes]) -> None:
         """Takes a checkpoint: everything that was answered so far stays, and what comes is answered from here on."""
@@ -108,7 +115,7 @@ class EmbeddedCheckpoint:
     def _write(self, state: bytes, **about: Any) -> None:
         lengths = {name: settled(sink) for name, sink in self._sinks.items()}
         header = encode({"malformed": None, **about, "lengths": lengths}, {})
-        replace_file(self._folder / STATE, frame([header, state]))
+        replace_file(self._folder / STATE, seal(frame([header, state]), FORMAT))
 
 
 def read_state(folder: Path) -> tuple[dict[str, Any], bytes]:
@@ -116,9 +123,5 @@ def read_state(folder: Path) -> tuple[dict[str, Any], bytes]:
 
     The file is replaced as a whole and read at once, so this needs no lock.
     """
-    try:
-        about, state = unframe((folder / STATE).read_bytes())
-        header, _ = decode(about)
-    except (DamagedError, ValueError):
-        raise refused(f"`{folder}` is not a checkpoint: its `{STATE}` cannot be read") from None
-    return header, state
+    about, state = unframe(read_sealed(folder / STATE, FORMAT, unseal))
+    return decode(about)[0], state

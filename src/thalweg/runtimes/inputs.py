@@ -7,7 +7,7 @@ To merge, the next batch of each stream must be known before its turn comes; `wa
 because the terms that they are made of must not be forgotten meanwhile.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
@@ -103,7 +103,7 @@ class Streams:
         self._arrived: Timed | None = None
         self._notation = clock.notation
         self._reached = NEVER
-        self.pause = self._passing.pause if self._passing.matters else None
+        self.pause: Callable[[], float | None] | None = self._passing.pause if self._passing.matters else None
         """How long to wait for what arrives; a test may wind its clock here."""
         self.groups = max(1, len(self._live) + bool(recorded))
         self.group: int | None = 0
@@ -190,6 +190,11 @@ class Streams:
         if None in recorded:
             return None
         return {"live": [one.save() for one in self._live], "recorded": recorded}
+
+    def wake(self, pause: Callable[[], float | None]) -> None:
+        """Has waits for what arrives end no later than after a pause, too: then None comes although nothing arrived."""
+        pauses = (self._passing.pause, pause)
+        self.pause = lambda: min((seconds for limit in pauses if (seconds := limit()) is not None), default=None)
 
     def seek(self, position: Position) -> None:
         """Goes on behind a position, before the first item is taken."""

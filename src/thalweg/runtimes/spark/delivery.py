@@ -8,10 +8,9 @@ crash the files are cut to that length. A sink that cannot be cut (a terminal, a
 With `"cut": true`, batch 8 failed after tick 41, and its answers up to there have been delivered too.
 """
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from math import inf
 from pathlib import Path
 from threading import Lock
@@ -22,9 +21,11 @@ import numpy as np
 from thalweg.connectors.files import NewFile
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
+from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.model.time import FOREVER
 from thalweg.runtimes.answer_columns import FactColumns
 from thalweg.runtimes.answer_formats import AnswerFormat
+from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Run
 from thalweg.runtimes.late import Late
@@ -42,6 +43,7 @@ from thalweg.runtimes.spark.dataframe import (
     SHED,
     WARNING,
 )
+from thalweg.runtimes.spark.job import FORMAT
 from thalweg.runtimes.spark.wire import FAILED, Words, error_of, warning_of
 
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
@@ -69,6 +71,12 @@ class Delivered:
     over: bool = False
     cut: bool = False
     stamped: bool = False
+
+    @classmethod
+    def read(cls, ledger: Path) -> "Delivered":
+        """What a ledger says; `RejectedError` where it is damaged."""
+        known = read_sealed(ledger, FORMAT, unseal_json)
+        return cls(**{field.name: known[field.name] for field in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +120,8 @@ class Delivery:
     ) -> None:
         self._ledger = ledger
         written = written or AnswerFormat(columns=FactColumns(emit))
-        self.done = Delivered(**json.loads(ledger.read_text())) if ledger.exists() else Delivered()
+        begins = not ledger.exists()
+        self.done = Delivered() if begins else Delivered.read(ledger)
         self._table = written.table
         # As with a file: what an earlier run left under the same name is gone.
         self._parts = ParquetParts(Path(out or ""), self.done.batch + 1) if written.is_parquet else None
@@ -137,6 +146,9 @@ class Delivery:
         self._writing = Lock()
         self.rows = 0
         self.guaranteed: dict[str, int] = {}
+        if begins:
+            # From here on what is in the outputs is this run's.
+            self._settle(self.done)
 
     def deliver(self, batch: int, answers: Any) -> None:
         """Writes the answers of a batch, a table of Arrow, unless that has been done.
@@ -235,9 +247,7 @@ class Delivery:
 
     def _settle(self, done: Delivered) -> None:
         self.done = replace(done, stamped=self._notation.stamped)
-        unfinished = self._ledger.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(asdict(self.done)))
-        unfinished.replace(self._ledger)
+        replace_file(self._ledger, seal_json(asdict(self.done), FORMAT))
 
     def _report_shed(self, rows: list[dict[str, Any]], first: int, last: int) -> None:
         """Follows what was missing in the ticks of a batch."""

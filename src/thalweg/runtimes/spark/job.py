@@ -17,7 +17,7 @@ from thalweg.planning.partition import Partitioning, Route, Stage, partition
 from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, buckets_of, labels
 
-FORMAT: Final = 9
+FORMAT: Final = 10
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 

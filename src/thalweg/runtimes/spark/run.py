@@ -4,7 +4,6 @@ The checkpoint folder holds everything: the spool, Spark's own checkpoint, what 
 all belongs to. Without one, a temporary folder serves and is gone at the end.
 """
 
-import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -19,11 +18,12 @@ from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, held
+from thalweg.model.sealed import seal_json, unseal_json
+from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, held, read_sealed, replace_file
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
-from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.session import log_file, open_session, stop_session
 from thalweg.runtimes.spark.shutdown import Guard
@@ -97,14 +97,15 @@ def run(
         check_path(folder)
         stack.enter_context(held(folder))
         guard = stack.enter_context(Guard(interrupt))
-        claim = Claim(job.text, job.fingerprint, options or {})
+        claim = Claim(job.text, job.fingerprint, options or {}, FORMAT)
         claim.check(folder)
-        if (folder / LEDGER).exists() and Delivered(**json.loads((folder / LEDGER).read_text())).over:
+        if (folder / LEDGER).exists() and Delivered.read(folder / LEDGER).over:
             return _over(folder, report)
         if compiles:
             compile_kernels()
         packer = Packer(job, 0, 0)
         spool = Spool(folder)
+        spool.check()
         feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words), observe)
         try:
             session = open_session(
@@ -131,7 +132,7 @@ def run(
             raise feeder.error
         if feeder.malformed is not None:
             delivery.withdraw()
-            (folder / MALFORMED).write_text(json.dumps(feeder.malformed.render()), encoding="utf-8")
+            replace_file(folder / MALFORMED, seal_json({"malformed": feeder.malformed.render()}, FORMAT))
         shed = delivery.shedding.summary()
         late = delivery.late
         return Outcome(
@@ -148,7 +149,7 @@ def run(
 def _over(folder: Path, report: Callable[[Diagnostic], None]) -> Outcome:
     """A run that is over stays over; one that ended at a malformed line says so again."""
     if (folder / MALFORMED).exists():
-        raise ended_at(folder, json.loads((folder / MALFORMED).read_text(encoding="utf-8")))
+        raise ended_at(folder, read_sealed(folder / MALFORMED, FORMAT, unseal_json)["malformed"])
     report(complete(folder))
     return Outcome()
 

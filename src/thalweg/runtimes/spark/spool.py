@@ -23,6 +23,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import NEVER, TimeFormat
+from thalweg.runtimes.checkpoint_folder import damaged
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.far_times import FarTimes
 from thalweg.runtimes.schema import SchemaWatch
@@ -105,11 +106,27 @@ class Spool:
         with unfinished.open("wb") as file:
             table = pa.Table.from_batches([parcels_batch(parcels)])
             # Payloads differ, and there are few of them.
-            pq.write_table(table, file, compression="none", use_dictionary=False, write_statistics=False)
+            pq.write_table(
+                table, file, compression="none", use_dictionary=False, write_statistics=False, write_page_checksum=True
+            )
             file.flush()
             os.fsync(file.fileno())
         _set_age(unfinished, segment)
         unfinished.rename(self._folder / segment.name)
+
+    def check(self) -> None:
+        """Refuses segments that are damaged, where a batch has yet to take them."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        taken = self.progress.taken()
+        for segment in self.segments():
+            if segment.number > taken:
+                file = self._folder / segment.name
+                try:
+                    pq.read_table(file, page_checksum_verification=True)
+                except (OSError, ValueError, KeyError, pa.ArrowException):
+                    raise damaged(file) from None
 
     def forget(self) -> None:
         """Drops what committed batches have taken, but never the last: it says how far the streams have been read."""
@@ -143,10 +160,13 @@ class Progress:
         batch = max((int(path.name) for path in self._checkpoint.glob("commits/[0-9]*")), default=None)
         if batch is None:
             return -1
-        offset = json.loads((self._checkpoint / "offsets" / str(batch)).read_text().splitlines()[-1])["logOffset"]
-        entry = self._log / str(offset)
-        log = entry if entry.exists() else entry.with_suffix(".compact")
-        return max(map(_number, log.read_text().splitlines()[1:]))
+        file = self._checkpoint / "offsets" / str(batch)
+        try:
+            entry = self._log / str(json.loads(file.read_text().splitlines()[-1])["logOffset"])
+            file = entry if entry.exists() else entry.with_suffix(".compact")
+            return max(map(_number, file.read_text().splitlines()[1:]))
+        except (OSError, ValueError, LookupError, TypeError):
+            raise damaged(file) from None
 
     def trim(self) -> None:
         """Drops old entries from the log, which else would name all files that there ever were.

@@ -1,0 +1,96 @@
+"""Saved bytes with a checksum over all of them, and with what wrote them: damage is found before anything is read.
+
+    thalweg <format> <version> <checksum>    a line of text before the content; of JSON, keys beside the others
+
+The format is a number that changes when the content does; the version of Thalweg is for people.
+"""
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from importlib.metadata import version
+from typing import Any, Final
+
+from thalweg.model.arrow import DamagedError
+
+_NAME: Final = "thalweg"
+_CHECKSUM: Final = "checksum"
+
+
+class OtherFormatError(ValueError):
+    """Bytes that are whole, and were saved by a version of Thalweg that saved something else."""
+
+    def __init__(self, writer: str, format: int | None) -> None:
+        super().__init__(f"was made by {writer}, and this is {written_by(version(_NAME), format)}")
+
+
+def written_by(version: str, format: int | None) -> str:
+    """What wrote something, as people read it; None is any format.
+
+    >>> written_by("0.1.0", 4)
+    'Thalweg 0.1.0 (format 4)'
+    """
+    return f"Thalweg {version}" if format is None else f"Thalweg {version} (format {format})"
+
+
+def seal(content: bytes, format: int) -> bytes:
+    """Content that `unseal` can check.
+
+    >>> unseal(seal(b"ab", 1), 1)
+    b'ab'
+    """
+    about = f"{_NAME} {format} {version(_NAME)}"
+    return f"{about} {_digest(about.encode(), content)}\n".encode() + content
+
+
+def unseal(data: bytes, format: int) -> bytes:
+    """The content that was sealed; `DamagedError` or `OtherFormatError` where it cannot be used.
+
+    >>> unseal(seal(b"ab", 1)[:-1], 1)
+    Traceback (most recent call last):
+    thalweg.model.arrow.DamagedError: it is damaged
+    """
+    line, _, content = data.partition(b"\n")
+    about, _, checksum = line.rpartition(b" ")
+    if _digest(about, content).encode() != checksum:
+        raise DamagedError("it is damaged")
+    _, number, writer = about.decode().split(" ")
+    if int(number) != format:
+        raise OtherFormatError(written_by(writer, int(number)), format)
+    return content
+
+
+def seal_json(data: Mapping[str, Any], format: int) -> bytes:
+    """The same for an object of JSON, which stays one."""
+    about = {**data, "format": format, "version": version(_NAME)}
+    return json.dumps({**about, _CHECKSUM: _digest(_canonical(about))}).encode()
+
+
+def unseal_json(data: bytes, format: int | None) -> dict[str, Any]:
+    """The object that was sealed; `DamagedError` or `OtherFormatError` where it cannot be used. None is any format.
+
+    >>> unseal_json(seal_json({"batch": 7}, 1), 1)["batch"]
+    7
+    """
+    try:
+        about = json.loads(data)
+        checksum = about.pop(_CHECKSUM)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DamagedError("it is damaged") from None
+    if _digest(_canonical(about)) != checksum:
+        raise DamagedError("it is damaged")
+    if format is not None and about["format"] != format:
+        raise OtherFormatError(written_by(about["version"], about["format"]), format)
+    return dict(about)
+
+
+def _canonical(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, sort_keys=True).encode(errors="surrogatepass")
+
+
+def _digest(*parts: bytes) -> str:
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()
