@@ -72,6 +72,7 @@ CATALOGUE: Final = {
     "E302": "expression is nested too deeply",
     "W302": "event is late",
     "W303": "schema triple on a stream",
+    "E304": "rule is not made of the nodes of rules",
     "W304": "predicate never came",
     "W305": "values of different kinds were compared",
     "E305": "document expands beyond its limit",

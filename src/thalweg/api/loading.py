@@ -37,6 +37,7 @@ from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.compose import compose
 from thalweg.parts.part import Examined, Part
+from thalweg.planning.check_nodes import check_nodes
 
 EVERYTHING: Final = "everything"
 """Stands for all that is derived, whatever `#show` says."""
@@ -178,7 +179,7 @@ def _read(
         graphs += (one for one in about if isinstance(one, Graph))
         # Other languages read them as facts, where there are any.
         absorbed += facts_of(about) if len(sources) > 1 else ()
-    loaded = [one for one in programs if isinstance(one, Program)]
+    loaded = [_of_nodes(program, found) for program in programs if isinstance(program, Program)]
     return _Read(loaded, sources, tuple(known), tuple(absorbed), _dataset(outside, graphs))
 
 
@@ -251,7 +252,14 @@ def _compiled(sources: Mapping[Language, list[Source]], options: Options, found:
             found += error.diagnostics
         else:
             found += wrong
-            yield compiled
+            yield _of_nodes(compiled, found)
+
+
+def _of_nodes(compiled: Any, found: list[Diagnostic]) -> Any:
+    """What a language or Python made; without rules where they are not made of the nodes of rules."""
+    wrong = check_nodes(compiled) if isinstance(compiled, Program) else []
+    found += wrong
+    return Program() if wrong else compiled
 
 
 def _apart(

@@ -55,6 +55,8 @@ _KINDS: Final = (
     ),
     ("events.tw", "events", re.compile(r"\s*(?:PREFIX\b[^>]*>\s*)*NAMED\s+EVENT\b", re.I)),
 )
+# How rdflib calls the graph that has no name.
+_DEFAULT_GRAPH: Final = " <urn:x-rdflib:default>"
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\x00-\x1f\x7f]*")
 _PATH: Final = re.compile(r"[^\s\x00-\x1f\x7f]*(?P<suffix>\.[A-Za-z]+)")
 
@@ -146,16 +148,42 @@ def language_of_background(facts: Text | Fact) -> Language | None:
 
 
 def as_list(things: Any) -> list[Any]:
-    """One thing or many, as a list, files and texts distinguished."""
+    """One thing or many, as a list, files and texts distinguished; graphs of rdflib are texts of RDF."""
+    if _is_graph(things):
+        return [_text_of_graph(things)]
     if isinstance(things, Mapping):
         return [_under(name, thing) for name, thing in things.items()]
     one = isinstance(things, str | Path | Source | Fact | Program | NamedSource) or is_table(things)
     many = [things] if one or isinstance(things, bytes) or not isinstance(things, Iterable) else list(things)
-    for wrong in (each for each in many if each is None or isinstance(each, bytes | int | float)):
-        raise TypeError(f"{wrong!r} is neither a file nor a text, a table or a list of them")
     if many and all(isinstance(each, Mapping) for each in many):
         return [HeldTable(_table(many))]
-    return [classify(each) if isinstance(each, str) else HeldTable(each) if is_table(each) else each for each in many]
+    return list(map(_classified, many))
+
+
+def _classified(thing: Any) -> Any:
+    """A file, a text or a table; `TypeError` where it is something else."""
+    if isinstance(thing, str):
+        return classify(thing)
+    if is_table(thing):
+        return HeldTable(thing)
+    if _is_graph(thing):
+        return _text_of_graph(thing)
+    if not isinstance(thing, Path | Source | Fact | Program | NamedSource | HeldTable):
+        raise TypeError(f"{thing!r} is neither a file nor a text, a table or a list of them")
+    return thing
+
+
+def _is_graph(thing: object) -> bool:
+    """Whether something is a graph of rdflib, which is not imported for that."""
+    return hasattr(thing, "serialize") and any(kind.__module__.startswith("rdflib.") for kind in type(thing).__mro__)
+
+
+def _text_of_graph(graph: Any) -> Source:
+    """A graph of rdflib as a document, which is the same whenever the graph is."""
+    if not graph.context_aware:
+        return Source("graph.nt", "\n".join(sorted(graph.serialize(format="nt").splitlines())))
+    lines = sorted(graph.serialize(format="nquads").splitlines())
+    return Source("graph.nq", "\n".join(line.replace(_DEFAULT_GRAPH, "") for line in lines))
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -168,6 +196,8 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 def _under(name: str, thing: Any) -> HeldTable | NamedSource:
     """A table, or what a text names, under a name."""
+    if _is_graph(thing):
+        return NamedSource(name, _text_of_graph(thing))
     if isinstance(thing, str | Path | Source):
         return NamedSource(name, classify(thing))
     return HeldTable(thing, name)
@@ -176,6 +206,11 @@ def _under(name: str, thing: Any) -> HeldTable | NamedSource:
 def named(on: On) -> list[Text | HeldTable | NamedSource] | None:
     """The streams that are named, texts or tables; None where Python hands over the events themselves."""
     texts = str | Path | Source | NamedSource
+    if _is_graph(on) or (isinstance(on, list | tuple | Mapping) and any(map(_is_graph, _values(on)))):
+        raise TypeError(
+            "a graph of rdflib has no times: give it as `background`, or as events, "
+            'such as [(3, ["<http://example.org/p>(a,b)"])]'
+        )
     if isinstance(on, Mapping | texts) or is_table(on):
         return as_list(on)
     if isinstance(on, list | tuple) and all(isinstance(one, texts) or is_table(one) for one in on):
@@ -184,6 +219,10 @@ def named(on: On) -> list[Text | HeldTable | NamedSource] | None:
         way_out = "`collect()` it" if hasattr(on, "collect") else "give a file, a table, or an iterable of events"
         raise TypeError(f"{type(on).__name__} is not a stream: {way_out}")
     return None
+
+
+def _values(on: Any) -> Iterable[Any]:
+    return on.values() if isinstance(on, Mapping) else on
 
 
 def unnamed(things: Iterable[Any]) -> list[Any]:

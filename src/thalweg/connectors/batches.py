@@ -253,5 +253,7 @@ def code_facts(facts: Iterable[str | Fact], words: Dictionary, stream: str | Non
     batch = Batch(stream=stream)
     for fact in facts:
         known = read_fact(fact) if isinstance(fact, str) else fact
+        if not isinstance(known, Fact):
+            raise TypeError(f'{fact!r} is not a fact; write it as text, such as "p(a)", or as a `Fact`')
         batch.add(known.signature, [words.code(term) for term in known.terms])
     return batch

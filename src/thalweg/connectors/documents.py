@@ -15,7 +15,7 @@ from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.encoding import Recoder, line_ends
-from thalweg.model.rdf import Document, Quad, RdfSyntaxError, read_graph
+from thalweg.model.rdf import LONGEST_TERM, Document, Quad, RdfSyntaxError, read_graph
 from thalweg.model.time import Clock
 
 Piece = tuple[int, bytes]
@@ -27,14 +27,14 @@ _NOTHING: Final = "a property is an IRI, or a term that the `@context` defines; 
 # What may hold a brace that closes no graph: strings, IRIs, comments, escapes. What only begins as one may go on in
 # the next block, or is a mistake.
 TRIG: Final = re.compile(
-    rb'"""(?:[^"\\]|\\.|"(?!""))*"""|"(?!"")(?:[^"\\\n\r]|\\.)*"'
-    rb"|'''(?:[^'\\]|\\.|'(?!''))*'''|'(?!'')(?:[^'\\\n\r]|\\.)*'"
+    rb'"""(?:[^"\\]++|\\.|"(?!""))*+"""|"(?!"")(?:[^"\\\n\r]++|\\.)*+"'
+    rb"|'''(?:[^'\\]++|\\.|'(?!''))*+'''|'(?!'')(?:[^'\\\n\r]++|\\.)*+'"
     rb"|<[^<>\x00-\x20\x22{}|^`]*>|#[^\n\r]*[\n\r]|\\.|(?P<end>\})|(?P<open>[\"'<#\\])",
     re.DOTALL,
 )
-JSON: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|(?P<begin>[{\[])|(?P<end>[}\]])|(?P<open>")', re.DOTALL)
+JSON: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|(?P<begin>[{\[])|(?P<end>[}\]])|(?P<open>")', re.DOTALL)
 # What cannot be the beginning of something that goes on: a string or an IRI ends on its line.
-_BROKEN: Final = re.compile(rb"""["'](?!["']{2})[^\n\r]*[\n\r]|<[^\s<>"{}|^`]*[\s<"{}|^`]""")
+_BROKEN: Final = re.compile(rb"""["'](?!["']{2})[^\n\r]*+[\n\r]|<[^\s<>"{}|^`]*+[\s<"{}|^`]""")
 _LINE_END: Final = re.compile(rb"\r|\n")
 
 
@@ -54,9 +54,13 @@ class Cutter:
         self._position = 0
         self._depth = 0
         self._line = 1
+        self._skips = False
 
     def cut(self, block: bytes) -> list[Piece]:
-        """The pieces that are complete."""
+        """The pieces that are complete; one ends in a literal that is too long, and the rest of its line is skipped."""
+        if self._skips:
+            block = block[block.find(b"\n") :] if b"\n" in block else b""
+            self._skips = not block
         self._text += block
         pieces, start = [], 0
         for end in self._ends():
@@ -73,6 +77,9 @@ class Cutter:
         while found := self._tokens.search(self._text, self._position):
             if self._goes_on(found):
                 self._position = found.start()
+                if len(self._text) - self._position > LONGEST_TERM:
+                    self._position, self._depth, self._skips = len(self._text), 0, True
+                    yield self._position
                 return
             self._position = found.start() + 1 if found.lastgroup == "open" else found.end()
             self._depth += (found.lastgroup == "begin") - (found.lastgroup == "end")

@@ -63,6 +63,9 @@ class JsonLinesReader(LineReader):
         super().load(saved)
         self._lines = saved["lines"]
 
+    def _lines_read(self) -> int:
+        return self._lines
+
     def _decoded(self, lines: bytes) -> Iterator[Item]:
         return iter(self._items(lines.removesuffix(b"\n"))) if lines else iter(())
 

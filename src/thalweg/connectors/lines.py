@@ -2,12 +2,18 @@
 
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from typing import Any
+from itertools import chain
+from typing import Any, Final
 
 from thalweg.connectors.batches import Gatherer, Item, Statement
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
+
+LONGEST_LINE: Final = 1 << 26
+"""Bytes of a line that are kept to wait for its end."""
+_SHOWN: Final = 1_000
+_SHORTER: Final = "write shorter lines; is a line break or a quotation mark missing?"
 
 State = dict[str, Any]
 """What a reader must know to go on behind the blocks that it has read, as JSON."""
@@ -34,14 +40,20 @@ class LineReader:
         self._scope = scope
         self._gatherer = Gatherer(words)
         self._rest = b""
+        self._skips = False
         self._line = 0
 
     def feed(self, block: bytes) -> Iterator[Item]:
         """The items of the lines that are complete; the rest of a line waits for the next block."""
+        if self._skips:
+            # The line break stays, so that lines are counted as they are written.
+            block = block[block.find(b"\n") :] if b"\n" in block else b""
+            self._skips = not block
         lines = self._rest + block
         end = lines.rfind(b"\n") + 1
         self._rest = lines[end:]
-        return self._decoded(lines[:end])
+        items = self._decoded(lines[:end])
+        return chain(items, self._overlong()) if len(self._rest) > LONGEST_LINE else items
 
     def finish(self) -> Iterator[Item]:
         """The items of a last line without a line break, and what is known only at the end."""
@@ -50,11 +62,21 @@ class LineReader:
 
     def save(self) -> State:
         """What it must know to go on behind the last block, whose items have been taken."""
-        return {"rest": self._rest.decode("latin-1"), "line": self._line}
+        return {"rest": self._rest.decode("latin-1"), "line": self._line, "skips": self._skips}
 
     def load(self, saved: State) -> None:
         """Goes on where another reader was saved."""
-        self._rest, self._line = saved["rest"].encode("latin-1"), saved["line"]
+        self._rest, self._line, self._skips = saved["rest"].encode("latin-1"), saved["line"], saved["skips"]
+
+    def _overlong(self) -> Iterator[Diagnostic]:
+        """Gives up a line that is too long; what is left of it is skipped."""
+        line, self._rest, self._skips = self._rest[:_SHOWN].decode(errors="replace"), b"", True
+        wrong = LineError(f"this line has over {LONGEST_LINE >> 20} MiB, more than can be read", 0)
+        yield wrong_line(self._name, self._lines_read() + 1, line, wrong, _SHORTER)
+
+    def _lines_read(self) -> int:
+        """The lines of the blocks whose items have been taken."""
+        return self._line
 
     def _decoded(self, lines: bytes) -> Iterator[Item]:
         if self._line == 0:

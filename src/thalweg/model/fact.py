@@ -48,7 +48,7 @@ class Fact(NamedTuple):
         return f"Fact({self.predicate!r}, {self.args!r})"
 
 
-_PART: Final = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>]*>|[(),]|[^"<(),]+')
+_PART: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|<[^<>]*>|[(),]|[^"<(),]+')
 
 
 @lru_cache(maxsize=65_536)

@@ -1,4 +1,4 @@
-"""How deeply expressions are nested, counted before a parser follows them down: some parsers crash on the way.
+"""How deeply expressions and documents are nested, counted before a parser follows them down: some parsers crash.
 
     ((((1))))       four levels                 1 + 1 + 1 + 1       three: each sum is an operand of the next
     f(1,1) + 1      one level, behind the bracket
@@ -7,6 +7,8 @@ Brackets that are closed, and operators in front of a comma, no longer count.
 """
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 MOST_NESTED: Final = 200
@@ -64,3 +66,75 @@ def too_deep(text: str) -> int | None:
         if nesting.take(_MEANS.get(found.lastgroup or "") or found.group()) > MOST_NESTED:
             return found.start()
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    """What opens and closes levels in documents of a format, and the most of them that may be open at once.
+
+    A document in which the `signs` that open levels are fewer than that needs no closer look.
+    """
+
+    tokens: re.Pattern[bytes]
+    signs: tuple[bytes, ...]
+    most: int = MOST_NESTED
+
+
+# What is not closed reaches to the end, so that nothing is looked at twice.
+_JSON: Final = _Levels(re.compile(rb'"(?:[^"\\]++|\\.?)*+"?|(?P<open>[{\[])|(?P<close>[}\]])', re.DOTALL), (b"{", b"["))
+# Lists are often written as elements in elements, so more levels are common there; each takes time in proportion to
+# its depth.
+_XML: Final = _Levels(
+    re.compile(
+        rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<!|(?P<close></)"
+        rb"""|<(?:[^"'<>]++|"[^"<]*+"|'[^'<]*+')*+(?<=/)>|(?P<open><)""",
+        re.DOTALL,
+    ),
+    (b"<",),
+    2_000,
+)
+# Triples inside of triples are refused, but not before the parser has read them.
+_TURTLE: Final = _Levels(
+    re.compile(
+        rb'"""(?:[^"\\]++|\\.|"(?!""))*+"""|"(?:[^"\\\n\r]++|\\.)*+"'
+        rb"|'''(?:[^'\\]++|\\.|'(?!''))*+'''|'(?:[^'\\\n\r]++|\\.)*+'"
+        rb"|<[^<>\x00-\x20\x22{}|^`]*+>|#[^\n\r]*+|(?P<open><<)|(?P<close>>>)",
+        re.DOTALL,
+    ),
+    (b"<<",),
+)
+_DOCUMENTS: Final[Mapping[str, _Levels]] = {
+    "jsonld": _JSON,
+    "rdfxml": _XML,
+    **dict.fromkeys(("turtle", "trig", "ntriples", "nquads"), _TURTLE),
+}
+
+
+class DeepDocumentError(ValueError):
+    """A document is nested more deeply than its parser can follow; `offset` is the byte at which it is too much."""
+
+    def __init__(self, most: int, offset: int) -> None:
+        super().__init__(f"this is nested more than {most:,} levels deep")
+        self.offset = offset
+
+
+def check_document(data: bytes, format: str) -> None:
+    """Raises `DeepDocumentError` where a document of RDF is nested too deeply for its parser.
+
+    >>> check_document(b'{"a": "[[[["}' * 1_000, "jsonld")
+    >>> check_document(b"[" * 1_000, "jsonld")
+    Traceback (most recent call last):
+    thalweg.model.nesting.DeepDocumentError: this is nested more than 200 levels deep
+    """
+    levels = _DOCUMENTS[format]
+    if sum(map(data.count, levels.signs)) <= levels.most:
+        return
+    open_ = 0
+    for token in levels.tokens.finditer(data):
+        match token.lastgroup:
+            case "open":
+                open_ += 1
+                if open_ > levels.most:
+                    raise DeepDocumentError(levels.most, token.start())
+            case "close":
+                open_ = max(0, open_ - 1)

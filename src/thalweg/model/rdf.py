@@ -30,6 +30,7 @@ from urllib.parse import unquote as percent_decoded
 from thalweg.model.encoding import as_utf8
 from thalweg.model.entities import ExpansionError, check_entities
 from thalweg.model.fact import Fact
+from thalweg.model.nesting import DeepDocumentError, check_document
 from thalweg.model.number import read_number, show_number
 from thalweg.model.term import BARE, NUMERIC, constant, is_number, is_term, quote, unquote
 
@@ -44,7 +45,7 @@ _ESCAPE: Final = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 IRI: Final = rf'<(?:[^\x00-\x20<>"{{}}|^`\\]|{_ESCAPE})*>'
 BLANK: Final = r"_:\w(?:[\w.·-]*[\w·-])?"
 LANGUAGE: Final = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
-LITERAL: Final = rf'"(?:[^"\\\n\r]|\\[tbnrf"\'\\]|{_ESCAPE})*"(?:{LANGUAGE}|\^\^{IRI})?'
+LITERAL: Final = rf'"(?:[^"\\\n\r]++|\\[tbnrf"\'\\]|{_ESCAPE})*+"(?:{LANGUAGE}|\^\^{IRI})?'
 # The same without escapes: a spelling that needs no closer look.
 # White space is listed: `\s` beside other characters takes the time of a second test.
 _SPACE: Final = r"\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -58,7 +59,7 @@ _TEXT: Final = "text:"
 _FACT_TAG: Final = f"^^{OWN}fact>"
 _SCHEME: Final = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
 # The terms of a fact as it prints, one after the other.
-_TERMS: Final = re.compile(r'<[^<>]*>|"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^<>]*>)?|[^,()<>"]+')
+_TERMS: Final = re.compile(r'<[^<>]*>|"(?:[^"\\]++|\\.)*+"(?:@[A-Za-z0-9-]+|\^\^<[^<>]*>)?|[^,()<>"]+')
 
 _NUMBERS: Final = (f"<{XSD}integer>", f"<{XSD}decimal>")
 _ESCAPED: Final = re.compile(rf"{_ESCAPE}|\\.")
@@ -266,6 +267,11 @@ _PROSE: Final = re.compile(r"\A(?:An?|The|Unexpected|Invalid|Only|Expect\w+|Miss
 # Blank nodes without a label get a random one, of up to 128 bits.
 _RANDOM: Final = re.compile(r"[a-f][0-9a-f]{15,31}\Z")
 _KEPT: Final = 65_536
+# Lines may be as long as documents, and people read a part of one.
+_LONGEST_SHOWN: Final = 1 << 20
+LONGEST_TERM: Final = 1 << 24
+"""Bytes of a term; the parser refuses longer ones."""
+_TOO_LONG: Final = f"a literal or another term has over {LONGEST_TERM >> 20} MiB, more than can be read"
 _LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n?|\n|\Z)")
 _END: Final = re.compile(r"\r\n?|\n")
 # What the terms of a document may have in characters: prefixes and namespaces are written once and used often.
@@ -324,6 +330,7 @@ class Document:
         try:
             data = as_utf8(data)
             self._check_size(data)
+            check_document(data, self._format)
             parser = self._parser(declared + data)
             for subject, predicate, object, graph in parser:
                 yield terms[subject], terms[predicate], terms[object], terms[graph]
@@ -332,6 +339,10 @@ class Document:
             raise RdfSyntaxError(_sentence(error.msg), line, error.offset or 1, _text(data, line)) from None
         except ExpansionError as error:
             raise _too_large(data, error) from None
+        except DeepDocumentError as error:
+            raise _at(data[: error.offset].decode(errors="replace"), data, error) from None
+        except MemoryError:
+            raise RdfSyntaxError(_TOO_LONG, text=_text(data, 1)) from None
         except ValueError as error:
             raise RdfSyntaxError(str(error), text=_text(data, 1)) from None
         finally:
@@ -379,12 +390,17 @@ def _sentence(message: str) -> str:
 def _text(data: bytes, line: int) -> str:
     """A line of a document; a carriage return ends one as well, with or without a line feed."""
     found = next(islice(_LINE.finditer(data), line - 1, line), None)
-    return "" if found is None else found[0].decode(errors="replace").rstrip("\r\n")
+    return "" if found is None else found[0][:_LONGEST_SHOWN].decode(errors="replace").rstrip("\r\n")
 
 
 def _too_large(data: bytes, error: ExpansionError) -> RdfSyntaxError:
-    before = _END.split(data.decode(errors="replace")[: error.offset])
-    return RdfSyntaxError(str(error), len(before), len(before[-1]) + 1, _text(data, len(before)), "E305")
+    return _at(data.decode(errors="replace")[: error.offset], data, error, "E305")
+
+
+def _at(before: str, data: bytes, error: ValueError, code: str = "") -> RdfSyntaxError:
+    """An error that stands behind a part of a document."""
+    lines = _END.split(before)
+    return RdfSyntaxError(str(error), len(lines), len(lines[-1]) + 1, _text(data, len(lines)), code)
 
 
 class _OneByOne:

@@ -27,12 +27,14 @@ from thalweg.languages.cascade.token_reader import TokenReader, shown, written
 from thalweg.languages.lars.terms import ReadingError
 from thalweg.languages.lars.windows import ticks
 from thalweg.languages.rspql.lexer import Token
-from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, WAY_OUT
+from thalweg.model.nesting import WAY_OUT
 from thalweg.model.time import UNITS
 
 MATCH: Final = "write a pattern as in `MATCH EVERY :A SEQ NOT :N SEQ :B WITHIN (10 m)`"
 _WITHIN: Final = "write the bound as in `WITHIN (10 m)`"
 _MODIFIERS: Final = ("EVERY", "FIRST", "LAST")
+# Of operands in operands: each takes seven calls, of a thousand that Python allows.
+_MOST_NESTED: Final = 50
 
 
 class PatternReader:
@@ -91,8 +93,8 @@ class PatternReader:
         text = self._text
         start = text.now
         self._depth += 1
-        if self._depth > MOST_NESTED:
-            text.fail(TOO_DEEP, WAY_OUT)
+        if self._depth > _MOST_NESTED:
+            text.fail(f"this is nested more than {_MOST_NESTED} levels deep", WAY_OUT)
         if text.takes("NOT"):
             operand: Operand = Absent(self._single(), text.span(start))
         elif text.takes("("):

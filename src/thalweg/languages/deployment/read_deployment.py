@@ -23,6 +23,7 @@ from thalweg.languages.deployment.deployed_sources import (
     tied_mappings,
     wrong_text_keys,
 )
+from thalweg.model.nesting import too_deep
 
 TEXT, PATH, LIST, PATHS, FLAG, TABLE = (
     "a text",
@@ -69,6 +70,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
 }
 
+_TOO_DEEP: Final = "a value is nested too deeply"
 _HEADER: Final = re.compile(r"\s*\[([^\[\]]+)\]")
 _KEY: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*[=.]""")
 _PLACE: Final = re.compile(r"\(at line ([0-9]+), column ([0-9]+)\)")
@@ -97,7 +99,12 @@ def read_deployment(source: Source) -> Deployment:
     {'programs': ['city/jam.lars'], 'tick': '5s'}
     """
     reading = _Reading(source)
-    reading.root(_parsed(source))
+    try:
+        reading.root(_parsed(source))
+    except RecursionError:
+        place = too_deep(source.text) or 0
+        way_out = "a value is a text, a number, true or false, or a list of texts"
+        raise RejectedError([Diagnostic("E302", _TOO_DEEP, Span(source, place, place + 1), way_out)]) from None
     if reading.found:
         raise RejectedError(reading.found)
     return Deployment(source, reading.options, reading.used, tuple(reading.streams), tuple(reading.background))
