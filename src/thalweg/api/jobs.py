@@ -128,7 +128,8 @@ def _settings(
 ) -> "Settings":
     from thalweg.runtimes.embedded import Settings
 
-    return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar, with_until)
+    ahead = timing.max_ahead_milliseconds
+    return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar, with_until, ahead)
 
 
 def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
@@ -380,11 +381,13 @@ def _items(
     mapped: Tally | None,
 ) -> "Items":
     """What comes, from streams that are open or from Python itself."""
+    from thalweg.runtimes.far_times import TimeLimits
     from thalweg.runtimes.inputs import Streams, Values
     from thalweg.runtimes.passing_time import PassingTime
 
     clock = timing.clock
+    limits = TimeLimits(clock, timing.max_ahead_milliseconds, timing.ticks()[2])
     if named(on) is None:
-        return Values(on, words, clock, mapped)  # type: ignore[arg-type]
+        return Values(on, words, clock, mapped, limits)  # type: ignore[arg-type]
     passing = PassingTime(clock, timing.passing == "wall", timing.idle_seconds)
-    return Streams(transports, words, clock, interrupt, mapped, passing)
+    return Streams(transports, words, clock, interrupt, mapped, passing, limits)

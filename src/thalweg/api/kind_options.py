@@ -142,7 +142,7 @@ def ask(
         )
         timing, ontology = default_timing(programs, streams, timing, ontology)
         timing.ticks()
-        timing.calendar, timing.idle_seconds  # noqa: B018
+        timing.calendar, timing.idle_seconds, timing.max_ahead_milliseconds  # noqa: B018
         Timing(timing.tick, delay=counts).ticks()
         solving = SolveOptions(
             given.get("models") or "first",

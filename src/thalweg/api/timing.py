@@ -20,7 +20,7 @@ class Timing:
 
     `zone` is the zone of the run, by its name; `times` are written as numbers (`ticks`), as timestamps (`iso`), or as
     they came in. By the `wall` clock time passes on live streams while nothing comes; a stream that is `idle` for so
-    long holds others no longer back.
+    long holds others no longer back. A row that is more than `max_ahead` beyond the last one is doubtful.
 
     >>> Timing(tick="10s", delay="1 min", last="1970-01-01T00:01:30Z").ticks()
     (None, 9, 6)
@@ -34,6 +34,7 @@ class Timing:
     times: Literal["iso", "ticks"] | None = None
     passing: Literal["events", "wall"] = "events"
     idle: Duration | None = None
+    max_ahead: Duration = "1 d"
     notation: Notation = field(default_factory=Notation, compare=False, repr=False)
 
     @property
@@ -52,6 +53,11 @@ class Timing:
     def idle_seconds(self) -> float | None:
         """For how long a stream may be silent; `ValueError` where that is not a duration."""
         return None if self.idle is None else milliseconds(self.idle) / 1_000
+
+    @property
+    def max_ahead_milliseconds(self) -> int:
+        """How far beyond the last one a timestamp may be; `ValueError` where that is not a duration."""
+        return milliseconds(self.max_ahead)
 
     @property
     def format(self) -> TimeFormat:

@@ -83,6 +83,14 @@ Idle = Annotated[
         metavar="DURATION", help="A live stream that has been silent for so long no longer holds the others back."
     ),
 ]
+MaxAhead = Annotated[
+    str,
+    typer.Option(
+        metavar="DURATION",
+        help="A row whose timestamp is further beyond the last one, on a live stream beyond the machine's clock, waits "
+        "for three others, and is left out if most of them are before it.",
+    ),
+]
 Times = Annotated[
     Literal["iso", "ticks"] | None,
     typer.Option(help="How ticks are written: as timestamps or as numbers; by default as the streams write them."),

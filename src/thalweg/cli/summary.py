@@ -66,14 +66,7 @@ class RunSummary:
     def look(self, batch: "Batch") -> None:
         """Sees what comes in."""
         self._came.update(batch.rows)
-        if batch.arrived is not None:
-            self._events += batch.arrived
-        elif batch.graphs:
-            self._events += len(batch.graphs)
-        elif batch.order:
-            self._events += len(batch.order)
-        else:
-            self._events += sum(len(words) // max(1, name.arity) for name, words in batch.rows.items())
+        self._events += batch.rows_arrived
 
     def see(self, block: "AnswerBlock") -> None:
         """Sees what is answered."""

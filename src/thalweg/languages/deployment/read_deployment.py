@@ -38,7 +38,7 @@ _ROOT: Final = {"program": ("programs", PATHS), "background": ("background", PAT
 _SOURCE: Final = ("from", "map", *WRITTEN)
 SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "time": {
-        **{key: (key, TEXT) for key in ("tick", "delay", "clock", "idle", "to", "zone")},
+        **{key: (key, TEXT) for key in ("tick", "delay", "clock", "idle", "max_ahead", "to", "zone")},
         "from": ("from_", TEXT),
     },
     "output": {
