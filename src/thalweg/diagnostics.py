@@ -126,6 +126,7 @@ CATALOGUE: Final = {
     "W608": "fact is not a triple",
     "W609": "value cannot be reproduced",
     "W610": "nothing came on a stream",
+    "W611": "graph is not in the background",
     "E701": "background contradicts the ontology",
     "E702": "unknown name in a class expression",
     "W703": "event is undecided",
