@@ -4,10 +4,13 @@ A `Diagnostic` has a number, a place, a sentence and a way out. Code that can be
 raises one `RejectedError`; only the command line prints them.
 """
 
+import re
 import sys
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 
@@ -21,13 +24,20 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1."""
-        line = self.text.count("\n", 0, offset)
-        return self.first_line + line, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
+        starts = _line_starts(self.text)
+        line = bisect_right(starts, offset)
+        return self.first_line + line - 1, offset - starts[line - 1] + 1
 
     def line_at(self, offset: int) -> str:
         start = self.text.rfind("\n", 0, offset) + 1
         end = self.text.find("\n", offset)
         return self.text[start : end if end >= 0 else len(self.text)]
+
+
+@lru_cache(maxsize=4)
+def _line_starts(text: str) -> list[int]:
+    """Where the lines of a text start; asked for once for each of its rules."""
+    return [0, *(found.end() for found in re.finditer("\n", text))]
 
 
 @dataclass(frozen=True, slots=True)
