@@ -16,6 +16,7 @@ from thalweg.api.deployed_names import deployed, in_place, untied
 from thalweg.api.kind_options import check_keywords
 from thalweg.api.sources import classify, language_of_program, named
 from thalweg.connectors.files import read_text
+from thalweg.connectors.mapping.propose import errors_in_python
 from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError, Source
 from thalweg.model.prefixes import given_prefixes
 
@@ -39,9 +40,10 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
     def called(*args: P.args, **keywords: P.kwargs) -> R:
         check_keywords(keywords, options)
         call = signature.bind_partial(*args, **keywords)
-        if _take_deployment(call, options):
-            return function(*call.args, **call.kwargs)
-        return function(*args, **keywords)
+        with errors_in_python():
+            if _take_deployment(call, options):
+                return function(*call.args, **call.kwargs)
+            return function(*args, **keywords)
 
     return called
 

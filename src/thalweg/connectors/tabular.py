@@ -29,6 +29,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
+from thalweg.model.python_values import check_exact
 from thalweg.model.rdf import BLANK, IRI, LITERAL, names_a_predicate, number, term
 from thalweg.model.term import NUMERIC, constant
 from thalweg.model.time import FOREVER, Clock
@@ -140,8 +141,12 @@ def cell_term(value: object, scope: str = "") -> str:
             return _read_cell(value, scope)
         case bool():
             return str(value).lower()
-        case int() | float() | Decimal():
-            return _number(f"{value:f}" if isinstance(value, Decimal) else str(value))
+        case Decimal():
+            spelling = _number(f"{value:f}")
+            check_exact(value, spelling)
+            return spelling
+        case int() | float():
+            return _number(str(value))
     raise ValueError(f"`{value}` is neither a text nor a number")
 
 

@@ -124,9 +124,10 @@ class MappedRows:
         arrival = source.arrival
         made: list[Facts] = []
         for mapping, columns in found:
-            made.append(facts_of(mapping, columns, source.words, source.clock, source.tally, arrival))
-            for row, (path, reason) in made[-1].wrong.items():
-                said.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
+            for facts in facts_of(mapping, columns, source.words, source.clock, source.tally, arrival):
+                made.append(facts)
+                for row, (path, reason) in facts.wrong.items():
+                    said.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
         self._runs = runs = Runs(made, source.stream, said)
         yield from runs
         self._runs = None

@@ -30,6 +30,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.model.number import read_number, shortest, show_number
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
+from thalweg.model.rdf import RDF_TYPE, names_a_predicate
 from thalweg.model.term import constant
 
 OPTION: Final = "--map"
@@ -53,6 +54,11 @@ def read_mappings(texts: str | Iterable[str], prefixes: Prefixes = NO_PREFIXES) 
     >>> one, = read_mappings("temp(device_id, meta.temp) at ts ms")
     >>> one.predicate, [str(path) for path in one.paths], one.time.unit
     ('temp/2', ['device_id', 'meta.temp', 'ts'], 'ms')
+
+    A membership is a fact of its class:
+
+    >>> read_mappings(f"{RDF_TYPE}(id, <http://ex.org/Car>)")[0].predicate
+    '<http://ex.org/Car>/1'
     """
     found: list[Mapping] = []
     wrong: list[Diagnostic] = []
@@ -92,6 +98,9 @@ class _Reader:
             self._fail("expected `at` and the name of the time, or the end" if time is None else "expected the end")
         span = Span(self._source, 0, len(self._text))
         stream = (tied["plain"] or tied["quoted"]) if tied else None
+        match arguments:
+            case [thing, Constant(term)] if name == RDF_TYPE and names_a_predicate(term):
+                name, arguments = term, [thing]
         mapping = Mapping(Predicate(name, len(arguments)), tuple(arguments), time, stream, span)
         self._check_arrays(mapping)
         return mapping

@@ -101,6 +101,10 @@ class Packer:
             self._events += count
         return self._pack(known, _joined([each.ticks for each in known]), _EMPTY, _GOES_ON, origins)
 
+    def pack_clock(self, milliseconds: int) -> Iterator[Parcel]:
+        """The parcels of a moment: nothing has come with it, and groups that are silent for too long rest."""
+        return self._pack([], _EMPTY, _EMPTY, {**_GOES_ON, "clock": milliseconds}, None)
+
     def _pack(
         self,
         known: list[Arrivals],
