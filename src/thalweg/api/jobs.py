@@ -141,6 +141,7 @@ def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
         if checkpoint.state is not None:
             job.inputs.seek(job.runtime.load(checkpoint.state))
         job.inputs.wake(job.runtime.pause)
+        job.inputs.hold()
         checkpoint.claim()
     except BaseException:
         job.__exit__()
@@ -389,5 +390,5 @@ def _items(
     limits = TimeLimits(clock, timing.max_ahead_milliseconds, timing.ticks()[2])
     if named(on) is None:
         return Values(on, words, clock, mapped, limits)  # type: ignore[arg-type]
-    passing = PassingTime(clock, timing.passing == "wall", timing.idle_seconds)
+    passing = PassingTime(clock, timing.passing == "wall", timing.idle_seconds, delay=timing.ticks()[2])
     return Streams(transports, words, clock, interrupt, mapped, passing, limits)

@@ -68,6 +68,9 @@ class Items(Protocol):
     def position(self) -> dict[str, Any] | None:
         """Where to go on behind the items that were taken, as JSON; None where that cannot be said just now."""
 
+    def acknowledge(self) -> None:
+        """A checkpoint holds all items that were taken: whatever brought them need not keep them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -229,6 +232,7 @@ class Embedded(Generic[R]):
         yield from self._end(cut_short=malformed is not None or self._interrupt.asked)
         if self._checkpoint is not None:
             self._checkpoint.finish(malformed)
+            items.acknowledge()
         if malformed is not None:
             raise RejectedError([malformed])
         # A run that was resumed has not seen all that came.
@@ -386,6 +390,7 @@ class Embedded(Generic[R]):
         if position is not None:
             with self._interrupt.saving():
                 checkpoint.save(lambda: self.save(position))
+            items.acknowledge()
             self._unsaved = False
 
     def pause(self) -> float | None:

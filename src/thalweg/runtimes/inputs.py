@@ -29,7 +29,7 @@ from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.open import open_stream, text_stream
 from thalweg.connectors.readers import Ahead, Reader, open_reader
 from thalweg.connectors.replay import Pace, ReplayTransport
-from thalweg.connectors.transport import Positioned, Transport
+from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
@@ -100,6 +100,7 @@ class Streams:
                 open_reader(one.name, one.stream, words, clock, tally, "live"),
                 position_of(one),
                 PlausibleTimes(limits, lambda: passing.tick, live=True),
+                MappedStream(words, one.name, one.stream, clock, tally or Tally(), "live").is_by_arrival,
             )
             for one in transports
             if one.live
@@ -130,13 +131,17 @@ class Streams:
     def _items(self) -> Iterator[Timed | Far | None]:
         passing, transports = self._passing, [one.transport for one in self._live]
         passing.listen(len(transports))
+        self._see_gaps()
         for arrival in arrivals(transports, self._interrupt, self.pause):
-            yield from self._time_passes()
+            self._see_gaps()
             if arrival is not None:
                 yield from self._arrives(*arrival)
+            else:
+                # What has arrived comes first: a run that lags behind must not make it late.
+                yield from self._time_passes()
             yield from self._overdue()
             # Recorded streams follow the live ones, so they hold nothing back.
-            self.resting = passing.silent | self._behind
+            self.resting = passing.silent | self._drained | self._behind
             yield None
         # What waits when the user asks to end has come all the same.
         for which in range(len(self._live)):
@@ -163,6 +168,8 @@ class Streams:
         if isinstance(item, tuple):
             self.group = self.groups - 1
             yield from self._recorded.up_to(item[0])
+            if which in self._passing.draining:
+                self._passing.meet(which, item[0])
         self.group = which
         yield item
 
@@ -187,12 +194,35 @@ class Streams:
 
     def _time_passes(self) -> Iterator[Timed | Far]:
         """An event without facts, of all streams, where the machine's clock has come to another tick."""
-        if self._passing.by_wall and (tick := self._passing.tick) > self._reached:
+        passing = self._passing
+        if passing.by_wall and not passing.draining and (tick := passing.tick) > self._reached:
             self._reached = tick
             self.group = self.groups - 1
             yield from self._recorded.up_to(tick)
             self.group = None
             yield tick, Batch()
+
+    def _see_gaps(self) -> None:
+        """Sees for which streams a broker may have kept something, and which of them have brought it."""
+        for which, live in enumerate(self._live):
+            transport = live.transport
+            if live.by_arrival or which in self.ended or not isinstance(transport, Keeping):
+                continue
+            if transport.gaps > live.gaps:
+                live.gaps = transport.gaps
+                self._passing.drain(which)
+            if which in self._passing.draining:
+                match transport.backlog(live.position):
+                    case True:
+                        self._passing.hear(which)
+                    case False:
+                        self._passing.drained(which)
+
+    @property
+    def _drained(self) -> frozenset[int]:
+        """The streams that hold nothing back while others are being drained."""
+        draining = self._passing.draining
+        return frozenset(range(len(self._live))) - draining if draining else frozenset()
 
     @property
     def _behind(self) -> frozenset[int]:
@@ -230,6 +260,17 @@ class Streams:
         if None in recorded:
             return None
         return {"live": [one.save() for one in self._live], "recorded": recorded}
+
+    def hold(self) -> None:
+        """From now on brokers are told what was taken when `acknowledge` is called."""
+        for live in self._live:
+            if isinstance(live.transport, Acknowledging):
+                live.transport.hold()
+
+    def acknowledge(self) -> None:
+        for live in self._live:
+            if isinstance(live.transport, Acknowledging):
+                live.transport.acknowledge(live.position)
 
     def wake(self, pause: Callable[[], float | None]) -> None:
         """Has waits for what arrives end no later than after a pause, too: then None comes although nothing arrived."""
@@ -271,6 +312,9 @@ class _Live:
     reader: Reader
     position: Any
     times: PlausibleTimes
+    by_arrival: bool
+    gaps: int = 0
+    """How often so far its broker may have kept something for it, as was seen."""
 
     def feed(self, block: bytes, elapsed: Callable[[], float]) -> Iterator[Timed | Far]:
         """What a block brings, and what no longer waits; an empty block ends the stream."""
@@ -293,7 +337,9 @@ class _Live:
         last = self.times.last
         if self.position is None:
             return None if last is None else {"last": last}
-        return {"at": self.position, "reader": self.reader.save(), "last": last}
+        transport = self.transport
+        at = transport.saved(self.position) if isinstance(transport, Acknowledging) else self.position
+        return {"at": at, "reader": self.reader.save(), "last": last}
 
     def load(self, saved: Position | None) -> None:
         if saved is None:
@@ -301,7 +347,7 @@ class _Live:
         self.times.last = saved["last"]
         if "at" in saved and isinstance(self.transport, Positioned):
             self.transport.seek(saved["at"])
-            self.position = saved["at"]
+            self.position = self.transport.position()
             if saved["reader"] is not None:
                 self.reader.load(saved["reader"])
 
@@ -367,6 +413,9 @@ class Values:
     def position(self) -> Position | None:
         """What Python hands over is not read again."""
         return None
+
+    def acknowledge(self) -> None:
+        """There is nobody to be told."""
 
     def waiting(self) -> Iterator[Batch]:
         return (batch for _, batch in self._times.waiting())

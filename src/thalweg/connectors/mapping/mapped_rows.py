@@ -60,6 +60,11 @@ class MappedStream:
         return bool(self.mappings) or self.kind == "background" or self.stated != UNSTATED
 
     @property
+    def is_by_arrival(self) -> bool:
+        """Whether no row of it has a time of its own."""
+        return bool(self.mappings) and all(mapping.time is None for mapping in self.mappings)
+
+    @property
     def arrival(self) -> int | None:
         """The tick at which what is read now has come."""
         if self.kind == "live":
