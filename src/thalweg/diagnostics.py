@@ -91,6 +91,7 @@ CATALOGUE: Final = {
     "W307": "rows without a value",
     "E308": "recorded stream has no times",
     "W308": "timestamp is far from all others",
+    "W309": "most facts were dropped",
     "E309": "timestamps and bare ticks in one run",
     "W314": "rule never held",
     "E310": "predicate that the program does not have",

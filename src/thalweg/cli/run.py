@@ -287,6 +287,7 @@ def _run(
 
                 resumed = partial(started, checkpoint=checkpoint)
                 deliver(resumed, delivery, written, interrupt, open_report, opened, summary, see)
+        summary.keeps_late, summary.was_stopped = delivery.late is not None, interrupt.asked
         if account is not None:
             account.finish()
 

@@ -189,6 +189,7 @@ class Embedded(Generic[R]):
         self._state = state
         self._checkpoint = checkpoint
         self._resumed = False
+        self._late_before = 0
         self._unsaved = False
 
     def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
@@ -255,8 +256,11 @@ class Embedded(Generic[R]):
 
     @property
     def late_facts(self) -> int:
-        """How many facts went to the late channel, or would have: those that are far from all others, too."""
-        return self.late.count + self._far.count
+        """How many facts went to the late channel, or would have: those that are far from all others, too.
+
+        Not counting those before the run was resumed.
+        """
+        return self.late.count + self._far.count - self._late_before
 
     def _pass_over(self, far: Far) -> None:
         """Counts what is far, and hands it to the late channel."""
@@ -423,6 +427,7 @@ class Embedded(Generic[R]):
         self._watermark.load(header["watermark"])
         self.late.load(header["late"])
         self._far.load(header["far"])
+        self._late_before = self.late.count + self._far.count
         self._shedding.load(header["shedding"])
         if isinstance(self._emitter, RowEmitter):
             self._emitter.load(rows)
