@@ -182,6 +182,22 @@ def test_acknowledgements_are_confirmed_and_forgotten(mosquitto, topic, monkeypa
     transport.close()
 
 
+def test_a_lost_connection_is_a_gap_in_which_the_broker_keeps_messages(mosquitto, topic):
+    transport = MqttTransport(uri(mosquitto, topic, f"?session={uuid.uuid4().hex}"))
+    transport.hold()
+    assert transport.gaps == 0, "the session is new"
+    publish(mosquitto, topic, b"p at 1.")
+    blocks = transport.blocks(Interrupt())
+    assert next(blocks) == b"p at 1.\n"
+    assert transport.backlog(transport.position()) is None
+    transport._link.client._sock.shutdown(socket.SHUT_RDWR)
+    until(lambda: transport.gaps == 1)
+    assert transport.backlog(transport.position())
+    publish(mosquitto, topic, b"p at 2.")
+    assert next(blocks) == b"p at 2.\n", "the first was not acknowledged, and is not taken again"
+    transport.close()
+
+
 def test_a_session_gets_what_is_retained_once(mosquitto, topic):
     sink = MqttSink(uri(mosquitto, topic))
     sink._link.client.publish(topic, b"p at 1.", 1, retain=True).wait_for_publish(10)
