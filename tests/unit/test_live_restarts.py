@@ -122,7 +122,14 @@ def finished(command: list[str], sensors: Sensors) -> None:
     assert sorted(expected - answered.keys()) == []
     assert {fact: times for fact, times in answered.items() if times > 1} == {}
     if sensors.longest_silence < 7:
-        assert [fact for fact in found if fact.startswith("dead")] == []
+        assert deaths(before=sensors.sent[-1]) == []
+
+
+def deaths(before: float) -> list[str]:
+    """When sensors were reported dead, while they were still sending."""
+    changes = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    times = [change["t"] for change in changes if any(fact.startswith("dead") for fact in change["begin"])]
+    return [time for time in times if datetime.fromisoformat(time).timestamp() <= before]
 
 
 @pytest.mark.broker

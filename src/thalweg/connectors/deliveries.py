@@ -104,6 +104,11 @@ class Deliveries:
                 self._acknowledged[receipt.identifier] = receipt.digest, receipt.connection
             return receipts
 
+    @property
+    def acknowledged(self) -> int:
+        """How many are acknowledged and not confirmed."""
+        return len(self._acknowledged)
+
     def unconfirmed(self, connection: int) -> list[Key]:
         """Those that were acknowledged on a connection."""
         with self._lock:

@@ -117,9 +117,9 @@ class MqttTransport:
             return
         for receipt in self._deliveries.acknowledge(position[0]):
             self._link.acknowledge(receipt)
-        connection = self._link.connections
-        unconfirmed = self._deliveries.unconfirmed(connection)
-        if len(unconfirmed) >= MOST_UNCONFIRMED:
+        if self._deliveries.acknowledged >= MOST_UNCONFIRMED and not self._link.is_confirming:
+            connection = self._link.connections
+            unconfirmed = self._deliveries.unconfirmed(connection)
             self._link.confirm(partial(self._deliveries.confirm, unconfirmed, connection))
 
     def _is_new(self, message: "Message") -> bool:
@@ -266,13 +266,18 @@ class Link:
         if receipt.connection == self.connections:
             self.client.ack(receipt.identifier, AT_LEAST_ONCE)
 
+    @property
+    def is_confirming(self) -> bool:
+        """Whether an answer to `confirm` has not come yet."""
+        return bool(self._confirmed)
+
     def confirm(self, then: Callable[[], None]) -> None:
         """Calls a function when the broker has heard all that it was told so far on this connection."""
         with self._confirming:
             # It hears in order, and answers a subscription, also one that there is already.
             _, number = self._subscribe()
             if number is not None:
-                self._confirmed = {number: then}
+                self._confirmed[number] = then
 
     def close(self) -> None:
         self.client.disconnect()

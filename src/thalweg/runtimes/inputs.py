@@ -100,7 +100,7 @@ class Streams:
                 open_reader(one.name, one.stream, words, clock, tally, "live"),
                 position_of(one),
                 PlausibleTimes(limits, lambda: passing.tick, live=True),
-                MappedStream(words, one.name, one.stream, clock, tally or Tally(), "live").is_by_arrival,
+                _keeping(one, MappedStream(words, one.name, one.stream, clock, tally or Tally(), "live")),
             )
             for one in transports
             if one.live
@@ -205,14 +205,13 @@ class Streams:
     def _see_gaps(self) -> None:
         """Sees for which streams a broker may have kept something, and which of them have brought it."""
         for which, live in enumerate(self._live):
-            transport = live.transport
-            if live.by_arrival or which in self.ended or not isinstance(transport, Keeping):
+            if live.keeping is None or which in self.ended:
                 continue
-            if transport.gaps > live.gaps:
-                live.gaps = transport.gaps
+            if live.keeping.gaps > live.gaps:
+                live.gaps = live.keeping.gaps
                 self._passing.drain(which)
             if which in self._passing.draining:
-                match transport.backlog(live.position):
+                match live.keeping.backlog(live.position):
                     case True:
                         self._passing.hear(which)
                     case False:
@@ -312,7 +311,8 @@ class _Live:
     reader: Reader
     position: Any
     times: PlausibleTimes
-    by_arrival: bool
+    keeping: Keeping | None
+    """The transport, where its broker keeps messages whose times count."""
     gaps: int = 0
     """How often so far its broker may have kept something for it, as was seen."""
 
@@ -350,6 +350,11 @@ class _Live:
             self.position = self.transport.position()
             if saved["reader"] is not None:
                 self.reader.load(saved["reader"])
+
+
+def _keeping(transport: Transport, mapped: MappedStream) -> Keeping | None:
+    """A transport whose broker keeps messages, unless their facts are all of the time of their arrival."""
+    return transport if isinstance(transport, Keeping) and not mapped.is_by_arrival else None
 
 
 class Values:
