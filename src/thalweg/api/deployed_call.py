@@ -95,8 +95,11 @@ def _deployment(thing: object) -> "Deployment | None":
     deploys = language_of_program(found).deploys if isinstance(found, Path | Source) else None
     if deploys is None:
         return None
-    source = found if isinstance(found, Source) else Source(str(found), read_text(Path(found)))  # type: ignore[arg-type]
-    deployment: Deployment = deploys(source)
+    if isinstance(found, Source):
+        message = f"`{found.name}` is a text, and no file that a text names is opened"
+        help_ = f"write the deployment to a file, and give its path: `Path({found.name!r})`"
+        raise RejectedError([Diagnostic("E511", message, help=help_)])
+    deployment: Deployment = deploys(Source(str(found), read_text(Path(found))))  # type: ignore[arg-type]
     return deployment
 
 

@@ -71,10 +71,12 @@ def start(
     observe: Callable[[int, Batch], object] | None = None,
     mapped: Tally | None = None,
     progress: bool = False,
+    saves: bool = False,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
-    `look` sees every batch that comes in; one that `explains` will be asked why. What is `mapped` becomes facts;
+    `look` sees every batch that comes in; one that `explains` will be asked why, and one that `saves`
+    for its state. What is `mapped` becomes facts;
     `with_until`, changes say until when what begins is guaranteed; `observe` sees batches with their ticks. It says at
     the end how far rules made `progress` that concluded nothing.
     """
@@ -85,7 +87,9 @@ def start(
     transports = _opened(on, mapped, resumable=checkpoint is not None)
     context = _context(settings, timing, report, interrupt, listen, transports)
     try:
-        evaluation = part.start(replace(context, saves=checkpoint is not None, explains=explains, progress=progress))
+        evaluation = part.start(
+            replace(context, saves=saves or checkpoint is not None, explains=explains, progress=progress)
+        )
     except BaseException:
         for transport in transports:
             transport.close()

@@ -179,7 +179,7 @@ def open(
     asked, part = _prepared(program, iter(()), background, timing, kinds, emit, budget, show, report, map)
     mapped = asked.mapped
     given = part, iter(()), asked.timing, emit, on_error, budget, late, report
-    job = jobs.start(*given, explains=True, mapped=mapped)
+    job = jobs.start(*given, explains=True, mapped=mapped, saves=True)
     identity = partial(jobs.identity, part, asked.timing, emit, budget)
     rows = PushedRows(asked.timing.clock, mapped, on_error, report)
     return Session(job, asked.timing, identity, asked.prefixes, rows)
