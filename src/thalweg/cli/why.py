@@ -46,8 +46,7 @@ def why(
     from_: options.From = None,
     tick: options.Tick = "1s",
     delay: options.Delay = "0s",
-    max_ahead: options.MaxAhead = "1 d",
-    zone: options.Zone = "UTC",
+    zone: options.Zone = None,
     times: options.Times = None,
     profile: options.Profile = None,
     window: options.Window = None,
@@ -103,7 +102,7 @@ def why(
         api.need_recordings(read)
         if at is None and checkpoint is None:
             refuse("`why` needs a time: give `--at`, or ask the `--checkpoint` of a run at its last tick")
-        timing = api.Timing(tick, from_, at, delay, zone, times, max_ahead=max_ahead)
+        timing = api.Timing(tick, from_, at, delay, zone, times)
         wanted = api.ask(programs, read, facts, timing, kinds, mappings=sources.mappings)
         timing, prefixes, written = wanted.timing, wanted.prefixes, wanted.timing.format
         ending.prefixes = prefixes

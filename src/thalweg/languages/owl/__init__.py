@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from thalweg.ir.nodes import Program
     from thalweg.languages.owl.checking import Checked
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
-    from thalweg.model.vocabulary import Triple
 
 
 def compile(
@@ -27,36 +26,19 @@ def compile(
     """The rules of all documents together, or their checks, and what deserves a warning."""
     from thalweg.languages.owl import checking, compiling
     from thalweg.languages.owl.program import Options as Additions
-    from thalweg.languages.owl.shapes import without_shapes
-    from thalweg.languages.owl.swrl import split_rules
-    from thalweg.languages.owl.swrl_rules import not_used
 
     asked = options.ontology
     name = ", ".join(document.name for document in documents)
-    warnings: list[Diagnostic] = []
-    triples: list[Triple] = []
-    for document in documents:
-        kept, shaped = without_shapes(document.name, document.triples)
-        triples += kept
-        warnings += shaped
-    rules, triples = split_rules(triples)
-    if rules and (asked.abstracts or asked.checks):
-        reason = f"{'the classes of events are decided' if asked.abstracts else 'consistency is checked'} without rules"
-        warnings.append(not_used(name, reason, rules, "a profile such as `--profile rl` uses rules"))
+    triples = [triple for document in documents for triple in document.triples]
     if asked.abstracts:
         from thalweg.languages.owl.dl import subscribe
 
-        abstraction, found = subscribe.compile(name, triples, asked, options.background, options.beside)
-        return abstraction, [*warnings, *found]
+        return subscribe.compile(name, triples, asked, options.background, options.beside)
     if asked.checks:
-        checked, found = checking.compile(name, triples, asked, options.beside)
-        return checked, [*warnings, *found]
+        return checking.compile(name, triples, asked, options.beside)
     additions = Additions(asked.literals, asked.witnesses)
     window = int(asked.window)
-    program, found = compiling.compile(
-        name, triples, asked.profile, window, asked.schema, additions, options.beside, rules
-    )
-    return program, [*warnings, *found]
+    return compiling.compile(name, triples, asked.profile, window, asked.schema, additions, options.beside)
 
 
 _OPTIONS: Final = (

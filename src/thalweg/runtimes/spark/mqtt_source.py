@@ -116,13 +116,12 @@ class Listener:
             taken += [self._arrived.get() for _ in range(self._arrived.qsize())]
             try:
                 with self._writing:
-                    self.kept.add((message.payload, message.topic) for message in taken)
+                    self.kept.add((each.payload, each.topic) for each in taken)
             except OSError as error:
                 self._wrong = error
                 return
-            for message in taken:
-                if message.receipt is not None:
-                    self._link.acknowledge(message.receipt)
+            for each in taken:
+                self._link.acknowledge(each)
 
 
 class Kept:
