@@ -4,10 +4,13 @@ A `Diagnostic` has a number, a place, a sentence and a way out. Code that can be
 raises one `RejectedError`; only the command line prints them.
 """
 
+import re
 import sys
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 
@@ -21,13 +24,20 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both from 1."""
-        line = self.text.count("\n", 0, offset)
-        return self.first_line + line, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
+        starts = _line_starts(self.text)
+        line = bisect_right(starts, offset)
+        return self.first_line + line - 1, offset - starts[line - 1] + 1
 
     def line_at(self, offset: int) -> str:
         start = self.text.rfind("\n", 0, offset) + 1
         end = self.text.find("\n", offset)
         return self.text[start : end if end >= 0 else len(self.text)]
+
+
+@lru_cache(maxsize=4)
+def _line_starts(text: str) -> list[int]:
+    """Where the lines of a text start; asked for once for each of its rules."""
+    return [0, *(found.end() for found in re.finditer("\n", text))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +91,12 @@ CATALOGUE: Final = {
     "W307": "rows without a value",
     "E308": "recorded stream has no times",
     "W308": "timestamp is far from all others",
+    "W309": "most facts were dropped",
     "E309": "timestamps and bare ticks in one run",
     "W314": "rule never held",
-    "W315": "times without a zone",
+    "E310": "predicate that the program does not have",
+    "E311": "column without values",
+    "W312": "rows of a table are not facts",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",
     "E403": "invalid option",
@@ -102,6 +115,9 @@ CATALOGUE: Final = {
     "W414": "memory budget is exceeded",
     "W415": "answers were partial",
     "W416": "the run is complete",
+    "W419": "SWRL rule is not used",
+    "E420": "file of SHACL shapes is not an ontology",
+    "W420": "SHACL shapes are not used",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",
@@ -127,6 +143,7 @@ CATALOGUE: Final = {
     "W608": "fact is not a triple",
     "W609": "value cannot be reproduced",
     "W610": "nothing came on a stream",
+    "W611": "graph is not in the background",
     "E701": "background contradicts the ontology",
     "E702": "unknown name in a class expression",
     "W703": "event is undecided",

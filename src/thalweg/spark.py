@@ -17,22 +17,29 @@ from thalweg.api import (
     predicates_of,
     understood,
 )
-from thalweg.api.kind_options import check_keywords, need_choice
+from thalweg.api.kind_options import check_keywords, need_choice, usage
 from thalweg.api.sources import as_list
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.mapping import Cell, Constant, Path, Template, spelled
+from thalweg.connectors.mapping.propose import errors_in_python
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
+from thalweg.model.triples import TRIPLES
+from thalweg.parts.answer_sets import AnswerSets
+from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.part import Context, SparkWork
+from thalweg.parts.rule_part import Rules
+from thalweg.planning.argument_types import DecimalType
+from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from thalweg.planning.argument_types import Types
+    from thalweg.planning.argument_types import Type, Types
     from thalweg.runtimes.answer_columns import Column
     from thalweg.runtimes.spark.answer_frame import AnswerFrame
     from thalweg.runtimes.spark.columns import Shape
@@ -42,6 +49,12 @@ __all__ = ["reason", "register"]
 STORE: Final = "spark.sql.streaming.stateStore.providerClass"
 ROCKS_DB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _SQL_TYPES: Final = {"integer": "long", "number": "double", "text": "string"}
+_TYPES: Final = {
+    **dict.fromkeys(("long", "integer", "short", "byte"), "integer"),
+    **dict.fromkeys(("double", "float"), "number"),
+    "date": "date",
+    "timestamp": "timestamp",
+}
 
 
 def reason(
@@ -56,8 +69,9 @@ def reason(
     start: Moment | None = None,
     end: Moment | None = None,
     delay: int | str = 0,
+    idle: str | None = None,
     tick: str = "1s",
-    zone: str | None = None,
+    zone: str = "UTC",
     partitions: int | None = None,
     late: bool = False,
     on_error: Literal["skip", "stop"] = "skip",
@@ -79,30 +93,49 @@ def reason(
     columns of their tables: `t`, `window` and one for each variable of a SELECT, for example. Ticks are timestamps
     where times came as such. Options of kinds, such as `window` and `models`, are those of `thalweg.run`.
 
-    A row that holds no fact is passed over, or fails the job with `on_error="stop"`. With `late=True` there are also
-    rows whose `op` is `late`, facts that came behind the `watermark`, and rows whose `op` is `malformed`, with the
-    reason and the row in `message`. A table that does not stream is taken as a whole, so nothing in it is late.
+    Each table has a watermark of its own, and a tick is answered when all tables have passed it. One that streams and
+    brings nothing for `idle`, as in `"30 s"`, does not hold the others back; what it brings behind them is late. A
+    table that does not stream is taken as a whole, so nothing in it is late.
+
+    A row that holds no fact is passed over, or fails the job with `on_error="stop"`. Late facts and such rows are
+    counted in the log of the driver (`thalweg.spark`). With `late=True` they are rows, too: their `op` is `late`, with
+    the `watermark` they came behind, or `malformed`, with the reason and the row in `message`, or `warning`.
 
     Where a program cannot go on, for want of memory for example, the job fails with the diagnostic as its message.
 
     >>> from thalweg.spark import reason
     >>> jams = reason("jam(R) :- slow(R) in [60], not light(R) in [60].", readings)  # doctest: +SKIP
     """
-    tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
+    with errors_in_python():
+        tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
+        check_keywords(kinds, KindKeywords.__annotations__)
+        need_choice("on_error", on_error, "skip", "stop")
+        _check_streaming(tables)
+        programs = as_list(program)
+        emit = emit or _usual_emit(programs, kinds)
+        timing = Timing(tick, start, end, delay, zone, idle=idle)
+        asked = ask(programs, iter(()), (), timing, kinds, emit=emit, show=show, mappings=map, on_spark=True)
+        known, mapped = _background(background, asked.mapped)
+        about = tick, asked.ontology, asked.solving, asked.inputs
+        part = load_part(programs, known, *about, show=asked.shown, mapped=mapped)
+        length = asked.timing.clock.tick_length
+        shapes = {name: _shape(name, table, mapped, length) for name, table in tables.items()}
+        check_tables(part.rules if isinstance(part, Rules) else None, tables, shapes)
+        with usage():
+            chosen = None if of is None else predicates_of(of, asked.prefixes)[0]
+        return _Asked(part, tables, shapes, asked.timing, emit, on_error, partitions).answers(late, chosen)
+
+
+def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
+    """`RejectedError` where there is no table, or Spark could not read them in one query."""
     if not tables:
         raise RejectedError([Diagnostic("E402", "there is no table of facts", help="give at least one DataFrame")])
-    check_keywords(kinds, KindKeywords.__annotations__)
-    need_choice("on_error", on_error, "skip", "stop")
-    programs = as_list(program)
-    emit = emit or _usual_emit(programs, kinds)
-    timing = Timing(tick, start, end, delay, zone)
-    asked = ask(programs, iter(()), (), timing, kinds, emit=emit, show=show, mappings=map, on_spark=True)
-    known, mapped = _background(background, asked.mapped)
-    about = tick, asked.ontology, asked.solving, asked.inputs
-    part = load_part(programs, known, *about, show=asked.shown, mapped=mapped)
-    shapes = {name: _shape(name, table, mapped, asked.timing.clock.tick_length) for name, table in tables.items()}
-    chosen = None if of is None else predicates_of(of, asked.prefixes)[0]
-    return _Asked(part, tables, shapes, asked.timing, emit, on_error, partitions).answers(late, chosen)
+    streaming = [name for name, table in tables.items() if table.isStreaming]
+    if 0 < len(streaming) < len(tables):
+        still = next(name for name in tables if name not in streaming)
+        message = f"the table `{streaming[0]}` streams, and `{still}` does not"
+        help_ = "read all of them with `spark.readStream`, or give one without times as `background`"
+        raise RejectedError([Diagnostic("E402", message, help=help_)])
 
 
 def _usual_emit(
@@ -144,13 +177,19 @@ class _Asked:
     def answers(self, late: bool, of: Predicate | None) -> "DataFrame":
         """The rows of answers, and with `late` those of facts that came too late or could not be read."""
         from thalweg.runtimes.spark.dataframe import chain
+        from thalweg.runtimes.spark.driver_log import DriverLog
 
         frame = self._frame(late, of)
         work = self._work(frame)
-        job = replace(work.job, bounded=not self._streams)
-        rows = self._checked(chain(job, self._parcels(job), work.start), frame.kinds).mapInArrow(frame, frame.schema)
-        shown = rows.select(*(self._column(one) for one in frame.columns))
-        return shown.unionByName(self._malformed(), allowMissingColumns=True) if late else shown
+        idle = self._timing.idle_seconds
+        clock = None if idle is None or not self._streams else round(idle * 1_000)
+        job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock)
+        rows = chain(job, self._parcels(job, late), work.start)
+        program = self._part.rules if isinstance(self._part, Rules) else None
+        rows = DriverLog(program, frame.times).watch(rows)
+        return (
+            self._checked(rows, frame.kinds).mapInArrow(frame, frame.schema).select(*map(self._column, frame.columns))
+        )
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
         from thalweg.parts.spark_plan import unpacked
@@ -160,6 +199,7 @@ class _Asked:
         kind = self._part.answer_columns(self._emit)
         types: dict[str, str] = {}
         if of is not None:
+            self._check_chosen(of)
             if isinstance(kind, AnswerSetColumns):
                 kind = AnswerSetColumns(tuple(f"arg{place + 1}" for place in range(of.arity)), of)
             elif isinstance(kind, FactColumns) and not isinstance(kind, ClashColumns):
@@ -172,6 +212,15 @@ class _Asked:
             kind = FactColumns(self._emit)
         times = TimeFormat(self._timing.calendar, "iso" if self._stamped else "ticks")
         return AnswerFrame(kind, times, of, types, late, unpacked)
+
+    def _check_chosen(self, of: Predicate) -> None:
+        """`RejectedError` where a predicate can have no answers."""
+        if isinstance(self._part, AnswerSets):
+            known = self._part.program.derived | self._part.program.shown
+            unknown = any(self._part.unknown(Shown(frozenset({of}))))
+            check_chosen(of, known if unknown else known | {of})
+        elif isinstance(self._part, Rules) and TRIPLES not in self._part.rules.outputs:
+            check_chosen(of, frozenset(self._part.rules.outputs))
 
     def _work(self, frame: "AnswerFrame") -> SparkWork:
         """Rules are split over the buckets; all other kinds are in one."""
@@ -197,42 +246,29 @@ class _Asked:
             found = F.transform(found, self._time)
         return found.alias(column.name)
 
-    def _parcels(self, job: Any) -> "DataFrame":
-        from thalweg.runtimes.spark.dataframe import pack_table
+    def _parcels(self, job: Any, all_wrong: bool) -> "DataFrame":
+        from thalweg.runtimes.spark.dataframe import pack_clock, pack_table
 
-        parcels = [pack_table(job, self._shapes[name], table) for name, table in self._tables.items()]
+        parcels = [
+            pack_table(job, self._shapes[name], table, group, all_wrong=all_wrong)
+            for group, (name, table) in enumerate(self._tables.items())
+        ]
+        if job.idle is not None:
+            parcels.append(pack_clock(job, self._session))
         return reduce(lambda one, other: one.unionAll(other), parcels)
 
     def _checked(self, rows: "DataFrame", kinds: list[str]) -> "DataFrame":
         """The rows of some kinds; a worker that could not go on, or a row that is to stop the job, fails it."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        from thalweg.runtimes.spark.wire import FAILED
+        from thalweg.runtimes.spark.wire import FAILED, MALFORMED
 
-        if self._on_error == "stop":
-            wrong = self._malformed(empty=False).select(
-                F.lit(FAILED).alias("kind"),
-                F.lit(0).cast("long").alias("t"),
-                F.lit(0).cast("long").alias("until"),
-                F.col("message").alias("stream"),
-                F.lit("").alias("fact"),
-            )
-            rows = rows.unionAll(wrong)
+        kind = F.col("kind")
         # In the filter, which is evaluated whatever columns are wanted.
-        failed = F.when(F.col("kind") == FAILED, F.raise_error(F.col("stream")))
-        return rows.where(failed.otherwise(F.col("kind").isin(kinds)))
-
-    def _malformed(self, empty: bool = True) -> "DataFrame":
-        """The rows that hold no fact, also those with an `empty` cell."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        from thalweg.runtimes.spark.dataframe import wrong_table
-
-        found = [wrong_table(self._shapes[name], table) for name, table in self._tables.items()]
-        rows = reduce(lambda one, other: one.unionAll(other), found)
-        rows = rows if empty else rows.where(~F.col("empty"))
-        message = F.concat(F.col("message"), F.lit(": "), F.col("row"))
-        return rows.select(F.lit("malformed").alias("op"), message.alias("message"))
+        failed = F.when(kind == FAILED, F.raise_error(F.col("stream")))
+        if self._on_error == "stop":
+            failed = failed.when(kind == MALFORMED, F.raise_error(F.col("fact")))
+        return rows.where(failed.otherwise(kind.isin(kinds)))
 
     def _time(self, ticks: Any) -> Any:
         """Ticks as what times came as."""
@@ -250,7 +286,7 @@ class _Asked:
         for name, table in self._tables.items():
             inputs |= _inputs(self._shapes[name], table)
         types = argument_types(program, predicate, inputs)
-        return {name: _SQL_TYPES[kind] for name, kind in zip(head_names(program, predicate), types, strict=True)}
+        return {name: _sql_type(kind) for name, kind in zip(head_names(program, predicate), types, strict=True)}
 
 
 def _background(given: Any, mapped: Tally | None) -> tuple[Any, Tally | None]:
@@ -288,8 +324,9 @@ def _inputs(shape: "Shape", table: "DataFrame") -> "dict[Predicate, Types]":
 
 def _argument_kind(table: "DataFrame", argument: Any) -> Any:
     match argument:
-        case Cell(_, "number"):
-            return "number"
+        case Cell(path, "number"):
+            kind = _kind(table, path)
+            return kind if isinstance(kind, DecimalType) or kind == "integer" else "number"
         case Cell(path, "any"):
             return _kind(table, path)
         case Cell() | Template():
@@ -299,19 +336,21 @@ def _argument_kind(table: "DataFrame", argument: Any) -> Any:
 
 
 def _kind(table: "DataFrame", path: Path) -> Any:
-    kind: Any = table.schema
-    for step in path.steps:
-        if step is None:
-            kind = getattr(kind, "elementType", None)
-        elif hasattr(kind, "fieldNames") and step in kind.fieldNames():
-            kind = kind[step].dataType
-        else:
-            return None
-    name = kind.typeName() if kind is not None else ""
+    """What the cells of a column hold; None where the schema does not say."""
+    type_ = type_at(table, path)
+    if type_ is None:
+        return None
+    name = type_.typeName()
+    if name == "decimal":
+        return DecimalType(type_.precision, type_.scale)
     # A text may be a number in one row and not in the next, so it stays a text.
-    return {"long": "integer", "integer": "integer", "short": "integer", "byte": "integer"}.get(
-        name, "number" if name in ("double", "float") or name.startswith("decimal") else "text"
-    )
+    return _TYPES.get(name, "text")
+
+
+def _sql_type(kind: "Type") -> str:
+    if isinstance(kind, DecimalType):
+        return f"decimal({kind.precision},{kind.scale})"
+    return _SQL_TYPES.get(kind, kind)
 
 
 def register(session: "SparkSession") -> None:

@@ -45,6 +45,15 @@ def both(programs: list[Path], stream: Path, **options: Any) -> list[tuple[list[
     return found
 
 
+def test_events_without_an_ontology(folder: Path) -> None:
+    (folder / "known.ttl").write_text("<http://ex.org/y> a <http://ex.org/Known> .")
+    (folder / "e.tw").write_text(EVENTS.replace("AS :Hot", "AS :Hot and :Known"))
+    for background, starts in ((), ()), (folder / "known.ttl", (6,)):
+        ours, theirs = both([folder / "e.tw"], folder / "in.tnt", background=background)
+        assert ours == theirs
+        assert [event.start for event in ours[0]] == list(starts)
+
+
 def test_clashes_are_values(folder: Path) -> None:
     alone, spread = both([folder / "o.ofn"], folder / "in.tnt", as_="consistency", window=0)
     assert spread[:2] == alone[:2]

@@ -1,6 +1,7 @@
 import gzip
 import re
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -440,3 +441,50 @@ def test_hours_are_those_of_the_ticks_of_the_run() -> None:
     program = Source("hours.lars", "h(H) :- p(T), H = hour(T).")
     answers = list(thalweg.run(program, stream=[(0, "p(90)")], tick="1 min", emit="snapshot"))
     assert [answer.facts for answer in answers] == [(Fact("h", (1,)),)]
+
+
+MOMENT = "2026-11-15T08:00:00Z"
+
+
+@pytest.mark.parametrize("amount", ["12345678901234567.89", "720575940379279.35"])
+def test_money_is_exact_or_malformed(tmp_path, amount):
+    cents = pa.decimal128(38, 2)
+    table = pa.table({"x": ["a", "b"], "v": pa.array([Decimal(amount), Decimal("123456789012.34")], cents)})
+    mapped = table.append_column("ts", pa.array([MOMENT] * 2))
+    parquet.write_table(mapped, tmp_path / "paid.parquet")
+    stated = pa.table({"s": table["x"], "p": ["paid"] * 2, "o": table["v"], "t": [1, 1]})
+    for stream, mapping in (
+        (mapped, "paid(x, v) at ts"),
+        (tmp_path / "paid.parquet", "paid(x, v) at ts"),
+        (stated, ()),
+    ):
+        with pytest.raises(RejectedError, match=f"E301.*`{amount}` has more digits than a number can hold"):
+            list(thalweg.run("q(X,V) :- paid(X,V).", stream, map=mapping))
+        answers = thalweg.run("q(X,V) :- paid(X,V).", stream, map=mapping, on_error="skip", report=lambda found: None)
+        assert [str(fact) for answer in answers for fact in answer.begin] == ["q(b,123456789012.34)"]
+    answers = thalweg.run("q(X,V) :- paid(X,V).", mapped, map="paid(x, text(v)) at ts")
+    assert Fact("q", ("a", amount)) in next(iter(answers)).begin
+    with pytest.raises(ValueError, match="more digits"):
+        list(thalweg.run("q(V) :- p(V).", [(1, Fact("p", (Decimal(amount),)))]))
+
+
+@pytest.mark.parametrize(
+    ("mapping", "expected"),
+    [("rdf:type(x, <http://c.org/Hot>) at ts", {"a", "b"}), ("rdf:type(x, <{class}>) at ts", {"a"})],
+)
+def test_a_mapping_to_a_type_is_a_fact_of_the_class(mapping, expected):
+    rows = [("a", "http://c.org/Hot"), ("b", "http://c.org/Cold")]
+    messages = [{"x": x, "class": name, "ts": MOMENT} for x, name in rows]
+    program = "@prefix c: <http://c.org/> . hot(X) :- c:Hot(X)."
+    for stream in (messages, pa.Table.from_pylist(messages)):
+        answers = thalweg.run(program, stream, map=mapping, report=lambda found: None)
+        assert {fact.args[0] for answer in answers for fact in answer.begin} == expected
+    with pytest.raises(RejectedError, match="is not a class"):
+        list(thalweg.run(program, messages, map="rdf:type(x, class) at ts"))
+
+
+def test_errors_of_mappings_are_those_of_python():
+    for mapping, place in (("p(x at ts", "map:1:"), ("p(y) at ts", '`map="')):
+        with pytest.raises(RejectedError, match=place) as raised:
+            thalweg.run("q(X) :- p(X).", pa.table({"x": ["a"], "ts": [MOMENT]}), map=mapping)
+        assert "--map" not in str(raised.value)

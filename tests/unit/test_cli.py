@@ -118,9 +118,11 @@ def test_disorder_inside_the_delay_changes_no_answer(folder):
 def test_late_facts_are_counted_or_kept(folder):
     (folder / "mixed.facts").write_text("speed(b,15) at 4. speed(c,1) at 3. speed(a,12) at 0.")
     result = thalweg("run", "slow.lars", "--stream", "mixed.facts")
-    assert (result.exit_code, result.stdout) == (0, '{"t":4,"begin":["slow(b)"],"end":[]}\n')
+    # Where most facts are dropped, a run has failed, and says so although it is quiet.
+    assert (result.exit_code, result.stdout) == (3, '{"t":4,"begin":["slow(b)"],"end":[]}\n')
     assert "2 facts" in result.stderr
     assert "speed(c,1) at 3" in result.stderr
+    assert "warning[W309]: 2 of 3 facts dropped: 2 late, 0 malformed" in result.stderr
     result = thalweg("run", "slow.lars", "--stream", "mixed.facts", "--late", "late.jsonl")
     assert result.stderr == ""
     assert [json.loads(line) for line in (folder / "late.jsonl").read_text().splitlines()] == [
@@ -132,6 +134,40 @@ def test_late_facts_are_counted_or_kept(folder):
     assert (run.returncode, err) == (0, b"")
     assert b'"watermark":4' in out
     assert out.endswith(b'{"t":4,"begin":["slow(b)"],"end":[]}\n')
+
+
+def test_a_run_that_drops_most_of_its_facts_says_so_first_and_fails(folder):
+    def ended(lines, *options):
+        (folder / "mixed.facts").write_text("\n".join(lines))
+        return CliRunner().invoke(app, ["run", "slow.lars", "--stream", "mixed.facts", *options])
+
+    late = [f"speed(a,{tick}) at {tick}." for tick in (9, 1, 2)]
+    result = ended(late)
+    assert result.exit_code == 3
+    assert result.stderr.splitlines()[-1].startswith("2 of 3 facts dropped; 3 events, 1 conclusion")
+    # Half of them is not most of them, and what is kept is not dropped.
+    assert ended([*late, "speed(a,9) at 9."]).exit_code == 0
+    result = ended(late, "--late", "late.jsonl")
+    assert (result.exit_code, result.stderr.startswith("3 events")) == (0, True)
+    result = ended(["speed(a,1) at 1.", "speed(", "speed)"], "--on-error", "skip")
+    assert result.exit_code == 3
+    assert result.stderr.splitlines()[-1].startswith("2 of 3 facts dropped; 1 event, ")
+    years = (2026, 2026, 2026, 1970, 1970, 1970, 1970)
+    far = [f"speed(a,1) at @{year}-01-01T00:00:0{second}Z." for second, year in enumerate(years)]
+    assert ended(far).exit_code == 3
+
+
+def test_a_run_that_is_stopped_has_not_failed_whatever_it_dropped(folder):
+    run = subprocess.Popen(
+        [*COMMAND, "run", "slow.lars", "--stream", "-"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    run.stdin.write(b"speed(a,1) at 9.\nspeed(a,1) at 1.\nspeed(a,1) at 2.\nspeed(a,1) at 3.\nspeed(a,1) at 10.\n")
+    run.stdin.flush()
+    assert run.stdout.readline()
+    run.send_signal(signal.SIGTERM)
+    _, complaints = run.communicate(timeout=60)
+    assert (run.returncode, b"3 of 5 facts dropped; 5 events" in complaints) == (0, True)
 
 
 def test_a_malformed_line_stops_after_what_came_before_it(folder):

@@ -236,8 +236,28 @@ def test_complex_events_are_a_stream_of_rdf_for_others() -> None:
     ]
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_classes_without_axioms_need_no_ontology(known: bool) -> None:
+    Path("plain.tw").write_text(
+        "PREFIX : <http://ex.org/>\nNAMED EVENT :Reading AS :Reading\n"
+        "NAMED EVENT :Inside AS :Reading and (:in some :Room)"
+    )
+    background = ("--background", "site.ttl") if known else ()
+    asked = ("--event", ":Reading", "--event", ":Inside")
+    checked = invoke("check", "plain.tw", *background)
+    assert (checked.exit_code, checked.stdout) == (0, "no problems found (2 events)\n")
+    found = [
+        (one["t"], one["event"])
+        for one in answers(
+            invoke("run", "plain.tw", "--stream", "events.trig", "--times", "ticks", *asked, *background)
+        )
+    ]
+    assert [event for event in found if "Reading" in event[1]] == [(tick, "<:Reading>") for tick, _ in READINGS]
+    # That the room is one, only the background says.
+    assert [event for event in found if "Inside" in event[1]] == [(tick, "<:Inside>") for tick, _ in READINGS if known]
+
+
 def test_what_cannot_stand_beside_events_is_refused() -> None:
-    assert "need an ontology" in run(programs=("rules.tw",)).output
     Path("more.lars").write_text("q(X) :- p(X).")
     assert "`--event` is only for events" in invoke("run", "more.lars", "--event", ":E").output
 

@@ -182,10 +182,11 @@ def test_a_deployment_is_run_in_python(folder: Path) -> None:
     assert answers.to_arrow().column_names == ["predicate", "D", "from", "until"]
     assert str(next(iter(answers)).start) == "2026-11-15 09:00:00+00:00"
     text = (folder / "city.toml").read_text() + "to = 'alarms.csv'\nlate = 'late.jsonl'\n[runtime]\nmemory = '32M'\n"
-    with thalweg.open(Source("city/city.toml", text), delay=0) as session:
+    Path("city/other.toml").write_text(text)
+    with thalweg.open("city/other.toml", delay=0) as session:
         session.push({"device": "a", "temp": 31, "ts": "2026-11-15T08:00:00Z"})
         assert [list(map(str, one.begin)) for one in session.advance()] == [["near(a,north)"]]
-    assert sorted(path.name for path in folder.iterdir()) == ["city.toml", "data", "hot.lars", "sites.csv"]
+    assert sorted(path.name for path in folder.iterdir()) == ["city.toml", "data", "hot.lars", "other.toml", "sites.csv"]
 
 
 def test_other_verbs_of_python_read_what_concerns_them(folder: Path) -> None:
@@ -208,6 +209,25 @@ def test_other_verbs_of_python_read_what_concerns_them(folder: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_a_deployment_is_raised(folder: Path, text: str, said: str) -> None:
+    Path("city/city.toml").write_text(f'program = "hot.lars"\n{text}')
     with pytest.raises(RejectedError, match=said) as error:
-        thalweg.run(Source("city/city.toml", f'program = "hot.lars"\n{text}'))
+        thalweg.run("city/city.toml")
     assert error.value.diagnostics[0].span.source.name == "city/city.toml"
+
+
+def test_a_deployment_that_is_text_opens_no_file(tmp_path: Path) -> None:
+    (tmp_path / "q.lars").write_text("q(X) :- p(X).")
+    text = f"program = [{json.dumps(str(tmp_path / 'q.lars'))}]"
+    source = Source("x.toml", text)
+    for call in (
+        lambda: thalweg.run(source, stream=[(1, ["p(a)"])]),
+        lambda: thalweg.run([source], stream=[(1, ["p(a)"])]),
+        lambda: thalweg.open(source),
+        lambda: thalweg.load(source),
+        lambda: thalweg.check(source),
+    ):
+        with pytest.raises(RejectedError, match="is a text, and no file that a text names is opened") as error:
+            call()
+        assert [found.code for found in error.value.diagnostics] == ["E511"]
+    (tmp_path / "x.toml").write_text(text)
+    assert len(list(thalweg.run(tmp_path / "x.toml", stream=[(1, ["p(a)"])]))) == 1

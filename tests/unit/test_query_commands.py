@@ -2,6 +2,8 @@
 
 import json
 import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 import pytest
 from typer.testing import CliRunner
@@ -145,3 +147,58 @@ def test_a_package_that_is_missing_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdflib.plugins.sparql.parser", None)
     found = check(Source("q.rspql", QUERY))
     assert [(one.code, "thalweg[rspql]" in one.help) for one in found] == [("E406", True)]
+
+
+@pytest.mark.parametrize("clause", ["FROM", "FROM NAMED"])
+@pytest.mark.parametrize("runtime", ["embedded", "check"])
+def test_from_opens_nothing_and_says_so(folder, clause, runtime):
+    asked = []
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_error(404)
+
+    (folder / "secret.ttl").write_text('<http://ex.org/a> <http://ex.org/value> "secret" .')
+    with HTTPServer(("127.0.0.1", 0), Answering) as server:
+        serving = Thread(target=server.serve_forever)
+        serving.start()
+        for graph in (f"http://127.0.0.1:{server.server_port}/g", (folder / "secret.ttl").as_uri()):
+            pattern = "GRAPH ?g { ?s :value ?u }" if clause == "FROM NAMED" else "?s :value ?u"
+            query = QUERY.replace("FROM NAMED", f"{clause} <{graph}> FROM NAMED").replace(
+                "WHERE {", f"WHERE {{ OPTIONAL {{ {pattern} }}"
+            )
+            (folder / "q.rspql").write_text(query.replace("?s ?v FROM", "* FROM"))
+            words = ["check", "q.rspql"] if runtime == "check" else ["run", "q.rspql", "--stream", "readings.jsonl"]
+            result = thalweg(*words)
+            assert result.exit_code == 0, result.output
+            assert f"warning[W611]: `<{graph}>` is not a graph of the background: no file is opened" in result.stderr
+            assert "--background" in result.stderr
+            assert "secret" not in result.stdout
+        server.shutdown()
+        serving.join()
+    assert asked == []
+
+
+def test_a_graph_of_the_background_is_meant_by_from(folder):
+    (folder / "known.trig").write_text("<http://ex.org/g> { <http://ex.org/a> <http://ex.org/room> 7 }")
+    known = "FROM <http://ex.org/g> FROM NAMED"
+    (folder / "q.rspql").write_text(
+        QUERY.replace("FROM NAMED", known).replace("WHERE {", "WHERE { ?s :room ?r").replace("?s ?v FROM", "?r FROM")
+    )
+    result = thalweg("run", "q.rspql", "--stream", "readings.jsonl", "--background", "known.trig")
+    assert "W611" not in result.stderr
+    assert '{"r":"7"}' in result.stdout
+
+
+@pytest.mark.parametrize(
+    "text", ["LOAD <{file}>", "LOAD SILENT <{file}> INTO GRAPH <urn:g>", QUERY + "; LOAD <{file}>"]
+)
+def test_load_opens_nothing_and_says_so(folder, text):
+    (folder / "q.rspql").write_text(text.replace("{file}", (folder / "q.rspql").as_uri()))
+    result = thalweg("check", "q.rspql")
+    assert result.exit_code == 1
+    assert (
+        "error[E604]: `LOAD` is not supported: no file is opened for a query, and nothing is fetched" in result.stderr
+    )
+    assert "--background" in result.stderr

@@ -16,6 +16,7 @@ from thalweg.api.deployed_names import deployed, in_place, untied
 from thalweg.api.kind_options import check_keywords
 from thalweg.api.sources import classify, language_of_program, named
 from thalweg.connectors.files import read_text
+from thalweg.connectors.mapping.propose import errors_in_python
 from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError, Source
 from thalweg.model.prefixes import given_prefixes
 
@@ -39,9 +40,10 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
     def called(*args: P.args, **keywords: P.kwargs) -> R:
         check_keywords(keywords, options)
         call = signature.bind_partial(*args, **keywords)
-        if _take_deployment(call, options):
-            return function(*call.args, **call.kwargs)
-        return function(*args, **keywords)
+        with errors_in_python():
+            if _take_deployment(call, options):
+                return function(*call.args, **call.kwargs)
+            return function(*args, **keywords)
 
     return called
 
@@ -93,8 +95,11 @@ def _deployment(thing: object) -> "Deployment | None":
     deploys = language_of_program(found).deploys if isinstance(found, Path | Source) else None
     if deploys is None:
         return None
-    source = found if isinstance(found, Source) else Source(str(found), read_text(Path(found)))  # type: ignore[arg-type]
-    deployment: Deployment = deploys(source)
+    if isinstance(found, Source):
+        message = f"`{found.name}` is a text, and no file that a text names is opened"
+        help_ = f"write the deployment to a file, and give its path: `Path({found.name!r})`"
+        raise RejectedError([Diagnostic("E511", message, help=help_)])
+    deployment: Deployment = deploys(Source(str(found), read_text(Path(found))))  # type: ignore[arg-type]
     return deployment
 
 

@@ -134,8 +134,8 @@ def _sample(data: Path, mapping: str, clock: Clock) -> tuple[list[int], list[Fac
     times, facts, wrong = list[int](), list[Fact](), list[Diagnostic]()
     try:
         for item in islice(Streams(transports, words, clock, Interrupt(), tally), _SAMPLE):
-            if item is None or isinstance(item, Diagnostic):
-                wrong += [item] if item is not None else []
+            if not isinstance(item, tuple):
+                wrong += [item] if isinstance(item, Diagnostic) else []
                 continue
             some = list(item[1].facts(words))
             times += [item[0]] * len(some)

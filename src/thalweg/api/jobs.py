@@ -71,10 +71,12 @@ def start(
     observe: Callable[[int, Batch], object] | None = None,
     mapped: Tally | None = None,
     progress: bool = False,
+    saves: bool = False,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
-    `look` sees every batch that comes in; one that `explains` will be asked why. What is `mapped` becomes facts;
+    `look` sees every batch that comes in; one that `explains` will be asked why, and one that `saves`
+    for its state. What is `mapped` becomes facts;
     `with_until`, changes say until when what begins is guaranteed; `observe` sees batches with their ticks. It says at
     the end how far rules made `progress` that concluded nothing.
     """
@@ -85,7 +87,9 @@ def start(
     transports = _opened(on, mapped, resumable=checkpoint is not None)
     context = _context(settings, timing, report, interrupt, listen, transports)
     try:
-        evaluation = part.start(replace(context, saves=checkpoint is not None, explains=explains, progress=progress))
+        evaluation = part.start(
+            replace(context, saves=saves or checkpoint is not None, explains=explains, progress=progress)
+        )
     except BaseException:
         for transport in transports:
             transport.close()
@@ -128,7 +132,8 @@ def _settings(
 ) -> "Settings":
     from thalweg.runtimes.embedded import Settings
 
-    return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar, with_until)
+    ahead = timing.max_ahead_milliseconds
+    return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar, with_until, ahead)
 
 
 def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
@@ -140,6 +145,7 @@ def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
         if checkpoint.state is not None:
             job.inputs.seek(job.runtime.load(checkpoint.state))
         job.inputs.wake(job.runtime.pause)
+        job.inputs.hold()
         checkpoint.claim()
     except BaseException:
         job.__exit__()
@@ -306,11 +312,10 @@ def _unchanging(
         **{option: name and absolute(on_command_line(name)) for option, name in sinks.items()},
         "--format": format,
         "--tick": timing.clock.tick_length,
-        "--zone": timing.zone or "UTC",
+        "--zone": timing.zone,
         "--times": timing.times,
         **({"--map": list(map(str, mapped.mappings))} if mapped is not None and mapped.mappings else {}),
         **({"`separator` and the like": repr(mapped.stated)} if mapped is not None and mapped.stated else {}),
-        **({"`zone`": {name: str(zone) for name, zone in mapped.zones.items()}} if mapped and mapped.zones else {}),
     }
 
 
@@ -381,11 +386,13 @@ def _items(
     mapped: Tally | None,
 ) -> "Items":
     """What comes, from streams that are open or from Python itself."""
+    from thalweg.runtimes.far_times import TimeLimits
     from thalweg.runtimes.inputs import Streams, Values
     from thalweg.runtimes.passing_time import PassingTime
 
     clock = timing.clock
+    limits = TimeLimits(clock, timing.max_ahead_milliseconds, timing.ticks()[2])
     if named(on) is None:
-        return Values(on, words, clock, mapped)  # type: ignore[arg-type]
-    passing = PassingTime(clock, timing.passing == "wall", timing.idle_seconds)
-    return Streams(transports, words, clock, interrupt, mapped, passing)
+        return Values(on, words, clock, mapped, limits)  # type: ignore[arg-type]
+    passing = PassingTime(clock, timing.passing == "wall", timing.idle_seconds, delay=timing.ticks()[2])
+    return Streams(transports, words, clock, interrupt, mapped, passing, limits)

@@ -27,6 +27,7 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact, PythonFact
 from thalweg.model.prefixes import Prefixes
 from thalweg.model.python_values import PythonValue
+from thalweg.runtimes.far_times import PATIENCE
 
 if TYPE_CHECKING:
     from thalweg.api.jobs import Job
@@ -54,7 +55,6 @@ class Session:
         self._identity = identity
         self._prefixes = prefixes
         self._pushed: list[Event] = []
-        self._latest: int | None = None
         self._lock = Lock()
         self._closed = False
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
@@ -106,7 +106,6 @@ class Session:
         with self._lock:
             self._need_open()
             self._pushed.append(Event(tick, (one,), stream))
-            self._came(tick)
 
     def _push_rows(self, rows: Any, at: Moment | None, stream: str | None) -> None:
         with self._lock:
@@ -119,18 +118,12 @@ class Session:
                 batches = self._rows.read(rows, runtime.engine.dictionary, stream, tick)
             for tick, batch in batches:
                 runtime.put(tick, batch)
-                self._came(tick)
-
-    def _came(self, tick: int) -> None:
-        """The latest tick, but for those of a device whose clock was never set."""
-        if not self._job.runtime.is_far(tick):
-            self._latest = tick if self._latest is None else max(tick, self._latest)
 
     # Out ------------------------------------------------------------------------------------------------------------
 
     def advance(self, to: Moment | None = None) -> list[Any]:
         """Closes every tick up to `to`, or up to the latest that was pushed; what changed on the way."""
-        last = self._latest if to is None else self._tick(to)
+        last = self._latest(is_over=True) if to is None else self._tick(to)
         return [] if last is None else self._close_up_to(last)
 
     def why(self, fact: str | Fact) -> "Proof | None":
@@ -146,19 +139,28 @@ class Session:
         waiting = asyncio.get_running_loop(), asyncio.Event()
         self._waiting.append(waiting)
         try:
-            closed = False
+            closed = has_waited = False
             while not closed:
                 closed = self._closed
-                last = self._latest
+                last = self._latest(is_over=closed or has_waited)
                 if last is not None:
                     decided = last if closed else last - self._timing.ticks()[2] - 1
                     for change in await asyncio.to_thread(self._close_up_to, decided, closing=closed):
                         yield change
                 if not closed:
-                    await waiting[1].wait()
-                    waiting[1].clear()
+                    has_waited = await self._wait(waiting[1])
         finally:
             self._waiting.remove(waiting)
+
+    async def _wait(self, pushed: asyncio.Event) -> bool:
+        """Waits for what is pushed; whether that took so long that what must be decided is decided without it."""
+        patience = PATIENCE if self._job.runtime.holds_pushed else None
+        try:
+            await asyncio.wait_for(pushed.wait(), patience)
+        except TimeoutError:
+            return True
+        pushed.clear()
+        return False
 
     # State ----------------------------------------------------------------------------------------------------------
 
@@ -168,7 +170,7 @@ class Session:
         from thalweg.model.sealed import seal
         from thalweg.runtimes.embedded_checkpoint import FORMAT
 
-        header = encode({"program": self._identity(), "latest": self._latest, "order": self._rows.clock.save()}, {})
+        header = encode({"program": self._identity()}, {})
         with self._lock:
             self._need_open()
             self._take_pushed()
@@ -180,7 +182,7 @@ class Session:
         from thalweg.model.sealed import OtherFormatError, unseal
         from thalweg.runtimes.embedded_checkpoint import FORMAT
 
-        if self.now is not None or self._latest is not None:
+        if self.now is not None or self._latest() is not None:
             raise RuntimeError("this session has begun: restore a snapshot into a new one")
         try:
             about, state = unframe(unseal(snapshot, FORMAT))
@@ -194,8 +196,6 @@ class Session:
             raise RejectedError([Diagnostic("E408", message, help="open the session as it was when it was taken")])
         with self._lock:
             self._job.runtime.load(state)
-            self._latest = header["latest"]
-            self._rows.clock.load(header.get("order", {}))
 
     def close(self) -> None:
         """Ends the session; facts of ticks that were not closed are given up, except to an `async for`."""
@@ -235,7 +235,7 @@ class Session:
     def _tick_of(self, at: Moment) -> int:
         """The tick of a moment; `RejectedError` where it is none, or outside the timeline."""
         with usage():
-            return self._timing.tick_of(at, self._rows.clock)
+            return self._timing.tick_of(at)
 
     @contextmanager
     def _one_notation(self, what: str) -> Iterator[None]:
@@ -262,7 +262,7 @@ class Session:
         with self._lock:
             if not closing:
                 self._need_open()
-            self._take_pushed()
+            self._take_pushed(is_over=True)
             blocks = list(self._job.runtime.close_up_to(tick))
         if closing:
             self._end()
@@ -273,11 +273,20 @@ class Session:
         with self._job as job:
             job.runtime.end()
 
-    def _take_pushed(self) -> None:
+    def _latest(self, is_over: bool = False) -> int | None:
+        """The latest tick that was pushed, but for those of a device whose clock was never set."""
+        with self._lock:
+            self._take_pushed(is_over)
+            return self._job.runtime.latest
+
+    def _take_pushed(self, is_over: bool = False) -> None:
+        """Takes what was pushed; with `is_over` nothing waits any longer because its time is doubtful."""
         pushed, self._pushed = self._pushed, []
         runtime = self._job.runtime
         for event in _together(pushed):
             runtime.put(event.tick, code_facts(event.facts, runtime.engine.dictionary, event.stream))
+        if is_over:
+            runtime.put_all()
 
     def _ask(self, verb: str, fact: str | Fact) -> Any:
         engine = self._job.runtime.engine

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "check", "explain", "load", "open", "run", "why", "why_event", "why_not", "why_row"]
 
-_TIMES: Final = {"tick", "delay", "zone", "times"}
+_TIMES: Final = {"tick", "delay", "zone", "times", "max_ahead"}
 
 Programs = Program | Text | Sequence[Program | Text]
 Report = Callable[[Diagnostic], None]
@@ -50,8 +50,8 @@ Report = Callable[[Diagnostic], None]
 class WhyKeywords(KindKeywords, total=False):
     """What `why`, `why_not`, `why_row` and `why_event` take besides those, each as `run` does.
 
-    `background`, `map`, `start`, `tick`, `delay`, `zone`, `times`, `report`. Where no time is said, the `checkpoint` of
-    a run in one process is asked at its last tick, and no stream is read.
+    `background`, `map`, `start`, `tick`, `delay`, `zone`, `times`, `max_ahead`, `report`. Where no time is said, the
+    `checkpoint` of a run in one process is asked at its last tick, and no stream is read.
     """
 
     background: Background
@@ -59,8 +59,9 @@ class WhyKeywords(KindKeywords, total=False):
     start: Moment | None
     tick: Duration
     delay: int | Duration
-    zone: str | None
+    zone: str
     times: Literal["iso", "ticks"] | None
+    max_ahead: Duration
     report: Report
     checkpoint: str | Path
 
@@ -77,10 +78,11 @@ def run(
     end: Moment | None = None,
     tick: Duration = "1s",
     delay: int | Duration = 0,
-    zone: str | None = None,
+    zone: str = "UTC",
     times: Literal["iso", "ticks"] | None = None,
     clock: Literal["events", "wall"] = "events",
     idle: Duration | None = None,
+    max_ahead: Duration = "1 d",
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
@@ -99,7 +101,8 @@ def run(
     that are output, as in `"jam/1, ex:Camera/1"`; it overrides `#show`. `late` takes lines about late facts. `map` says
     what facts the rows of tables and the messages of devices are: `"speed(sensor, v) at ts"`, one or several. With
     `clock="wall"` time passes on live streams while nothing comes, and one that is silent for `idle` does not hold
-    others back. With `runtime="spark"` it runs there, and all answers come when it has ended.
+    others back. A row whose timestamp is more than `max_ahead` beyond the last one waits for three others, and is left
+    out if most of them are before it. With `runtime="spark"` it runs there, and all answers come when it has ended.
 
     >>> for change in run("q(X) :- p(X) in [1].", stream=[(3, "p(a)")], end=5):
     ...     print(change)
@@ -113,7 +116,7 @@ def run(
         program,
         stream,
         background,
-        Timing(tick, start, end, delay, zone, times, clock, idle),
+        Timing(tick, start, end, delay, zone, times, clock, idle, max_ahead),
         kinds,
         emit,
         budget,
@@ -150,8 +153,9 @@ def open(
     start: Moment | None = None,
     tick: Duration = "1s",
     delay: int | Duration = 0,
-    zone: str | None = None,
+    zone: str = "UTC",
     times: Literal["iso", "ticks"] | None = None,
+    max_ahead: Duration = "1 d",
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
     on_error: Literal["stop", "skip"] = "stop",
@@ -170,12 +174,12 @@ def open(
     """
     need_choice("on_error", on_error, "stop", "skip")
     budget = _budget(memory)
-    timing = Timing(tick, start, None, delay, zone, times)
+    timing = Timing(tick, start, None, delay, zone, times, max_ahead=max_ahead)
     # Pushed facts are a stream, although it has no name.
     asked, part = _prepared(program, iter(()), background, timing, kinds, emit, budget, show, report, map)
     mapped = asked.mapped
     given = part, iter(()), asked.timing, emit, on_error, budget, late, report
-    job = jobs.start(*given, explains=True, mapped=mapped)
+    job = jobs.start(*given, explains=True, mapped=mapped, saves=True)
     identity = partial(jobs.identity, part, asked.timing, emit, budget)
     rows = PushedRows(asked.timing.clock, mapped, on_error, report)
     return Session(job, asked.timing, identity, asked.prefixes, rows)

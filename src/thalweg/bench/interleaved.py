@@ -254,7 +254,7 @@ class _Entrant:
         program = lars.read(Source(stream.name, stream.rules(WINDOW)))
         job = Job(program, Settings(emit="changes"), contender.partitions, name=uuid4().hex)
         facts = self._facts()
-        parcels = pack_table(job, shape_of(facts.columns, stream.signature.name, 1_000), facts)
+        parcels = pack_table(job, shape_of(facts.columns, stream.signature.name, 1_000), facts, 0, all_wrong=False)
         answers = chain(job, parcels, partial(Worker, engine=contender.engine))
         return answers.where(f"kind in ('{BEGIN}', '{END}')").select("t", "kind", "fact")
 

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 PANELS: Final = {
     "Input": ("stream", "background", "map_", "on_error", "prefix"),
-    "Time": ("at", "from_", "to", "tick", "delay", "clock", "idle", "zone", "times", "revise", "final"),
+    "Time": ("at", "from_", "to", "tick", "delay", "clock", "idle", "max_ahead", "zone", "times", "revise", "final"),
     "Output": (
         "emit",
         "show",

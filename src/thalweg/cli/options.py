@@ -67,12 +67,8 @@ Delay = Annotated[
     str, typer.Option(metavar="DURATION|TICKS", help="How far out of order events may arrive without being late.")
 ]
 Zone = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ZONE",
-        help="The time zone of times without one, of the output, and of hours and dates in rules: `Europe/Rome`; by "
-        "default UTC.",
-    ),
+    str,
+    typer.Option(metavar="ZONE", help="The time zone of the output, and of hours and dates in rules: `Europe/Rome`."),
 ]
 ClockOption = Annotated[
     Literal["events", "wall"],
@@ -85,6 +81,14 @@ Idle = Annotated[
     str | None,
     typer.Option(
         metavar="DURATION", help="A live stream that has been silent for so long no longer holds the others back."
+    ),
+]
+MaxAhead = Annotated[
+    str,
+    typer.Option(
+        metavar="DURATION",
+        help="A row whose timestamp is further beyond the last one, on a live stream beyond the machine's clock, waits "
+        "for three others, and is left out if most of them are before it.",
     ),
 ]
 Times = Annotated[

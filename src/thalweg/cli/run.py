@@ -50,7 +50,8 @@ def run(
     delay: options.Delay = "0s",
     clock: options.ClockOption = "events",
     idle: options.Idle = None,
-    zone: options.Zone = None,
+    max_ahead: options.MaxAhead = "1 d",
+    zone: options.Zone = "UTC",
     times: options.Times = None,
     profile: options.Profile = None,
     window: options.Windows = None,
@@ -98,14 +99,14 @@ def run(
 
     with outcome() as ending, stoppable():
         target = RuntimeOptions(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
-        timing = api.Timing(tick, from_, to, delay, zone, times, clock, idle)
+        timing = api.Timing(tick, from_, to, delay, zone, times, clock, idle, max_ahead)
         given_sources = GivenSources.of(context, stream, background, map_)
         streams, facts = given_sources.streams, given_sources.background
         with usage():
             delivery = Delivery.of(out, late, answer_format, on_error)
             if picture is not None:
                 check_picture(picture)
-            timing.calendar, timing.idle_seconds  # noqa: B018
+            timing.calendar, timing.idle_seconds, timing.max_ahead_milliseconds  # noqa: B018
             budget = None if memory is None else size_in_bytes(memory)
             prefixes = api.given_prefixes(prefix or ())
         kinds: api.KindKeywords = {
@@ -286,6 +287,7 @@ def _run(
 
                 resumed = partial(started, checkpoint=checkpoint)
                 deliver(resumed, delivery, written, interrupt, open_report, opened, summary, see)
+        summary.keeps_late, summary.was_stopped = delivery.late is not None, interrupt.asked
         if account is not None:
             account.finish()
 

@@ -24,7 +24,8 @@ _SHOWN = 5
 def summarised(part: "Part", quiet: bool) -> "Iterator[RunSummary]":
     """Around a run: when it has ended, or was stopped in the middle of something, its summary is printed.
 
-    Data that is wrong is rejected as long as nothing has been answered; after that, the run has failed.
+    Data that is wrong is rejected as long as nothing has been answered; after that, the run has failed. So has one that
+    dropped most of its facts, unless it was stopped, or keeps those that are late.
     """
     from thalweg.connectors.interrupt import StoppedError
     from thalweg.diagnostics import RejectedError
@@ -45,8 +46,13 @@ def summarised(part: "Part", quiet: bool) -> "Iterator[RunSummary]":
         if not quiet:
             summary.print(part)
         raise typer.Exit(3) from None
+    has_failed = summary.has_dropped_most and not summary.was_stopped
+    if has_failed:
+        complain(summary.dropped)
     if not quiet and summary.is_wanted:
         summary.print(part)
+    if has_failed:
+        raise typer.Exit(3)
 
 
 class RunSummary:
@@ -55,8 +61,11 @@ class RunSummary:
     def __init__(self) -> None:
         self.is_wanted = True
         self.has_answered = False
+        self.keeps_late = False
+        self.was_stopped = False
         self._began = monotonic()
         self._events = 0
+        self._facts = 0
         self._conclusions = 0
         self._malformed = 0
         self.late = 0
@@ -66,14 +75,8 @@ class RunSummary:
     def look(self, batch: "Batch") -> None:
         """Sees what comes in."""
         self._came.update(batch.rows)
-        if batch.arrived is not None:
-            self._events += batch.arrived
-        elif batch.graphs:
-            self._events += len(batch.graphs)
-        elif batch.order:
-            self._events += len(batch.order)
-        else:
-            self._events += sum(len(words) // max(1, name.arity) for name, words in batch.rows.items())
+        self._events += batch.rows_arrived
+        self._facts += batch.size
 
     def see(self, block: "AnswerBlock") -> None:
         """Sees what is answered."""
@@ -106,14 +109,33 @@ class RunSummary:
         """Sees what is reported."""
         self._malformed += found.code == "E301"
 
+    @property
+    def has_dropped_most(self) -> bool:
+        """Whether more than half of the facts were late, far or malformed, and are not kept anywhere."""
+        return not self.keeps_late and 2 * (self.late + self._malformed) > self._facts + self._malformed
+
+    @property
+    def dropped(self) -> "Diagnostic":
+        """Says how many facts were dropped."""
+        from thalweg.diagnostics import Diagnostic
+
+        message = f"{self._share}: {self.late:,} late, {self._malformed:,} malformed"
+        help_ = "look at their times, wait longer with `--delay`, or keep late facts with `--late FILE`"
+        return Diagnostic("W309", message, help=help_)
+
+    @property
+    def _share(self) -> str:
+        return f"{self.late + self._malformed:,} of {_count(self._facts + self._malformed, 'fact')} dropped"
+
     def print(self, part: "Part") -> None:
         """Writes the line to standard error."""
         seconds = monotonic() - self._began
         rate = f", {self._events / seconds:,.0f} events/s" if self._events else ""
         counts = f"{_count(self._events, 'event')}, {_count(self._conclusions, 'conclusion')}"
+        first = f"{self._share}; " if self.has_dropped_most else ""
         left = f"{self.late:,} late, {self._malformed:,} malformed"
         sys.stdout.flush()
-        print(f"{counts} in {seconds:.1f} s{rate}; {left}{self._unused(part)}", file=sys.stderr)
+        print(f"{first}{counts} in {seconds:.1f} s{rate}; {left}{self._unused(part)}", file=sys.stderr)
 
     def _unused(self, part: "Part") -> str:
         """What came and no rule reads; an ontology or a query may read anything."""

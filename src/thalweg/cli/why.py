@@ -46,7 +46,8 @@ def why(
     from_: options.From = None,
     tick: options.Tick = "1s",
     delay: options.Delay = "0s",
-    zone: options.Zone = None,
+    max_ahead: options.MaxAhead = "1 d",
+    zone: options.Zone = "UTC",
     times: options.Times = None,
     profile: options.Profile = None,
     window: options.Window = None,
@@ -102,7 +103,7 @@ def why(
         api.need_recordings(read)
         if at is None and checkpoint is None:
             refuse("`why` needs a time: give `--at`, or ask the `--checkpoint` of a run at its last tick")
-        timing = api.Timing(tick, from_, at, delay, zone, times)
+        timing = api.Timing(tick, from_, at, delay, zone, times, max_ahead=max_ahead)
         wanted = api.ask(programs, read, facts, timing, kinds, mappings=sources.mappings)
         timing, prefixes, written = wanted.timing, wanted.prefixes, wanted.timing.format
         ending.prefixes = prefixes

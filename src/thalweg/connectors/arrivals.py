@@ -16,8 +16,8 @@ def arrivals(
 ) -> Iterator[Arrival | None]:
     """Which transport, a block, and the position behind it, where there is one.
 
-    An empty block says that the transport has ended. `pause` says for how many seconds to wait at most; then None
-    comes, and it is asked again.
+    An empty block says that the transport has ended. `pause` says for how many seconds to wait at most; with it None
+    comes when all that has arrived was taken, before each wait and when it was in vain.
     """
     if len(transports) == 1 and pause is None:
         for block in transports[0].blocks(interrupt):
@@ -25,11 +25,11 @@ def arrivals(
         if not interrupt.asked:
             yield 0, b"", position_of(transports[0])
     elif transports:
-        yield from _together(transports, interrupt, pause or (lambda: None))
+        yield from _together(transports, interrupt, pause)
 
 
 def _together(
-    transports: Sequence[Transport], interrupt: Interrupt, pause: Callable[[], float | None]
+    transports: Sequence[Transport], interrupt: Interrupt, pause: Callable[[], float | None] | None
 ) -> Iterator[Arrival | None]:
     # Bounded, so that a fast sender waits for us instead of filling the memory.
     queue: Queue[Arrival | Exception] = Queue(maxsize=16)
@@ -37,14 +37,15 @@ def _together(
         Thread(target=_pump, args=(which, transport, queue), daemon=True).start()
     flowing = len(transports)
     while flowing:
+        if pause is not None and queue.empty():
+            yield None
         try:
-            seconds = pause()
+            seconds = None if pause is None else pause()
             with interrupt.waiting():
                 arrival = queue.get(timeout=seconds)
         except Interrupted:
             return
         except Empty:
-            yield None
             continue
         if isinstance(arrival, Exception):
             raise arrival

@@ -63,9 +63,9 @@ class Address:
         """What is wrong with an option."""
         return RejectedError([Diagnostic("E403", f"{message} in `{self.name}`", help=help)])
 
-    def failed(self, reason: str) -> FailedError:
+    def failed(self, reason: str, help: str = "") -> FailedError:
         """The failure to connect, or to stay connected, with its reason."""
-        return FailedError(Diagnostic("E404", f"no connection to `{self.name}`: {reason}"))
+        return FailedError(Diagnostic("E404", f"no connection to `{self.name}`: {reason}", help=help))
 
 
 def read_address(uri: str, options: Collection[str]) -> Address:

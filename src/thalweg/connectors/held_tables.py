@@ -16,11 +16,10 @@ TABLE: Final = "table"
 
 @dataclass(frozen=True, slots=True)
 class HeldTable:
-    """A table under a name; `zone` is that of times without one."""
+    """A table under a name."""
 
     data: Any = field(repr=False)
     name: str = TABLE
-    zone: str | None = None
 
     def as_arrow(self) -> Any:
         """The table as Arrow has it; `RejectedError` where a column is of several types."""

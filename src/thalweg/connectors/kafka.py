@@ -50,6 +50,7 @@ class KafkaTransport:
         self._next: dict[int, int] = {}
         ends = self._assign(from_now=start == "latest")
         self._ends = None if self.live else ends
+        self._kept = dict(ends)
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         try:
@@ -78,9 +79,20 @@ class KafkaTransport:
         self._left = position["left"]
         self._consumer.assign(self._positions())
 
+    @property
+    def gaps(self) -> int:
+        """Whether the topic had something to read when it was opened."""
+        return 1 if self._kept else 0
+
+    def backlog(self, position: dict[str, Any]) -> bool:
+        """Whether what was there when it was opened ends behind a position."""
+        reached = dict(position["next"])
+        return any(reached[partition] < end for partition, end in self._kept.items())
+
     def close(self) -> None:
+        # Said first: a reader that waits for messages must not take the lock again.
+        self._closed = True
         with self._lock:
-            self._closed = True
             self._consumer.close()
 
     def _assign(self, from_now: bool) -> dict[int, int]:
@@ -152,8 +164,11 @@ class KafkaTransport:
         if error.code() != error._PARTITION_EOF:
             raise self._address.failed(sentence(error))
         # The last messages before an end may be marks of transactions, which consumers never receive.
+        partition = message.partition() or 0
         if self._ends is not None:
-            self._ends.pop(message.partition() or 0, None)
+            self._ends.pop(partition, None)
+        if partition in self._kept:
+            self._kept[partition] = min(self._kept[partition], self._next[partition])
 
     def _wait_for_the_broker(self, interrupt: Interrupt) -> None:
         until = monotonic() + broker.PATIENCE

@@ -9,12 +9,8 @@ from thalweg.diagnostics import Source
 
 @dataclass(frozen=True, slots=True)
 class NamedSource:
-    """What rules and mappings call `name` (`from north`, `north: temp(…)`); `stated` is how a table is written.
-
-    `zone` is that of times without one.
-    """
+    """What rules and mappings call `name` (`from north`, `north: temp(…)`); `stated` is how a table is written."""
 
     name: str
     origin: str | Path | Source
     stated: StatedDialect = UNSTATED
-    zone: str | None = None

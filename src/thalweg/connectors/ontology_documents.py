@@ -33,7 +33,8 @@ def read_graphs(document: str | Path | Source) -> dict[str | None, list[Triple]]
     try:
         if format not in READ:
             text = as_utf8(data).decode("utf-8-sig", "replace")
-            return {None: list(graph.triples(syntaxes.read(text, _SYNTAXES[format], name, name), name))}
+            ontology, rules = syntaxes.read_with_rules(text, _SYNTAXES[format], name, name)
+            return {None: graph.triples(ontology, name, rules)}
         graphs: dict[str | None, dict[Triple, None]] = {None: {}}
         for subject, predicate, thing, where in read_graph(data, format, base=Path(name).name, scope=name):
             graphs.setdefault(where, {})[subject, predicate, thing] = None

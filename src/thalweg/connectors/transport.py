@@ -42,6 +42,35 @@ class Positioned(Protocol):
         """Goes on from a position, before the first block is read; `RejectedError` where there is no such place."""
 
 
+@runtime_checkable
+class Acknowledging(Protocol):
+    """A transport whose broker sends messages again until they are acknowledged.
+
+    They are when they have been taken; after `hold`, when `acknowledge` is called.
+    """
+
+    def hold(self) -> None:
+        """From now on messages are acknowledged up to a position, when that is asked for."""
+
+    def saved(self, position: Any) -> Any:
+        """What another process needs for `seek`, as JSON: a position here has no meaning there."""
+
+    def acknowledge(self, position: Any) -> None:
+        """Messages up to a position need not come again."""
+
+
+@runtime_checkable
+class Keeping(Protocol):
+    """A transport whose broker keeps messages while nothing reads them."""
+
+    @property
+    def gaps(self) -> int:
+        """How often so far nothing was read and messages may have been kept, from before it was opened on."""
+
+    def backlog(self, position: Any) -> bool | None:
+        """Whether there is more of what was kept behind a position; None where nothing waits, and more may come."""
+
+
 class Sink(Protocol):
     """Where answers go."""
 

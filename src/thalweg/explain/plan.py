@@ -149,7 +149,14 @@ class Explanation:
         yield from (text for rule in self.rules for join in rule.joins for text in (join.start, *join.steps))
 
     def reads(self, rule: ExplainedRule) -> list[Reading]:
-        return [reading for reading in self.readings if reading.rule == rule.number]
+        return self._by_rule.get(rule.number, [])
+
+    @cached_property
+    def _by_rule(self) -> dict[int, list[Reading]]:
+        found: dict[int, list[Reading]] = {}
+        for reading in self.readings:
+            found.setdefault(reading.rule, []).append(reading)
+        return found
 
     def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
         return as_text(self, prefixes)
@@ -224,6 +231,7 @@ class _Explainer:
         # Rules that input is fused for are shown as they were written.
         self.plan = plan(replace(program, hints=replace(program.hints, input_copies=frozenset())))
         self.words = Wording(self.plan)
+        self.stratum_of = {name: level for level, names in enumerate(self.words.strata) for name in names}
         self.parts = list(_parts(program, self.plan))
 
     def explanation(self) -> Explanation:
@@ -249,7 +257,7 @@ class _Explainer:
             number=number + 1,
             text=_as_written(rule),
             head=head,
-            stratum=next(level for level, names in enumerate(self.words.strata) if head in names),
+            stratum=self.stratum_of[head],
             joins=tuple(dict.fromkeys(join for part in self.parts[number] for join in self.joins(part))),
             aggregates=tuple(_grouped(rule, literal) for literal in rule.body if isinstance(literal, Aggregate)),
             span=rule.span,

@@ -19,10 +19,11 @@ class Wording:
 
     def __init__(self, plan: Plan) -> None:
         self.strata = by_stratum(plan.program)
+        derived = plan.program.derived
         self._rules: dict[Predicate, Rule] = {}
         self._made: dict[int, Rule] = {}
         for rule in plan.rules:
-            if rule.origin is not None and rule.origin.head.signature not in plan.program.derived:
+            if rule.origin is not None and rule.origin.head.signature not in derived:
                 self._made[rule.head.relation.number] = self._rules[rule.origin.head.signature] = rule.origin
         self._values = {each.value.name.removesuffix(" value"): each for each in plan.groupings}
         self._sets = {each.elements.name.removesuffix(" derived"): each for each in plan.groupings}

@@ -1,6 +1,6 @@
 """Which predicate needs which, and the strata that follow."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from thalweg.ir.nodes import Aggregate, At, Comparison, Formula, InWindow, Literal, Not, PastWindow, Program, Rule
@@ -64,22 +64,65 @@ def least_levels(nodes: Iterable[T], needs: Iterable[tuple[T, T, int]]) -> dict[
     >>> least_levels("abc", [("a", "b", 1), ("b", "c", 0), ("c", "x", 1)])
     {'a': 1, 'b': 0, 'c': 0}
     """
-    level = dict.fromkeys(nodes, 0)
-    known = [need for need in needs if need[1] in level]
-    changed = True
-    while changed:
-        changed = False
-        for node, needed, step in known:
-            if level[node] < level[needed] + step:
-                level[node], changed = level[needed] + step, True
-                if level[node] > len(level):
-                    return None
+    below: dict[T, list[tuple[T, int]]] = {node: [] for node in nodes}
+    for node, needed, step in needs:
+        if needed in below:
+            below[node].append((needed, step))
+    level = dict.fromkeys(below, 0)
+    after = {node: [needed for needed, _ in some] for node, some in below.items()}
+    for component in strongly_connected(after):
+        together = set(component)
+        if any(step and needed in together for node in component for needed, step in below[node]):
+            return None
+        height = max((level[needed] + step for node in component for needed, step in below[node]), default=0)
+        level.update(dict.fromkeys(component, height))
     return level
+
+
+def strongly_connected(after: Mapping[T, Iterable[T]]) -> Iterator[list[T]]:
+    """The nodes that lead to each other, together, and behind those that they lead to.
+
+    Tarjan's algorithm without recursion, because chains of predicates can be long.
+
+    >>> list(strongly_connected({"a": "b", "b": "ca", "c": ""}))
+    [['c'], ['a', 'b']]
+    """
+    index: dict[T, int] = {}
+    low: dict[T, int] = {}
+    path: list[T] = []
+    closed: set[T] = set()
+    for root in after:
+        if root in index:
+            continue
+        visits = [(root, len(path), iter(after[root]))]
+        index[root] = low[root] = len(index)
+        path.append(root)
+        while visits:
+            node, start, rest = visits[-1]
+            following = next(rest, None)
+            if following is None:
+                visits.pop()
+                if visits:
+                    low[visits[-1][0]] = min(low[visits[-1][0]], low[node])
+                if low[node] == index[node]:
+                    component = path[start:]
+                    del path[start:]
+                    closed.update(component)
+                    yield component
+            elif following not in index:
+                visits.append((following, len(path), iter(after[following])))
+                index[following] = low[following] = len(index)
+                path.append(following)
+            elif following not in closed:
+                low[node] = min(low[node], index[following])
 
 
 def by_level(level: dict[N, int]) -> list[list[N]]:
     """The nodes of each level, lowest first."""
-    return [sorted(node for node in level if level[node] == each) for each in sorted(set(level.values()))]
+    found: dict[int, list[N]] = {}
+    for node, number in level.items():
+        found.setdefault(number, []).append(node)
+    return [sorted(found[number]) for number in sorted(found)]
 
 
 def resting_on(start: Iterable[T], needs: Iterable[tuple[T, T, int]]) -> frozenset[T]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from thalweg.model.fact import Fact
+from thalweg.model.rdf import as_resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,11 @@ class Dataset:
 
     default: tuple[Fact, ...] = ()
     named: tuple[tuple[str, tuple[Fact, ...]], ...] = ()
+
+    @property
+    def resources(self) -> frozenset[str]:
+        """The names of the graphs, as queries write them."""
+        return frozenset(as_resource(name) for name, _ in self.named)
 
     @classmethod
     def of(cls, default: Iterable[Fact], named: Mapping[str, Iterable[Fact]]) -> "Dataset":

@@ -52,6 +52,21 @@ class Batch:
         row.extend(words)
         self.order.append(signature)
 
+    @property
+    def rows_arrived(self) -> int:
+        """How many rows, messages or graphs its facts came in; where they came by themselves, how many facts it has.
+
+        >>> p = Predicate("p", 1)
+        >>> Batch({p: [5, 9]}, [p, p]).rows_arrived, Batch({p: [5, 9]}, arrived=1).rows_arrived
+        (2, 1)
+        """
+        return self.size if self.arrived is None and not self.graphs else self.arrived or len(self.graphs)
+
+    @property
+    def size(self) -> int:
+        """How many facts it has."""
+        return len(self.order) or sum(len(words) // max(1, name.arity) for name, words in self.rows.items())
+
     def in_order(self) -> Iterator[tuple[Predicate, tuple[int, ...]]]:
         """Signature and words of each fact, in the order of arrival where it is known.
 

@@ -156,7 +156,21 @@ def _number(value: Integral | Real | Decimal) -> str:
     word = read_number(f"{exact:f}") if exact.is_finite() and abs(exact.adjusted()) < _LONGEST else None
     if word is None:
         raise ValueError(f"{value!r} is not a number that can be calculated with")
-    return show_number(shortest(word))
+    spelling = show_number(shortest(word))
+    if isinstance(value, Decimal):
+        check_exact(value, spelling)
+    return spelling
+
+
+def check_exact(value: Decimal, spelling: str) -> None:
+    """`ValueError` where a number is not all of a decimal: an amount of money must not lose its cents in silence.
+
+    >>> check_exact(Decimal("12345678901234567.89"), "12345678901234568")
+    Traceback (most recent call last):
+    ValueError: `12345678901234567.89` has more digits than a number can hold: 16, where it has a fraction
+    """
+    if Decimal(spelling) != value:
+        raise ValueError(f"`{value:f}` has more digits than a number can hold: 16, where it has a fraction")
 
 
 def _moment(moment: datetime) -> str:

@@ -28,6 +28,7 @@ def save_batches(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> byt
         "streams": _column(streams[batch.stream] for _, batch in known),
         "sizes": _column(len(batch.rows) for _, batch in known),
         "facts": _column(len(batch.order) for _, batch in known),
+        "arrived": _column(-1 if batch.arrived is None else batch.arrived for _, batch in known),
         "order": _column(signatures[signature] for _, batch in known for signature in batch.order),
         "signatures": _column(signatures[signature] for signature, _ in rows),
         "lengths": _column(len(row) for _, row in rows),
@@ -58,13 +59,14 @@ def load_batches(data: bytes, words: Dictionary) -> Iterator[tuple[int, Batch]]:
         strict=True,
     )
     orders = _parts(lists["order"], lists["facts"].tolist())
-    columns = (lists[name].tolist() for name in ("ticks", "streams", "sizes", "graphs"))
+    columns = (lists[name].tolist() for name in ("ticks", "streams", "sizes", "graphs", "arrived"))
     named = zip(lists["graph_names"].tolist(), lists["graph_sizes"].tolist(), strict=True)
-    for tick, stream, size, count, order in zip(*columns, orders, strict=True):
+    for tick, stream, size, count, arrived, order in zip(*columns, orders, strict=True):
         own = {signature: row.tolist() for signature, row in islice(rows, size)}
         graphs = [(header["names"][name], length) for name, length in islice(named, count)]
         in_order = [signatures[number] for number in order.tolist()]
-        yield tick, Batch(own, in_order, header["streams"][stream], graphs)
+        rows_arrived = None if arrived < 0 else arrived
+        yield tick, Batch(own, in_order, header["streams"][stream], graphs, rows_arrived)
 
 
 class _Numbers(dict[Any, int]):

@@ -7,7 +7,8 @@ speed/2   <http://example.org/speed>/2  a name, and the IRI that ends in it
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Final
 
 from thalweg.model.predicate import Predicate
@@ -17,6 +18,10 @@ _SHORTEST: Final = 4
 """Letters that a name needs for one of them to be a slip (`on` and `in` are two words); one less for two swapped."""
 _LONGEST: Final = 60
 """Letters beyond which names are not compared letter by letter."""
+_BEGINNING: Final = 12
+"""Letters by which names that may be a slip apart are looked up."""
+
+_Slip = tuple[str, str, int, tuple[str, ...]]
 
 
 def nearest(predicate: Predicate, others: Iterable[Predicate], loose: bool = True) -> Predicate | None:
@@ -31,6 +36,53 @@ def nearest(predicate: Predicate, others: Iterable[Predicate], loose: bool = Tru
     """
     found = [(rank, other) for other in others if (rank := _rank(predicate, other, loose)) is not None]
     return min(found)[1] if found else None
+
+
+class Similar:
+    """Predicates, kept so that those similar to one are found without comparing it with all.
+
+    >>> similar = Similar([Predicate("light", 2), Predicate("temp", 2), Predicate("Tempp", 1)])
+    >>> similar.candidates(Predicate("tempp", 2)), similar.candidates(Predicate("tempp", 2), loose=False)
+    (['Tempp/1', 'temp/2'], ['Tempp/1'])
+    """
+
+    def __init__(self, predicates: Iterable[Predicate]) -> None:
+        self._predicates = tuple(predicates)
+
+    def candidates(self, predicate: Predicate, loose: bool = True) -> list[Predicate]:
+        """Those that `nearest` has to choose from."""
+        same = self._by_name.get(local_name(predicate.name).lower(), ())
+        slips = [other for key in _slips(predicate) for other in self._by_slip.get(key, ())] if loose else ()
+        return list(dict.fromkeys((*same, *slips)))
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Predicate]]:
+        found: dict[str, list[Predicate]] = {}
+        for one in self._predicates:
+            found.setdefault(local_name(one.name).lower(), []).append(one)
+        return found
+
+    @cached_property
+    def _by_slip(self) -> dict[_Slip, list[Predicate]]:
+        found: dict[_Slip, list[Predicate]] = {}
+        for one in self._predicates:
+            for key in _slips(one):
+                found.setdefault(key, []).append(one)
+        return found
+
+
+def _slips(predicate: Predicate) -> Iterator[_Slip]:
+    """What names that are two slips apart have in common: their beginnings, with up to two letters left out."""
+    name = local_name(predicate.name)
+    if len(name) > _LONGEST:
+        return
+    rest = _space(predicate.name), predicate.arity, tuple(_DIGITS.findall(name))
+    start = name[:_BEGINNING].lower()
+    letters = range(len(start))
+    pairs = ((first, second) for first in letters for second in letters if first < second)
+    shorter = {start[:first] + start[first + 1 : second] + start[second + 1 :] for first, second in pairs}
+    shorter |= {start[:place] + start[place + 1 :] for place in letters}
+    yield from ((beginning, *rest) for beginning in sorted({start} | shorter))
 
 
 def _rank(one: Predicate, other: Predicate, loose: bool) -> int | None:

@@ -50,7 +50,9 @@ class StagedJob(PlanJob):
         """The jobs of the places, as they are in this run; a late fact is reported by the first that gets it."""
         found: list[Job] = []
         for _, one in self.split:
-            found.append(replace(one.job, groups=self.groups, bounded=self.bounded, before=tuple(found)))
+            found.append(
+                replace(one.job, groups=self.groups, bounded=self.bounded, idle=self.idle, before=tuple(found))
+            )
         return tuple(found)
 
     @cached_property

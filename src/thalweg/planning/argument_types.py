@@ -7,13 +7,37 @@ from aggregates; where rules differ, or nothing is known, it is a text, which ev
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, Literal
 
 from thalweg.ir.nodes import Aggregate, Call, Comparison, Constant, Expression, Not, Operation, Program, Rule, Variable
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_number
 
-Type = Literal["integer", "number", "text"]
+
+@dataclass(frozen=True, slots=True)
+class DecimalType:
+    """Decimals of so many digits, of which `scale` are behind the point."""
+
+    precision: int
+    scale: int
+
+    def widened(self, other: "DecimalType") -> "DecimalType":
+        """The type that has room for both.
+
+        >>> DecimalType(12, 2).widened(DecimalType(10, 4))
+        DecimalType(precision=14, scale=4)
+        """
+        scale = max(self.scale, other.scale)
+        whole = max(self.precision - self.scale, other.precision - other.scale)
+        return DecimalType(min(_WIDEST, whole + scale), scale)
+
+
+_WIDEST: Final = 38
+_INTEGERS: Final = DecimalType(19, 0)
+
+Type = Literal["integer", "number", "text", "date", "timestamp"] | DecimalType
 Types = tuple[Type | None, ...]
 
 
@@ -44,7 +68,12 @@ def _joined(types: "list[Type | None]") -> Type | None:
     held = {one for one in types if one is not None}
     if len(held) < 2:
         return next(iter(held), None)
-    return "number" if held == {"integer", "number"} else "text"
+    if held <= {"integer", "number"}:
+        return "number"
+    decimals = [_INTEGERS if one == "integer" else one for one in held if one != "number"]
+    if not all(isinstance(one, DecimalType) for one in decimals):
+        return "text"
+    return "number" if "number" in held else reduce(DecimalType.widened, decimals)  # type: ignore[arg-type]
 
 
 def _head(rule: Rule, known: Mapping[Predicate, Types]) -> Types:

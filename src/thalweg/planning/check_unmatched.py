@@ -7,7 +7,7 @@ A predicate that nothing derives is one that a stream brings, so what never come
 (`runtimes.unmatched`); a background that has a similar one is known before.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -18,7 +18,7 @@ from thalweg.ir.nodes import Aggregate, Call, Comparison, Constant, Expression, 
 from thalweg.ir.text import show
 from thalweg.model.functions import FUNCTIONS
 from thalweg.model.predicate import Predicate
-from thalweg.model.similar import nearest
+from thalweg.model.similar import Similar, nearest
 from thalweg.model.term import NUMERIC
 from thalweg.model.triples import TRIPLES
 from thalweg.model.values import number_of, text_of
@@ -68,15 +68,21 @@ class Inputs:
         """Whether an ontology gives names a meaning: similar names are then often different things."""
         return self.program.hints.static_schema or TRIPLES in self.read or self.program.equality is not None
 
-    def meant(self, name: Predicate, others: Iterable[Predicate]) -> Predicate | None:
-        """Which of others is likely meant by a predicate."""
+    def meant_among(self, others: Iterable[Predicate]) -> Callable[[Predicate], Predicate | None]:
+        """Finds which of others is likely meant by a predicate."""
         written = [one for one in others if _is_written(one)]
+        every = Similar(written)
         if self.has_vocabulary:
-            return nearest(name, written, loose=False)
-        unread = [one for one in written if one not in self.read]
-        # `lane_a` and `lane_b` may both be read on purpose.
-        read = [one for one in written if one in self.read and len(one.name) != len(name.name)]
-        return nearest(name, unread) or nearest(name, written, loose=False) or nearest(name, read)
+            return lambda name: nearest(name, every.candidates(name, loose=False), loose=False)
+        unread = Similar(one for one in written if one not in self.read)
+
+        def meant(name: Predicate) -> Predicate | None:
+            strictly = every.candidates(name, loose=False)
+            # `lane_a` and `lane_b` may both be read on purpose.
+            read = (one for one in every.candidates(name) if one in self.read and len(one.name) != len(name.name))
+            return nearest(name, unread.candidates(name)) or nearest(name, strictly, loose=False) or nearest(name, read)
+
+        return meant
 
 
 def check_unmatched(program: Program) -> list[Diagnostic]:
@@ -92,10 +98,11 @@ def check_unmatched(program: Program) -> list[Diagnostic]:
 
 
 def _not_in_background(inputs: Inputs) -> Iterator[Diagnostic]:
-    derived = [name for name in inputs.program.derived if _is_written(name)]
+    in_background = inputs.meant_among(inputs.background - inputs.read.keys())
+    derived = Similar(name for name in inputs.program.derived if _is_written(name))
     for name, span in inputs.awaited.items():
         # What rules derive is often called after what they read: only another case is a slip for certain.
-        meant = inputs.meant(name, inputs.background - inputs.read.keys()) or nearest(name, derived, loose=False)
+        meant = in_background(name) or nearest(name, derived.candidates(name, loose=False), loose=False)
         if meant is not None:
             message = f"`{name}` is neither derived nor in the background; `{meant}` is"
             help_ = f"write `{meant}`, or leave it if a stream brings `{name}`"

@@ -14,11 +14,16 @@ Where a tuple window, an aggregate or negation takes part, a row may be taken ba
 promises nothing.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from thalweg.ir.nodes import TimeWindow
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.planning.plan import Count, Plan, PlanRule
+from thalweg.planning.plan import Count, Grouping, Plan, PlanRule, Recording
+
+_Step = tuple[list[int], Callable[[list[int]], Iterator[tuple[int, int]]]]
+"""The relations that are read, and what follows for others from how long these keep rows."""
 
 
 def horizons(plan: Plan) -> list[int]:
@@ -34,12 +39,18 @@ def horizons(plan: Plan) -> list[int]:
     kept = [NEVER] * len(plan.relations)
     for number, ticks in _given(plan):
         kept[number] = max(kept[number], ticks)
-    changed = True
-    while changed:
-        changed = False
-        for number, ticks in _passed_on(plan, kept):
+    steps = _steps(plan)
+    readers: dict[int, list[int]] = {}
+    for place, (sources, _) in enumerate(steps):
+        for source in sources:
+            readers.setdefault(source, []).append(place)
+    waiting = deque(range(len(steps)))
+    while waiting:
+        _, follow = steps[waiting.popleft()]
+        for number, ticks in follow(kept):
             if ticks > kept[number]:
-                kept[number], changed = ticks, True
+                kept[number] = ticks
+                waiting.extend(readers.get(number, ()))
     return kept
 
 
@@ -62,24 +73,38 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
         yield plan.first_tick.number, 0
 
 
-def _passed_on(plan: Plan, kept: list[int]) -> Iterator[tuple[int, int]]:
-    """What follows for the relations that are filled from others."""
-    for rule in plan.rules:
-        premises = min(_clipped(rule), *(kept[atom.relation.number] for atom in rule.positive))
-        if premises > NEVER:
-            yield rule.head.relation.number, min(premises + rule.extension, FOREVER)
-    for recording in plan.recordings:
-        source = kept[recording.source.number]
-        if source > NEVER and recording.kind != "extended":
-            lasting = recording.kind == "lasting"
-            yield recording.target.number, min(source + recording.size, FOREVER) if lasting else FOREVER
-    for count in plan.counts:
-        source = kept[count.source.number]
-        yield count.target.number, min(_complete(count), source)
-        yield count.counter.number, source
-    for grouping in plan.groupings:
-        if kept[grouping.elements.number] > NEVER:
-            yield grouping.value.number, FOREVER
+def _steps(plan: Plan) -> list[_Step]:
+    """What fills relations from others."""
+    return [
+        *(([atom.relation.number for atom in rule.positive], partial(_concluded, rule)) for rule in plan.rules),
+        *(([each.source.number], partial(_recorded, each)) for each in plan.recordings),
+        *(([each.source.number], partial(_counted, each)) for each in plan.counts),
+        *(([each.elements.number], partial(_grouped, each)) for each in plan.groupings),
+    ]
+
+
+def _concluded(rule: PlanRule, kept: list[int]) -> Iterator[tuple[int, int]]:
+    premises = min(_clipped(rule), *(kept[atom.relation.number] for atom in rule.positive))
+    if premises > NEVER:
+        yield rule.head.relation.number, min(premises + rule.extension, FOREVER)
+
+
+def _recorded(recording: Recording, kept: list[int]) -> Iterator[tuple[int, int]]:
+    source = kept[recording.source.number]
+    if source > NEVER and recording.kind != "extended":
+        lasting = recording.kind == "lasting"
+        yield recording.target.number, min(source + recording.size, FOREVER) if lasting else FOREVER
+
+
+def _counted(count: Count, kept: list[int]) -> Iterator[tuple[int, int]]:
+    source = kept[count.source.number]
+    yield count.target.number, min(_complete(count), source)
+    yield count.counter.number, source
+
+
+def _grouped(grouping: Grouping, kept: list[int]) -> Iterator[tuple[int, int]]:
+    if kept[grouping.elements.number] > NEVER:
+        yield grouping.value.number, FOREVER
 
 
 def _clipped(rule: PlanRule) -> int:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from thalweg.ir.dependency import strongly_connected
 from thalweg.ir.nodes import (
     Aggregate,
     Always,
@@ -182,39 +183,7 @@ def in_order(program: Program) -> list[list[Predicate]]:
     needs: dict[Predicate, dict[Predicate, None]] = {rule.head.signature: {} for rule in program.rules}
     for rule in program.rules:
         needs[rule.head.signature] |= dict.fromkeys(rests_on(rule, needs))
-    return [sorted(component) for component in _strongly_connected(needs)]
-
-
-def _strongly_connected(after: Mapping[Predicate, Iterable[Predicate]]) -> Iterator[list[Predicate]]:
-    """Tarjan's algorithm without recursion, because chains of predicates can be long."""
-    index: dict[Predicate, int] = {}
-    low: dict[Predicate, int] = {}
-    path: list[Predicate] = []
-    closed: set[Predicate] = set()
-    for root in after:
-        if root in index:
-            continue
-        visits = [(root, iter(after[root]))]
-        index[root] = low[root] = len(index)
-        path.append(root)
-        while visits:
-            node, rest = visits[-1]
-            following = next(rest, None)
-            if following is None:
-                visits.pop()
-                if visits:
-                    low[visits[-1][0]] = min(low[visits[-1][0]], low[node])
-                if low[node] == index[node]:
-                    component = path[path.index(node) :]
-                    del path[-len(component) :]
-                    closed.update(component)
-                    yield component
-            elif following not in index:
-                index[following] = low[following] = len(index)
-                path.append(following)
-                visits.append((following, iter(after[following])))
-            elif following not in closed:
-                low[node] = min(low[node], index[following])
+    return [sorted(component) for component in strongly_connected(needs)]
 
 
 # Rules together -----------------------------------------------------------------------------------------------------

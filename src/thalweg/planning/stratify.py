@@ -6,13 +6,13 @@ sought `before` now is known already, so it needs no order.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from thalweg.diagnostics import Diagnostic, Span
 from thalweg.ir.binding import bound_by_formulas
-from thalweg.ir.dependency import by_level, least_levels, resting_on, settled_past, strata
+from thalweg.ir.dependency import by_level, least_levels, resting_on, settled_past, strata, strongly_connected
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program, Rule, global_names
 from thalweg.model.predicate import Predicate
 from thalweg.planning.plan import Plan
@@ -84,17 +84,28 @@ def check_strata(program: Program) -> list[Diagnostic]:
     >>> [found.notes for found in check_strata(Program((Rule(Atom("a"), (Not(Now(Atom("a"))),)),)))]
     [('a/0 → not a/0',)]
     """
-    derived = program.derived
-    needs = [need for need in _needs(program) if need.needed in derived]
+    needs = _within_circles(list(_needs(program)))
+    below: dict[Predicate, list[Need]] = {}
+    for need in needs:
+        below.setdefault(need.head, []).append(need)
     found, shown = [], set[Need]()
     for need in needs:
-        if not need.settled or need in shown:
-            continue
-        circle = _circle(need, needs)
-        if circle:
+        if need.settled and need not in shown:
+            circle = _circle(need, below)
             shown.update(circle)
             found.append(_unstratified(circle))
     return sorted(found, key=lambda diagnostic: (diagnostic.span.source.name, diagnostic.span.start))
+
+
+def _within_circles(needs: list[Need]) -> list[Need]:
+    """The needs that lie on a circle: those between predicates that need each other."""
+    after: dict[Predicate, list[Predicate]] = {need.head: [] for need in needs}
+    for need in needs:
+        if need.needed in after:
+            after[need.head].append(need.needed)
+    circles = enumerate(strongly_connected(after))
+    circle_of = {name: number for number, component in circles for name in component}
+    return [need for need in needs if circle_of[need.head] == circle_of.get(need.needed)]
 
 
 def _needs(program: Program) -> Iterator[Need]:
@@ -138,19 +149,19 @@ def _needed(
                 yield signature, bool(function), f"{function}{{{signature}}}" if function else signature, literal.span
 
 
-def _circle(start: Need, needs: list[Need]) -> list[Need]:
-    """The shortest way from what is needed back to the head that needs it; nothing where there is none."""
-    ways = {start.needed: [start]}
-    queue = deque(ways)
-    while queue:
-        at = queue.popleft()
-        if at == start.head:
-            return ways[at]
-        for need in needs:
-            if need.head == at and need.needed not in ways:
-                ways[need.needed] = [*ways[at], need]
+def _circle(start: Need, below: Mapping[Predicate, list[Need]]) -> list[Need]:
+    """The shortest way from what is needed back to the head that needs it, among predicates that need each other."""
+    reached = {start.needed: start}
+    queue = deque(reached)
+    while start.head not in reached:
+        for need in below[queue.popleft()]:
+            if need.needed not in reached:
+                reached[need.needed] = need
                 queue.append(need.needed)
-    return []
+    circle = [reached[start.head]]
+    while circle[-1] is not start:
+        circle.append(reached[circle[-1].head])
+    return circle[::-1]
 
 
 def _unstratified(circle: list[Need]) -> Diagnostic:

@@ -1,6 +1,7 @@
 """One engine in this process (or something else that reasons): events come in, answers come out.
 
-    items   pairs (tick, batch) and diagnostics, in the order of arrival; None where the next item must be waited for
+    items   pairs (tick, batch), those that are far, and diagnostics, in the order of arrival; None where the next item
+            must be waited for
     blocks  what the emitter makes of the engine's changes; None where everything that can be said has been said
 
 Everything moves in whole batches. At a None the timeline is brought up to the watermark, so that a live stream is
@@ -18,16 +19,17 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.model.time import AS_TICKS, Calendar, TimeFormat
 from thalweg.runtimes.emit import AnswerBlock, Emitter, RowEmitter, emitter_of
-from thalweg.runtimes.far_times import FarTimes
+from thalweg.runtimes.far_times import DAY, Far, FarFacts, PlausibleTimes, TimeLimits
 from thalweg.runtimes.late import Late
+from thalweg.runtimes.passing_time import PassingTime
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
-from thalweg.runtimes.unzoned_times import UnzonedTimes
 from thalweg.runtimes.watermark import Watermark
 
-Item = tuple[int, Batch] | Diagnostic | None
+Item = tuple[int, Batch] | Far | Diagnostic | None
 
 
 class Items(Protocol):
@@ -42,6 +44,10 @@ class Items(Protocol):
     @property
     def repeats(self) -> bool:
         """Whether the same items would come again if they were asked for again."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether what has come from live streams waits to be decided (see `far_times`)."""
 
     @property
     def groups(self) -> int:
@@ -62,6 +68,9 @@ class Items(Protocol):
     def position(self) -> dict[str, Any] | None:
         """Where to go on behind the items that were taken, as JSON; None where that cannot be said just now."""
 
+    def acknowledge(self) -> None:
+        """A checkpoint holds all items that were taken: whatever brought them need not keep them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -76,6 +85,13 @@ class Settings:
     calendar: Calendar = field(default_factory=Calendar, repr=False)
     with_until: bool = field(default=False, repr=False)
     """Whether it is wanted until when what begins, and what holds at the end, is guaranteed."""
+    max_ahead: int = DAY
+    """How far beyond the last one a timestamp may be, in milliseconds (see `far_times`)."""
+
+    @property
+    def limits(self) -> TimeLimits:
+        """What tells times that are far from others."""
+        return TimeLimits(self.calendar.clock, self.max_ahead, self.delay)
 
 
 class Reasoner(Protocol):
@@ -156,8 +172,9 @@ class Embedded(Generic[R]):
         self.settings = settings
         self.late = Late(write_late, times)
         self._times = times
-        self._far = FarTimes(settings.calendar.clock)
-        self._unzoned = UnzonedTimes(settings.calendar.clock, report)
+        self._far = FarFacts()
+        self._pushed: dict[str | None, PlausibleTimes] = {}
+        self._latest: int | None = None
         self._report = report
         self._interrupt = interrupt or Interrupt()
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
@@ -172,6 +189,7 @@ class Embedded(Generic[R]):
         self._state = state
         self._checkpoint = checkpoint
         self._resumed = False
+        self._late_before = 0
         self._unsaved = False
 
     def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
@@ -185,7 +203,6 @@ class Embedded(Generic[R]):
             # A run that ends at any time after this finds what it has written.
             self._save(self._checkpoint, items)
         for item in items:
-            self._unzoned.see()
             self._unsaved = True
             if item is None:
                 self._follow(items)
@@ -198,7 +215,10 @@ class Embedded(Generic[R]):
                     break
                 self._report(item)
             else:
-                self._take(*item, items.group)
+                if isinstance(item, Far):
+                    self._pass_over(item)
+                else:
+                    self._take(*item, items.group)
                 yield from self._decided()
                 if self.engine.dictionary.wants_collection:
                     self.engine.collect([*self._buffer.waiting(), *items.waiting()])
@@ -213,6 +233,7 @@ class Embedded(Generic[R]):
         yield from self._end(cut_short=malformed is not None or self._interrupt.asked)
         if self._checkpoint is not None:
             self._checkpoint.finish(malformed)
+            items.acknowledge()
         if malformed is not None:
             raise RejectedError([malformed])
         # A run that was resumed has not seen all that came.
@@ -222,9 +243,6 @@ class Embedded(Generic[R]):
     def _take(self, tick: int, batch: Batch, group: int | None) -> None:
         if self._look is not None:
             self._look(batch)
-        if self.is_far(tick):
-            self._pass_over(tick, batch)
-            return
         if self._observe is not None:
             self._observe(tick, batch)
         watermark = self._watermark.meet_in(group, tick)
@@ -238,26 +256,60 @@ class Embedded(Generic[R]):
 
     @property
     def late_facts(self) -> int:
-        """How many facts went to the late channel, or would have: those that are far from all others, too."""
-        return self.late.count + self._far.count
+        """How many facts went to the late channel, or would have: those that are far from all others, too.
 
-    def is_far(self, tick: int) -> bool:
-        """Whether a tick is a timestamp that is far from the first one: such a fact takes no part."""
-        return self._far.meets(tick)
+        Not counting those before the run was resumed.
+        """
+        return self.late.count + self._far.count - self._late_before
 
-    def _pass_over(self, tick: int, batch: Batch) -> None:
-        found = [str(fact) for fact in batch.facts(self.engine.dictionary)]
-        self._far.add(tick, found, self._times)
-        self.late.pass_on(tick, max(self._watermark.reached + 1, 0), batch.stream, found)
+    def _pass_over(self, far: Far) -> None:
+        """Counts what is far, and hands it to the late channel."""
+        tick, batch = far.tick, far.batch
+        if self._look is not None:
+            self._look(batch)
+        facts = [str(fact) for fact in batch.facts(self.engine.dictionary)]
+        self._far.add(tick, facts, self._times)
+        self.late.pass_on(tick, max(self._watermark.reached + 1, 0), batch.stream, facts)
+
+    # Pushed facts ---------------------------------------------------------------------------------------------------
 
     def put(self, tick: int, batch: Batch) -> None:
         """Takes a batch that waits until its tick is closed; it is late if that has happened."""
-        self._unzoned.see()
+        for item in self._times_of(batch.stream).take((tick, batch)):
+            self._put(item)
+
+    def _times_of(self, stream: str | None) -> PlausibleTimes:
+        """What looks at the times of what is pushed into a stream."""
+        if stream not in self._pushed:
+            passing = PassingTime(self.settings.calendar.clock)
+            self._pushed[stream] = PlausibleTimes(self.settings.limits, lambda: passing.tick)
+        return self._pushed[stream]
+
+    def put_all(self) -> None:
+        """Decides what was put and waits because its time is doubtful: nothing more is waited for."""
+        for times in self._pushed.values():
+            for item in times.release():
+                self._put(item)
+
+    @property
+    def latest(self) -> int | None:
+        """The latest tick that was put, without those that are far."""
+        return self._latest
+
+    @property
+    def holds_pushed(self) -> bool:
+        """Whether something that was put waits to be decided."""
+        return any(times.is_holding for times in self._pushed.values())
+
+    def _put(self, item: tuple[int, Batch] | Far | Diagnostic) -> None:
+        if isinstance(item, Far):
+            self._pass_over(item)
+            return
+        assert isinstance(item, tuple)
+        tick, batch = item
+        self._latest = tick if self._latest is None else max(tick, self._latest)
         if self._look is not None:
             self._look(batch)
-        if self.is_far(tick):
-            self._pass_over(tick, batch)
-            return
         first, last = self._watermark.bounds
         watermark = self._watermark.of()
         if first <= tick <= last and tick < watermark:
@@ -273,7 +325,10 @@ class Embedded(Generic[R]):
             yield from map(self._present, self._advance(decided, batches))
         yield from map(self._present, self._catch_up())
         if self.engine.dictionary.wants_collection:
-            self.engine.collect(self._buffer.waiting())
+            self.engine.collect([*self._buffer.waiting(), *(batch for _, batch in self._undecided())])
+
+    def _undecided(self) -> Iterator[tuple[int, Batch]]:
+        return (event for times in self._pushed.values() for event in times.waiting())
 
     def end(self) -> None:
         """Reports what was late or shed, and what deserves a warning now that nothing more is put."""
@@ -327,7 +382,7 @@ class Embedded(Generic[R]):
 
     def _may_stop(self, items: Items) -> bool:
         """Whether a run that is interrupted can stop here: one that is resumed must be able to say where it was."""
-        return self._checkpoint is None or items.position() is not None
+        return not items.holds if self._checkpoint is None else items.position() is not None
 
     def _goes_on_later(self, malformed: Diagnostic | None) -> bool:
         """Whether a run that can be resumed was interrupted: then its streams have not ended, and nothing is closed."""
@@ -339,6 +394,7 @@ class Embedded(Generic[R]):
         if position is not None:
             with self._interrupt.saving():
                 checkpoint.save(lambda: self.save(position))
+            items.acknowledge()
             self._unsaved = False
 
     def pause(self) -> float | None:
@@ -355,31 +411,40 @@ class Embedded(Generic[R]):
             "far": self._far.save(),
             "shedding": self._shedding.save(),
             "stamped": self.settings.calendar.clock.notation.stamped,
+            "latest": self._latest,
+            "pushed": [[stream, times.last] for stream, times in self._pushed.items()],
         }
         rows = self._emitter.save() if isinstance(self._emitter, RowEmitter) else {}
         engine = b"" if self.engine.now is None else self._state.snapshot()
-        return frame([encode(header, rows), engine, self._buffer.save(self.engine.dictionary)])
+        words = self.engine.dictionary
+        return frame([encode(header, rows), engine, self._buffer.save(words), save_batches(self._undecided(), words)])
 
     def load(self, saved: bytes) -> dict[str, Any]:
         """Brings a run that has not begun to a saved state; the position from which the input goes on."""
-        about, _, waiting = unframe(saved)
+        about, _, waiting, undecided = unframe(saved)
         header, rows = decode(about)
         self._resumed = True
         self._watermark.load(header["watermark"])
         self.late.load(header["late"])
         self._far.load(header["far"])
+        self._late_before = self.late.count + self._far.count
         self._shedding.load(header["shedding"])
         if isinstance(self._emitter, RowEmitter):
             self._emitter.load(rows)
         self.load_engine(saved)
         self._buffer.load(waiting, self.engine.dictionary)
+        self._latest = header["latest"]
+        for stream, last in header["pushed"]:
+            self._times_of(stream).last = last
+        for tick, batch in load_batches(undecided, self.engine.dictionary):
+            self._times_of(batch.stream).hold((tick, batch))
         position: dict[str, Any] = header["position"]
         return position
 
     def load_engine(self, saved: bytes) -> None:
         """Brings what reasons, and nothing else of the run, to a saved state."""
         assert self._state is not None
-        about, engine, _ = unframe(saved)
+        about, engine, _, _ = unframe(saved)
         # What is answered before more is read is written as before.
         self.settings.calendar.clock.notation.stamped |= decode(about)[0]["stamped"]
         if engine:

@@ -4,7 +4,8 @@ Where both are given, the recorded streams follow the clock of the live ones: wh
 before the first live event of that tick, and what is left comes when the live streams have ended.
 
 To merge, the next batch of each stream must be known before its turn comes; `waiting` says which batches these are,
-because the terms that they are made of must not be forgotten meanwhile.
+because the terms that they are made of must not be forgotten meanwhile. The rows of each stream are looked at for
+times that are far from those around them (`far_times`), before they can move the time of others.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,16 +27,16 @@ from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.open import open_stream, text_stream
-from thalweg.connectors.readers import Ahead, Reader, open_ordered
+from thalweg.connectors.readers import Ahead, Reader, open_reader
 from thalweg.connectors.replay import Pace, ReplayTransport
-from thalweg.connectors.transport import Positioned, Transport
+from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import NEVER, Clock
+from thalweg.runtimes.far_times import PATIENCE, Far, PlausibleTimes, Timed, TimeLimits
 from thalweg.runtimes.passing_time import PassingTime
 
-Timed = tuple[int, Batch] | Diagnostic
 PythonEvent = Event | tuple[Instant, Facts] | Mapping[str, Any]
 Position = dict[str, Any]
 """Where to go on reading, as JSON."""
@@ -88,22 +89,31 @@ class Streams:
         interrupt: Interrupt,
         tally: Tally | None = None,
         passing: PassingTime | None = None,
+        limits: TimeLimits | None = None,
     ) -> None:
+        limits = limits or TimeLimits(clock)
         self._interrupt = interrupt
-        self._passing = passing or PassingTime(clock)
+        self._passing = passing = passing or PassingTime(clock)
         self._live = [
-            _Live(one, open_ordered(one.name, one.stream, words, clock, tally, "live"), position_of(one))
+            _Live(
+                one,
+                open_reader(one.name, one.stream, words, clock, tally, "live"),
+                position_of(one),
+                PlausibleTimes(limits, lambda: passing.tick, live=True),
+                _keeping(one, MappedStream(words, one.name, one.stream, clock, tally or Tally(), "live")),
+            )
             for one in transports
             if one.live
         ]
         factors = [one.factor for one in transports if isinstance(one, ReplayTransport)]
         self._pace = Pace(clock.tick_length, min(factors)) if factors else None
         recorded = [one.inner if isinstance(one, ReplayTransport) else one for one in transports if not one.live]
-        self._recorded = Merge([Recording(one, words, clock, interrupt, tally) for one in recorded], interrupt)
-        self._arrived: Timed | None = None
+        recordings = [Recording(one, words, clock, interrupt, tally, limits) for one in recorded]
+        self._recorded = Merge(recordings, interrupt)
+        self._arrived: Timed | Far | None = None
         self._notation = clock.notation
         self._reached = NEVER
-        self.pause: Callable[[], float | None] | None = self._passing.pause if self._passing.matters else None
+        self.pause: Callable[[], float | None] = self._pause
         """How long to wait for what arrives; a test may wind its clock here."""
         self.groups = max(1, len(self._live) + bool(recorded))
         self.group: int | None = 0
@@ -112,56 +122,113 @@ class Streams:
         if self._passing.by_wall and not self._live:
             raise RejectedError([Diagnostic("E403", "`--clock wall` is for live streams, and none of these is live")])
 
-    def __iter__(self) -> Iterator[Timed | None]:
+    def __iter__(self) -> Iterator[Timed | Far | None]:
         for item in self._items():
             if self._notation.is_mixed:
                 raise RejectedError([_mixed_times()])
             yield item
 
-    def _items(self) -> Iterator[Timed | None]:
+    def _items(self) -> Iterator[Timed | Far | None]:
         passing, transports = self._passing, [one.transport for one in self._live]
         passing.listen(len(transports))
+        self._see_gaps()
         for arrival in arrivals(transports, self._interrupt, self.pause):
-            yield from self._time_passes()
+            self._see_gaps()
             if arrival is not None:
                 yield from self._arrives(*arrival)
+            else:
+                # What has arrived comes first: a run that lags behind must not make it late.
+                yield from self._time_passes()
+            yield from self._overdue()
             # Recorded streams follow the live ones, so they hold nothing back.
-            self.resting = passing.silent | self._behind
+            self.resting = passing.silent | self._drained | self._behind
             yield None
+        # What waits when the user asks to end has come all the same.
+        for which in range(len(self._live)):
+            yield from self._released(which)
         self.group = self.groups - 1
         self.resting = frozenset()
         if not self._interrupt.asked:
             yield from self._recorded.up_to(inf) if self._pace is None else self._paced(self._pace)
 
-    def _arrives(self, which: int, block: bytes, position: Any) -> Iterator[Timed]:
+    def _arrives(self, which: int, block: bytes, position: Any) -> Iterator[Timed | Far]:
         live = self._live[which]
         self._passing.hear(which)
-        for self._arrived in live.reader.feed(block) if block else live.reader.finish():
-            if isinstance(self._arrived, tuple):
-                self.group = self.groups - 1
-                yield from self._recorded.up_to(self._arrived[0])
-            self.group = which
-            yield self._arrived
+        items = live.feed(block, self._passing.elapsed)
+        for self._arrived in items:
+            yield from self._with_recorded(which, self._arrived)
         self._arrived, live.position = None, position
         if not block:
+            yield from self._released(which)
             self._passing.forget(which)
             self.ended |= {which}
 
-    def _time_passes(self) -> Iterator[Timed]:
+    def _with_recorded(self, which: int, item: Timed | Far) -> Iterator[Timed | Far]:
+        """An item of a live stream, behind what recorded streams have up to its tick."""
+        if isinstance(item, tuple):
+            self.group = self.groups - 1
+            yield from self._recorded.up_to(item[0])
+            if which in self._passing.draining:
+                self._passing.meet(which, item[0])
+        self.group = which
+        yield item
+
+    def _released(self, which: int) -> Iterator[Timed | Far]:
+        """What waits of a live stream, with nothing more to wait for."""
+        for item in self._live[which].times.release():
+            yield from self._with_recorded(which, item)
+
+    def _overdue(self) -> Iterator[Timed | Far]:
+        """What has waited for too long to be decided by what comes after it."""
+        for which, live in enumerate(self._live):
+            if live.held_since is not None and live.held_since + PATIENCE <= self._passing.elapsed():
+                yield from self._released(which)
+
+    def _pause(self) -> float | None:
+        """The seconds until something happens although nothing arrives; None where nothing will."""
+        held = [live.held_since for live in self._live if live.held_since is not None]
+        pauses = [max(0.0, since + PATIENCE - self._passing.elapsed()) for since in held]
+        if self._passing.matters and (pause := self._passing.pause()) is not None:
+            pauses.append(pause)
+        return min(pauses, default=None)
+
+    def _time_passes(self) -> Iterator[Timed | Far]:
         """An event without facts, of all streams, where the machine's clock has come to another tick."""
-        if self._passing.by_wall and (tick := self._passing.tick) > self._reached:
+        passing = self._passing
+        if passing.by_wall and not passing.draining and (tick := passing.tick) > self._reached:
             self._reached = tick
             self.group = self.groups - 1
             yield from self._recorded.up_to(tick)
             self.group = None
             yield tick, Batch()
 
+    def _see_gaps(self) -> None:
+        """Sees for which streams a broker may have kept something, and which of them have brought it."""
+        for which, live in enumerate(self._live):
+            if live.keeping is None or which in self.ended:
+                continue
+            if live.keeping.gaps > live.gaps:
+                live.gaps = live.keeping.gaps
+                self._passing.drain(which)
+            if which in self._passing.draining:
+                match live.keeping.backlog(live.position):
+                    case True:
+                        self._passing.hear(which)
+                    case False:
+                        self._passing.drained(which)
+
+    @property
+    def _drained(self) -> frozenset[int]:
+        """The streams that hold nothing back while others are being drained."""
+        draining = self._passing.draining
+        return frozenset(range(len(self._live))) - draining if draining else frozenset()
+
     @property
     def _behind(self) -> frozenset[int]:
         """The group of the recorded streams, where there are live ones, too."""
         return frozenset({self.groups - 1}) if self._live and self.groups > len(self._live) else frozenset()
 
-    def _paced(self, pace: Pace) -> Iterator[Timed | None]:
+    def _paced(self, pace: Pace) -> Iterator[Timed | Far | None]:
         while (tick := self._recorded.next_tick) is not None:
             if pace.early(tick) > 0:
                 yield None
@@ -176,25 +243,43 @@ class Streams:
     def waiting(self) -> Iterator[Batch]:
         """The batches that have been read and not been taken."""
         for item in (self._arrived, *self._recorded.heads()):
-            if isinstance(item, tuple):
-                yield item[1]
+            if isinstance(item, tuple | Far):
+                yield item[1] if isinstance(item, tuple) else item.batch
+        for times in (*(live.times for live in self._live), *self._recorded.times()):
+            yield from (batch for _, batch in times.waiting())
         for reader in (*(one.reader for one in self._live), *self._recorded.readers()):
             if isinstance(reader, Ahead):
                 yield from reader.waiting()
 
     def position(self) -> Position | None:
         """Behind the last item that was taken, as JSON; None in the middle of what does not come again as it came."""
-        if self._arrived is not None:
+        if self._arrived is not None or self.holds:
             return None
         recorded = self._recorded.positions()
         if None in recorded:
             return None
         return {"live": [one.save() for one in self._live], "recorded": recorded}
 
+    def hold(self) -> None:
+        """From now on brokers are told what was taken when `acknowledge` is called."""
+        for live in self._live:
+            if isinstance(live.transport, Acknowledging):
+                live.transport.hold()
+
+    def acknowledge(self) -> None:
+        for live in self._live:
+            if isinstance(live.transport, Acknowledging):
+                live.transport.acknowledge(live.position)
+
     def wake(self, pause: Callable[[], float | None]) -> None:
         """Has waits for what arrives end no later than after a pause, too: then None comes although nothing arrived."""
-        pauses = (self._passing.pause, pause)
+        pauses = (self.pause, pause)
         self.pause = lambda: min((seconds for limit in pauses if (seconds := limit()) is not None), default=None)
+
+    @property
+    def holds(self) -> bool:
+        """Whether rows of live streams wait to be decided."""
+        return any(live.held_since is not None for live in self._live)
 
     def seek(self, position: Position) -> None:
         """Goes on behind a position, before the first item is taken."""
@@ -225,17 +310,51 @@ class _Live:
     transport: Transport
     reader: Reader
     position: Any
+    times: PlausibleTimes
+    keeping: Keeping | None
+    """The transport, where its broker keeps messages whose times count."""
+    gaps: int = 0
+    """How often so far its broker may have kept something for it, as was seen."""
+
+    def feed(self, block: bytes, elapsed: Callable[[], float]) -> Iterator[Timed | Far]:
+        """What a block brings, and what no longer waits; an empty block ends the stream."""
+        items = self.reader.feed(block) if block else self.reader.finish()
+        times = self.times
+        for item in items:
+            if times.passes(item):
+                yield item
+            else:
+                yield from times.take(item, elapsed())
+
+    @property
+    def held_since(self) -> float | None:
+        """When the first row that waits came; None where none waits."""
+        since: float | None = self.times.mark
+        return since
 
     def save(self) -> Position | None:
         """None where the stream goes on with what it brings next."""
-        return None if self.position is None else {"at": self.position, "reader": self.reader.save()}
+        last = self.times.last
+        if self.position is None:
+            return None if last is None else {"last": last}
+        transport = self.transport
+        at = transport.saved(self.position) if isinstance(transport, Acknowledging) else self.position
+        return {"at": at, "reader": self.reader.save(), "last": last}
 
     def load(self, saved: Position | None) -> None:
-        if saved is not None and isinstance(self.transport, Positioned):
+        if saved is None:
+            return
+        self.times.last = saved["last"]
+        if "at" in saved and isinstance(self.transport, Positioned):
             self.transport.seek(saved["at"])
-            self.position = saved["at"]
+            self.position = self.transport.position()
             if saved["reader"] is not None:
                 self.reader.load(saved["reader"])
+
+
+def _keeping(transport: Transport, mapped: MappedStream) -> Keeping | None:
+    """A transport whose broker keeps messages, unless their facts are all of the time of their arrival."""
+    return transport if isinstance(transport, Keeping) and not mapped.is_by_arrival else None
 
 
 class Values:
@@ -245,26 +364,39 @@ class Values:
     """
 
     def __init__(
-        self, events: Iterable[PythonEvent], words: Dictionary, clock: Clock | None = None, tally: Tally | None = None
+        self,
+        events: Iterable[PythonEvent],
+        words: Dictionary,
+        clock: Clock | None = None,
+        tally: Tally | None = None,
+        limits: TimeLimits | None = None,
     ) -> None:
         self._events = events
         self._words = words
-        self._clock = (clock or Clock()).of_file()
+        self._clock = clock or Clock()
         self._tally = tally or Tally()
+        # What is made while it is read begins about now.
+        now = None if self.repeats else lambda: PassingTime(self._clock).tick
+        self._times = PlausibleTimes(limits or TimeLimits(self._clock), now)
         self.groups = 1
         self.group: int | None = 0
         self.resting: frozenset[int] = frozenset()
         self.ended: frozenset[int] = frozenset()
+        self.holds = False
 
-    def __iter__(self) -> Iterator[Timed | None]:
-        live = not self.repeats
+    def __iter__(self) -> Iterator[Timed | Far | None]:
+        live, times = not self.repeats, self._times
         for events in self._together():
             for item in self._coded(events):
                 if self._clock.notation.is_mixed:
                     raise RejectedError([_mixed_times()])
-                yield item
+                if times.passes(item):
+                    yield item
+                else:
+                    yield from times.take(item)
             if live:
                 yield None
+        yield from times.release()
 
     def _together(self) -> Iterator[Sequence[PythonEvent]]:
         """What is there already, many at once; what comes, one after the other."""
@@ -287,8 +419,11 @@ class Values:
         """What Python hands over is not read again."""
         return None
 
+    def acknowledge(self) -> None:
+        """There is nobody to be told."""
+
     def waiting(self) -> Iterator[Batch]:
-        return iter(())
+        return (batch for _, batch in self._times.waiting())
 
 
 def _message(event: PythonEvent) -> Mapping[str, Any]:
@@ -302,7 +437,7 @@ class Recording:
     """A recorded stream, and the next item of it.
 
     Its position is a place where reading can begin (before a block, or else before a file), and the number of items
-    that were taken since.
+    that were taken since; rows that wait to be decided are read again.
     """
 
     def __init__(
@@ -312,6 +447,7 @@ class Recording:
         clock: Clock,
         interrupt: Interrupt,
         tally: Tally | None = None,
+        limits: TimeLimits | None = None,
     ) -> None:
         self._transport = transport
         self._context = words, clock, tally
@@ -320,13 +456,19 @@ class Recording:
         self._start = _Place()
         self._place = self._start
         self._read = 0
-        self._items = self._whole()
-        self.head: Timed | None = None
+        self._whole = self._all_items()
+        self.times = PlausibleTimes(limits or TimeLimits(clock))
+        self._items = self._plausible()
+        # Where the head was read, where it had to wait, and the last tick that was accepted before it.
+        self._head_at: tuple[_Place, int] | None = None
+        self._last: int | None = None
+        self.head: Timed | Far | None = None
         self.taken = True
         self.tick = 0
 
     def step(self) -> bool:
         """Goes on to the next item; False at the end."""
+        self._last = self.times.last
         self.head = head = next(self._items, None)
         self.taken = head is None
         # What is wrong has no tick of its own: it keeps its place behind what was written before it.
@@ -336,23 +478,51 @@ class Recording:
 
     def position(self) -> Position | None:
         """Behind the items that were taken; None in the middle of a block that may be cut otherwise the next time."""
-        items = self._read - (not self.taken)
-        if items and not self._place.repeats:
+        place, items = self._behind_taken()
+        if items and not place.repeats:
             return None
-        place = self._place
-        return {"part": place.part, "at": place.at, "reader": place.reader, "items": items, "tick": self.tick}
+        last = self.times.last if self.taken else self._last
+        known = {"part": place.part, "at": place.at, "reader": place.reader, "items": items, "tick": self.tick}
+        return {**known, "last": last}
+
+    def _behind_taken(self) -> "tuple[_Place, int]":
+        """Where reading can begin, and how many of the items from there on were taken."""
+        if not self.taken:
+            return self._head_at or (self._place, self._read - 1)
+        return self.times.mark or (self._place, self._read)
 
     def seek(self, position: Position) -> None:
         """Goes on behind a position."""
         self._start = self._place = _Place(position["part"], position["at"], position["reader"])
         self.tick = position["tick"]
-        for _ in islice(self._items, position["items"]):
+        for _ in islice(self._whole, position["items"]):
             pass
+        self.times.last = position["last"]
 
-    def _whole(self) -> Iterator[Timed]:
+    def _plausible(self) -> Iterator[Timed | Far]:
+        """The items with those that are far marked; one that must be decided waits until then, and all behind it."""
+        times = self.times
+        for item in self._whole:
+            if times.passes(item):
+                self._head_at = None
+                yield item
+                continue
+            times.hold(item, (self._place, self._read - 1))
+            yield from self._decided()
+        yield from self._decided(is_over=True)
+
+    def _decided(self, is_over: bool = False) -> Iterator[Timed | Far]:
+        times = self.times
+        at = times.mark
+        while (item := times.decide(is_over)) is not None:
+            self._head_at = at
+            yield item
+            at = times.mark
+
+    def _all_items(self) -> Iterator[Timed]:
         for part, transport in enumerate(self._parts(), self._start.part):
             format = transport.format if isinstance(transport, TableTransport) else None
-            reader = open_ordered(transport.name, self._transport.stream, *self._context, format=format)
+            reader = open_reader(transport.name, self._transport.stream, *self._context, format=format)
             self.reader = reader
             start = self._start if part == self._start.part else _Place(part)
             if start.at is not None and isinstance(transport, Positioned):
@@ -407,7 +577,7 @@ class Merge:
         self._behind: Sequence[Recording] = recordings
         self._interrupt = interrupt
 
-    def up_to(self, tick: float) -> Iterator[Timed]:
+    def up_to(self, tick: float) -> Iterator[Timed | Far]:
         """Takes out what comes no later than a tick."""
         while (first := self._first()) is not None and first.tick <= tick:
             assert first.head is not None
@@ -436,7 +606,11 @@ class Merge:
             if not one.step():
                 self._flowing.remove(one)
 
-    def heads(self) -> list[Timed | None]:
+    def times(self) -> list[PlausibleTimes]:
+        """What looks at the times of the recordings that flow."""
+        return [recording.times for recording in self._flowing]
+
+    def heads(self) -> list[Timed | Far | None]:
         """The items that have been read; one that was taken may still be in use."""
         return [recording.head for recording in self._flowing]
 

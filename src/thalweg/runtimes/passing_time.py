@@ -3,20 +3,32 @@
 With `--clock wall` a tick is decided when the machine's clock has left it (and the delay is over), whether or not
 events come: absence is noticed in silence. With `--idle` a stream that has been silent for so long stops holding the
 others back, until it brings something again.
+
+What a broker kept while nothing read a stream is taken by the times of its events before the machine's clock moves on:
+a stream is drained where the broker says so, when a message comes whose time is within the delay of now, or after a
+silence. The clock waits for all streams; those that are drained meanwhile hold the others back no more.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from thalweg.model.time import Clock
+
+DRAINED: Final = 5.0
+"""Seconds of silence after which a broker has sent all that it kept, where no others are asked for."""
+
+_BEAT: Final = 0.2
+"""Seconds after which streams are looked at again that are being drained."""
 
 
 @dataclass(slots=True)
 class PassingTime:
     """What a run on live streams knows of time besides its events; `now` and `elapsed` are the clocks of the machine.
 
-    `by_wall`: ticks follow the machine's clock. `idle` is a number of seconds, if silent streams are passed over.
+    `by_wall`: ticks follow the machine's clock. `idle` is a number of seconds, if silent streams are passed over; the
+    `delay` is in ticks.
 
     >>> passing = PassingTime(Clock(), by_wall=True, now=lambda: 36.25)
     >>> passing.tick, passing.pause()
@@ -28,7 +40,9 @@ class PassingTime:
     idle: float | None = None
     now: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
+    delay: int = 0
     _heard: dict[int, float] = field(default_factory=dict)
+    _draining: set[int] = field(default_factory=set)
 
     def listen(self, streams: int) -> None:
         """A number of streams begin to be waited for."""
@@ -42,6 +56,30 @@ class PassingTime:
     def forget(self, stream: int) -> None:
         """A stream has ended."""
         self._heard.pop(stream, None)
+        self._draining.discard(stream)
+
+    def drain(self, stream: int) -> None:
+        """A broker may have kept something for a stream, for which the machine's clock waits."""
+        if self.by_wall:
+            self._draining.add(stream)
+            self.hear(stream)
+
+    def meet(self, stream: int, tick: int) -> None:
+        """An event of a stream that is being drained has come; one of now says that all before it has."""
+        if abs(self.tick - tick) <= self.delay:
+            self._draining.discard(stream)
+
+    def drained(self, stream: int) -> None:
+        """All that was kept for a stream has come."""
+        self._draining.discard(stream)
+
+    @property
+    def draining(self) -> frozenset[int]:
+        """The streams of which something that was kept may still come."""
+        if self._draining:
+            latest = self.elapsed() - (DRAINED if self.idle is None else self.idle)
+            self._draining = {stream for stream in self._draining if self._heard[stream] > latest}
+        return frozenset(self._draining)
 
     @property
     def matters(self) -> bool:
@@ -71,4 +109,6 @@ class PassingTime:
             since = self.elapsed()
             left = (heard + self.idle - since for heard in self._heard.values())
             pauses += [seconds for seconds in left if seconds > 0]
+        if self._draining:
+            pauses.append(_BEAT)
         return min(pauses, default=None)

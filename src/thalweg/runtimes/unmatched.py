@@ -45,8 +45,8 @@ class Unmatched:
         """The predicates that never came while a similar one did, with that one."""
         inputs, came = self._inputs, self._came
         missing = [name for name in inputs.awaited if name not in came] if came else []
-        known = came | inputs.program.derived
-        return {name: meant for name in missing if (meant := inputs.meant(name, known)) is not None}
+        meant_by = inputs.meant_among(came | inputs.program.derived)
+        return {name: meant for name in missing if (meant := meant_by(name)) is not None}
 
     def summary(self) -> Iterator[Diagnostic]:
         """A warning for each predicate that never came while a similar one did; one where nothing that came is read."""

@@ -90,6 +90,10 @@ class Watermark:
         """Events of a group before this tick are late."""
         return self._highest[group] - self.delay
 
+    def late_before(self, group: int) -> int:
+        """The same, but what others have decided while the group was silent stays decided."""
+        return max(self.of(group), self.reached + 1)
+
     def meet(self, tick: int, group: int = 0) -> int:
         """Sees one event and settles; the watermark that it met: it is late if its tick is before that."""
         highest = self._highest[group]
@@ -108,7 +112,7 @@ class Watermark:
     def see(self, group: int, ticks: NDArray[np.int64]) -> None:
         """Sees the ticks of many events, in any order; they count once `settle` is called."""
         if self._followed is None:
-            ticks = ticks[ticks >= self.of(group)]
+            ticks = ticks[ticks >= self.late_before(group)]
         if len(ticks):
             self._lowest = min(int(ticks.min()), self._lowest)
             self._fresh[group] = max(int(ticks.max()), self._fresh.get(group, NEVER))

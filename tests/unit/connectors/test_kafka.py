@@ -3,11 +3,13 @@ import signal
 import subprocess
 import sys
 import uuid
+from datetime import UTC, datetime, timedelta
 from time import monotonic, sleep
 
 import pytest
 from typer.testing import CliRunner
 
+import thalweg
 from brokers import free_port, make_topic, read_all, run_kafka
 from thalweg import api
 from thalweg.cli import app
@@ -237,3 +239,32 @@ def test_without_the_package_the_way_out_is_told(monkeypatch):
 def test_an_address_that_makes_no_sense_is_rejected(written, complaint):
     with pytest.raises(RejectedError, match=complaint):
         KafkaTransport(written)
+
+
+@pytest.mark.parametrize("group", ["", "&group=jams"])
+def test_what_is_in_a_topic_is_not_late_by_the_clock_of_the_machine(kafka, topic, group):
+    if group:
+        send(kafka, topic, b"speed(z,1) at @2026-11-15T08:00:00Z.")
+        assert read(uri(kafka, topic, f"?messages=1{group}"))
+    now = datetime.now(UTC).replace(microsecond=0)
+    times = [now - timedelta(seconds=seconds) for seconds in (90, 60, 30)]
+    send(kafka, topic, *(f"speed(a,1) at @{time.isoformat()}.".encode() for time in times))
+    late = []
+    changes = thalweg.run(RULE, stream=uri(kafka, topic, f"?messages=3{group}"), clock="wall", late=late.append)
+    assert [change.t for change in changes if change.begin] == times
+    assert late == []
+
+
+def test_a_topic_is_drained_where_its_end_was(kafka, topic):
+    transport = KafkaTransport(uri(kafka, topic))
+    assert transport.gaps == 0, "there is nothing in it"
+    transport.close()
+    send(kafka, topic, b"p at 1.", b"p at 2.")
+    transport = KafkaTransport(uri(kafka, topic))
+    send(kafka, topic, b"p at 3.")
+    assert (transport.gaps, transport.backlog(transport.position())) == (1, True)
+    blocks, taken = transport.blocks(Interrupt()), 0
+    while taken < 2:
+        taken += next(blocks).count(b"\n")
+    assert not transport.backlog(transport.position())
+    transport.close()

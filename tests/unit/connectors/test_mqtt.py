@@ -1,6 +1,7 @@
 import gc
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ import pytest
 
 from brokers import free_port, read_all, run_mosquitto
 from thalweg import api
-from thalweg.connectors import broker
+from thalweg.connectors import broker, mqtt
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mqtt import MqttSink, MqttTransport, host_and_port, stream_of
 from thalweg.connectors.open import open_output, open_stream
@@ -119,6 +120,111 @@ def test_a_session_gets_what_was_sent_while_it_was_away(mosquitto, topic):
     MqttTransport(session).close()
     publish(mosquitto, topic, b"p at 1.", b"p at 2.")
     assert read_all(MqttTransport(session)) == b"p at 1.\np at 2.\n"
+
+
+def test_what_was_not_acknowledged_comes_again_to_the_next_process(mosquitto, topic):
+    address = uri(mosquitto, topic, f"?session={uuid.uuid4().hex}")
+    MqttTransport(address).close()
+    sent = [f"p({number}) at {number}.".encode() for number in range(3_000)]
+    publish(mosquitto, topic, *sent[:1_500])
+    first = MqttTransport(address)
+    first.hold()
+    taken, saved, blocks = [], None, first.blocks(Interrupt())
+    # More than MQTT 3 sends before the first is acknowledged.
+    while len(taken) < 1_500:
+        taken += next(blocks).splitlines()
+        if len(taken) > 700 and saved is None:
+            saved, position, known = first.saved(first.position()), first.position(), list(taken)
+    assert taken == sent[:1_500]
+    # A checkpoint holds some of them; of these, the broker may or may not hear.
+    first.acknowledge(position)
+    first._link.client.disconnect()
+    publish(mosquitto, topic, *sent[1_500:])
+    second = MqttTransport(address)
+    second.seek(saved)
+    again, blocks = [], second.blocks(Interrupt())
+    while known + again != sent and len(again) < len(sent):
+        again += next(blocks).splitlines()
+    assert known + again == sent
+    second.close()
+
+
+def test_what_a_checkpoint_holds_is_dropped_although_the_broker_did_not_hear_of_it(mosquitto, topic):
+    address = uri(mosquitto, topic, f"?session={uuid.uuid4().hex}")
+    MqttTransport(address).close()
+    publish(mosquitto, topic, b"p at 1.", b"p at 1.")
+    first = MqttTransport(address)
+    first.hold()
+    blocks, taken = first.blocks(Interrupt()), b""
+    while taken.count(b"\n") < 2:
+        taken += next(blocks)
+    saved = first.saved(first.position())
+    first._link.client._sock_close()
+    first.close()
+    publish(mosquitto, topic, b"p at 2.")
+    second = MqttTransport(address)
+    second.seek(saved)
+    assert next(second.blocks(Interrupt())) == b"p at 2.\n"
+    second.close()
+
+
+def test_acknowledgements_are_confirmed_and_forgotten(mosquitto, topic, monkeypatch):
+    monkeypatch.setattr(mqtt, "MOST_UNCONFIRMED", 2)
+    transport = MqttTransport(uri(mosquitto, topic, f"?session={uuid.uuid4().hex}"))
+    transport.hold()
+    publish(mosquitto, topic, b"p at 1.", b"p at 2.")
+    blocks, taken = transport.blocks(Interrupt()), b""
+    while taken.count(b"\n") < 2:
+        taken += next(blocks)
+    assert len(transport.saved(transport.position())["unconfirmed"]) == 2
+    transport.acknowledge(transport.position())
+    until(lambda: transport.saved(transport.position())["unconfirmed"] == [])
+    transport.close()
+
+
+def test_a_lost_connection_is_a_gap_in_which_the_broker_keeps_messages(mosquitto, topic):
+    transport = MqttTransport(uri(mosquitto, topic, f"?session={uuid.uuid4().hex}"))
+    transport.hold()
+    assert transport.gaps == 0, "the session is new"
+    publish(mosquitto, topic, b"p at 1.")
+    blocks = transport.blocks(Interrupt())
+    assert next(blocks) == b"p at 1.\n"
+    assert transport.backlog(transport.position()) is None
+    transport._link.client._sock.shutdown(socket.SHUT_RDWR)
+    until(lambda: transport.gaps == 1)
+    assert transport.backlog(transport.position())
+    publish(mosquitto, topic, b"p at 2.")
+    assert next(blocks) == b"p at 2.\n", "the first was not acknowledged, and is not taken again"
+    transport.close()
+
+
+def test_a_session_gets_what_is_retained_once(mosquitto, topic):
+    sink = MqttSink(uri(mosquitto, topic))
+    sink._link.client.publish(topic, b"p at 1.", 1, retain=True).wait_for_publish(10)
+    address = uri(mosquitto, topic, f"?messages=1&session={uuid.uuid4().hex}")
+    assert read_all(MqttTransport(address)) == b"p at 1.\n"
+    again = MqttTransport(address)
+    publish(mosquitto, topic, b"p at 2.")
+    assert read_all(again) == b"p at 2.\n"
+    sink._link.client.publish(topic, b"", 1, retain=True).wait_for_publish(10)
+    sink.close()
+
+
+def test_a_session_needs_a_broker_that_supports_mqtt_5():
+    """The server answers as brokers do that support only MQTT 3.1.1."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def refuse():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1_000)
+                connection.sendall(b"\x20\x02\x00\x01")
+
+        answering = threading.Thread(target=refuse)
+        answering.start()
+        with pytest.raises(FailedError, match=r"E404.*Unsupported protocol version[^$]*needs a broker.*MQTT 5"):
+            MqttTransport(f"mqtt://127.0.0.1:{server.getsockname()[1]}/readings?session=jams")
+        answering.join()
 
 
 def test_without_a_session_the_past_is_past(mosquitto, topic):

@@ -12,6 +12,8 @@ from queue import Queue
 import pytest
 
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.mapping.read_mapping import read_mappings
+from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.open import open_output
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages import lars
@@ -57,6 +59,16 @@ class HandFed:
 
     def close(self) -> None:
         pass
+
+
+class KeptFor(HandFed):
+    """One whose broker has kept something before it was opened, and does not say when it has sent all of it."""
+
+    gaps = 1
+    is_lost = False
+
+    def backlog(self, position: object) -> bool | None:
+        return True if self.is_lost or not self.blocks_.empty() else None
 
 
 class Hands:
@@ -162,6 +174,76 @@ def test_by_events_nothing_is_noticed_until_something_comes(runtime: Runtime) ->
     script = [(100.0, 0, f"seen(a) at {stamp(100)}."), (109.5, 0, f"seen(a) at {stamp(109)}."), (111.0, None, "")]
     found = answers(runtime, SILENT, [HandFed("s")], script)
     assert found == ["109.5s 103 + silent(a)", "111s 109 - silent(a)"]
+
+
+def test_what_was_kept_is_taken_by_its_own_time_before_the_clock_moves_on(runtime: Runtime) -> None:
+    kept = [(200.0, 190), (200.2, 196), (200.4, 198), (200.6, 200)]
+    script: list[tuple[float, int | None, str]] = [(at, 0, f"seen(a) at {stamp(time)}.") for at, time in kept]
+    script.append((205.0, None, ""))
+    found = answers(runtime, SILENT, [KeptFor("s")], script, by_wall=True)
+    # Between 192 and 196 it was silent; after the message of now the clock goes on by itself.
+    assert [each.split(" ", 1)[1] for each in found] == ["193 + silent(a)", "196 - silent(a)", "203 + silent(a)"]
+    assert found[-1].startswith("204s")
+
+
+def test_a_broker_that_is_silent_for_long_enough_has_sent_what_it_kept(runtime: Runtime) -> None:
+    script = [(200.0, 0, f"seen(a) at {stamp(196)}."), (212.0, None, "")]
+    first, *_ = answers(runtime, SILENT, [KeptFor("s")], script, by_wall=True)
+    second, _, rest = first.partition("s ")
+    assert rest == "199 + silent(a)"
+    assert 205 <= float(second) < 206
+
+
+def test_the_clock_waits_for_all_streams_and_those_that_are_drained_hold_nothing_back(runtime: Runtime) -> None:
+    script = [
+        (200.0, 0, f"fast(x) at {stamp(200)}."),
+        (200.4, 1, f"slow(x) at {stamp(150)}."),
+        (201.6, 1, f"slow(y) at {stamp(160)}."),
+        (202.8, 1, f"slow(z) at {stamp(202)}."),
+        (205.0, None, ""),
+    ]
+    found = answers(runtime, TWO, [HandFed("fast"), KeptFor("slow")], script, by_wall=True)
+    begun = [each.split(" ", 1) for each in found if "+" in each]
+    assert [what for _, what in begun] == ["150 + q(x)", "160 + q(y)", "200 + p(x)", "202 + q(z)"]
+    assert begun[0][0] == "201.6s", "what is kept goes by its own time"
+
+
+def test_the_clock_stops_while_a_connection_is_lost_for_which_the_broker_keeps_messages() -> None:
+    clock, hands, stream = Clock(), Hands(100.0), KeptFor("s")
+    stream.gaps = 0
+    passing = PassingTime(clock, by_wall=True, now=lambda: hands.now, elapsed=lambda: hands.now)
+    items = Streams([stream], Dictionary(), clock, Interrupt(), passing=passing)
+    items.pause = lambda: 0.0
+    flow = iter(items)
+
+    def ticks(count: int) -> list[int]:
+        taken = (item for item in (next(flow) for _ in range(count)) if isinstance(item, tuple))
+        return [tick for tick, _ in taken]
+
+    assert ticks(4) == [100]
+    stream.gaps, stream.is_lost = 1, True
+    hands.now = 110.0
+    assert ticks(4) == []
+    stream.is_lost = False
+    stream.put(f"seen(a) at {stamp(105)}.")
+    while (item := next(flow)) is None:
+        continue
+    assert isinstance(item, tuple)
+    assert item[0] == 105, "what was kept is not overtaken by the clock"
+    hands.now = 114.0
+    assert ticks(4) == []
+    hands.now = 116.0
+    assert ticks(4) == [116]
+    stream.end()
+
+
+def test_the_clock_does_not_wait_for_facts_of_the_time_of_their_arrival() -> None:
+    clock, tally, stream = Clock(), Tally(read_mappings("seen(d)")), KeptFor("s")
+    stream.name = "mqtt://localhost/s"
+    passing = PassingTime(clock, by_wall=True)
+    flow = iter(Streams([stream], Dictionary(), clock, Interrupt(), tally, passing))
+    assert isinstance(next(flow), tuple)
+    stream.end()
 
 
 TWO = "p(X) :- fast(X).  q(X) :- slow(X)."

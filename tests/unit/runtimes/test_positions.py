@@ -13,8 +13,10 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Transport
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.rdf import GENERATED_AT, XSD
 from thalweg.model.time import Clock
+from thalweg.runtimes.far_times import Far
 from thalweg.runtimes.inputs import Streams, check_resumable, open_all
 
 FACTS = "@prefix ex: <http://e/> .\n" + "".join(
@@ -32,6 +34,19 @@ GRAPHS = "PREFIX e: <http://e/>\n" + "".join(
     f'e:g{number} {GENERATED_AT} "{number}"^^<{XSD}integer> . e:g{number} {{ e:a e:p {number} . }}\n'
     for number in range(12)
 )
+
+
+MINUTE = "2026-11-{:02}T08:{:02}:00Z"
+# A first row of a clock that was never set, one that is a year ahead, a pause of a week, rows that come once a week.
+DOUBTFUL = [
+    "1970-01-01T00:00:02Z",
+    *(MINUTE.format(1, minute) for minute in range(9)),
+    "2027-11-15T08:00:00Z",
+    *(MINUTE.format(1, minute) for minute in range(9, 15)),
+    *(MINUTE.format(8, minute) for minute in range(9)),
+    *(f"20{year}-{month:02}-01T00:00:00Z" for year in (27, 28) for month in range(1, 13)),
+]
+CLOCKS = "".join(f"p({row}) at @{time}.\n" for row, time in enumerate(DOUBTFUL))
 
 
 @pytest.fixture(autouse=True)
@@ -55,12 +70,17 @@ def opened(*names: str) -> tuple[Streams, Dictionary]:
     return Streams(transports, words, Clock(), Interrupt()), words
 
 
+def shown(item: tuple[int, Batch] | Far, words: Dictionary) -> str:
+    tick, batch = item if isinstance(item, tuple) else (item.tick, item.batch)
+    return f"{tick} {batch.stream} {[str(fact) for fact in batch.facts(words)]}{' far' * isinstance(item, Far)}"
+
+
 def items_of(streams: Streams, words: Dictionary) -> Iterator[str]:
     for item in streams:
         if isinstance(item, Diagnostic):
             yield item.render()
         elif item is not None:
-            yield f"{item[0]} {item[1].stream} {[str(fact) for fact in item[1].facts(words)]}"
+            yield shown(item, words)
 
 
 def write_all() -> None:
@@ -105,6 +125,22 @@ def test_stopped_and_read_on_is_never_stopped(names: tuple[str, ...]) -> None:
     for taken, item in enumerate(items_of(streams, words), 1):
         assert item == expected[taken - 1]
         assert list(items_of(*resumed(streams, names))) == expected[taken:], taken
+
+
+def test_rows_that_wait_to_be_decided_are_part_of_a_position() -> None:
+    """Stopped anywhere, the same rows are far and the same are accepted, although each waits for three others."""
+    Path("a.facts").write_text(CLOCKS)
+    Path("b.facts").write_text(
+        "".join(f"q({row}) at @{MINUTE.format(day, row)}.\n" for day in (1, 8) for row in range(9))
+    )
+    for names in (("a.facts",), ("a.facts", "b.facts")):
+        expected = list(items_of(*opened(*names)))
+        assert [item for item in expected if item.endswith("far")] == ["2 a ['p(0)'] far", "1826265600 a ['p(10)'] far"]
+        assert len(expected) == len(DOUBTFUL) + 18 * (len(names) == 2)
+        streams, words = opened(*names)
+        for taken, item in enumerate(items_of(streams, words), 1):
+            assert item == expected[taken - 1]
+            assert list(items_of(*resumed(streams, names))) == expected[taken:], taken
 
 
 def resumed(streams: Streams, names: tuple[str, ...]) -> tuple[Streams, Dictionary]:

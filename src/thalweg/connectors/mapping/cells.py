@@ -231,6 +231,8 @@ def cell_term(value: object, kind: Kind = "any", comma: bool = False) -> str:
         return term_of(value)
     except TypeError:
         raise ValueError(f"`{value}` is not a value of a fact") from None
+    except ValueError as error:
+        raise ValueError(f"{error}; {_AS_TEXT}") from None
 
 
 def _text(value: object) -> str:

@@ -6,7 +6,7 @@ is a slice of the result. A row that is no fact, or that must be said something 
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,11 +19,14 @@ from thalweg.connectors.mapping.mapping import Cell, Mapping, Path
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
+from thalweg.model.rdf import RDF_TYPE, names_a_predicate
 from thalweg.model.time import Clock
 
 Said = dict[int, list[Callable[[], Iterable[Item]]]]
 """What there is to say about rows, besides facts: it comes before the facts of its row."""
 
+_MEMBERSHIP: Final = Predicate(RDF_TYPE, 2)
 _BEFORE: Final = "this time is before 1970, where the timeline begins"
 
 
@@ -53,11 +56,14 @@ class Facts:
 
 def facts_of(
     mapping: Mapping, given: Columns, words: Dictionary, clock: Clock, tally: Tally, arrival: int | None = None
-) -> Facts:
-    """The facts that a mapping makes of rows; those without a time of their own are of the tick of `arrival`."""
+) -> list[Facts]:
+    """The facts that a mapping makes of rows, all of one predicate unless it is `rdf:type` of a column.
+
+    Those without a time of their own are of the tick of `arrival`.
+    """
     coded: list[tuple[Path | None, Coded]] = []
     if mapping.time is not None:
-        times = instants(given.columns[mapping.time.path], mapping.time, clock)
+        times = instants(given.columns[mapping.time.path], mapping.time)
         clock.notation.stamped = True
         ticks = (times.words - clock.epoch * 1_000) // (clock.tick_length * 1_000)
         if len(ticks) and int(ticks.min()) < 0:
@@ -76,7 +82,25 @@ def facts_of(
         rows, ticks, arguments = rows[kept], ticks[kept], arguments[kept]
     if len(rows) or wrong:
         tally.fitted(mapping, len(rows))
-    return Facts(mapping, rows, ticks, arguments, wrong)
+    facts = Facts(mapping, rows, ticks, arguments, wrong)
+    return [facts] if mapping.predicate != _MEMBERSHIP else _by_class(facts, words)
+
+
+def _by_class(facts: Facts, words: Dictionary) -> list[Facts]:
+    """Memberships as facts of their classes: `rdf:type(x,C)` is `C(x)`; what names no class is wrong."""
+    mapping, wrong = facts.mapping, dict(facts.wrong)
+    made: list[Facts] = []
+    for word in np.unique(facts.arguments[:, 1]).tolist():
+        name = words.spell(word)
+        chosen = facts.arguments[:, 1] == word
+        if names_a_predicate(name):
+            one = replace(mapping, predicate=Predicate(name, 1))
+            made.append(Facts(one, facts.rows[chosen], facts.ticks[chosen], facts.arguments[chosen, :1]))
+        else:
+            reason = f"`{name}` is not a class; an IRI of a column is written `<{{column}}>`"
+            wrong.update((row, (None, reason)) for row in facts.rows[chosen].tolist())
+    none = np.zeros(0, dtype=np.int64)
+    return [*made, Facts(mapping, none, none, none.reshape(0, 2), wrong)]
 
 
 def _matrix(columns: list[Words], count: int) -> Words:

@@ -60,6 +60,11 @@ class MappedStream:
         return bool(self.mappings) or self.kind == "background" or self.stated != UNSTATED
 
     @property
+    def is_by_arrival(self) -> bool:
+        """Whether no row of it has a time of its own."""
+        return bool(self.mappings) and all(mapping.time is None for mapping in self.mappings)
+
+    @property
     def arrival(self) -> int | None:
         """The tick at which what is read now has come."""
         if self.kind == "live":
@@ -121,16 +126,13 @@ class MappedRows:
     ) -> Iterator[Item]:
         """Batches, and what is wrong with rows; `place` has the line of a row."""
         source = self._source
+        arrival = source.arrival
         made: list[Facts] = []
-        arrival, before, after = source.arrival, source.clock.save(), dict[str, int]()
         for mapping, columns in found:
-            # Each mapping reads the same rows from the first on.
-            source.clock.load(before)
-            made.append(facts_of(mapping, columns, source.words, source.clock, source.tally, arrival))
-            after |= {zone: max(latest, after.get(zone, latest)) for zone, latest in source.clock.save().items()}
-            for row, (path, reason) in made[-1].wrong.items():
-                said.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
-        source.clock.load(after)
+            for facts in facts_of(mapping, columns, source.words, source.clock, source.tally, arrival):
+                made.append(facts)
+                for row, (path, reason) in facts.wrong.items():
+                    said.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
         self._runs = runs = Runs(made, source.stream, said)
         yield from runs
         self._runs = None

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final
@@ -10,7 +11,8 @@ from unicodedata import combining, normalize
 
 from thalweg.connectors.mapping.dialect import Dialect, cells_of, dialect_of
 from thalweg.connectors.mapping.mapping import spelled
-from thalweg.diagnostics import Diagnostic
+from thalweg.connectors.mapping.read_mapping import OPTION
+from thalweg.diagnostics import Diagnostic, RejectedError
 
 _TIMES: Final = ("ts", "time", "timestamp", "datetime", "date", "at", "when", "t", "_time", "epoch")
 _TIME: Final = re.compile(
@@ -48,12 +50,24 @@ def proposal_for_message(message: Mapping[str, Any], timed: bool = True) -> str:
 
 
 def in_python(found: Diagnostic) -> Diagnostic:
-    """What is wrong, with the mapping that is proposed as Python writes it.
+    """What is wrong, with mappings as Python writes them: `map=`, not `--map`.
 
     >>> in_python(Diagnostic("E301", "no mapping", help="for example `--map 'p(a) at ts'`")).help
     'for example `map="p(a) at ts"`'
     """
-    return replace(found, help=_PROPOSED.sub(r'map="\1"', found.help))
+    span, help = found.span, _PROPOSED.sub(r'map="\1"', found.help)
+    if span.source.name == OPTION:
+        span = replace(span, source=replace(span.source, name="map"))
+    return replace(found, span=span, help=help)
+
+
+@contextmanager
+def errors_in_python() -> Iterator[None]:
+    """Errors about mappings name the option as Python writes it."""
+    try:
+        yield
+    except RejectedError as error:
+        raise RejectedError(map(in_python, error.diagnostics)) from error.__cause__
 
 
 def proposal_for_text(text: str, timed: bool = True) -> str:

@@ -1,6 +1,6 @@
 """`temp(device_id, meta.temp) at ts ms` becomes a `Mapping`.
 
-    [stream:] predicate(argument, …) [at path [s|ms|us|ns] [in zone]]
+    [stream:] predicate(argument, …) [at path [s|ms|us|ns]]
 
     argument    path   number(path)   text(path)   "a text"   21.5   <http://example.org/{path}>
     path        name   name.name   name[].name   `any name`
@@ -27,10 +27,10 @@ from thalweg.connectors.mapping.mapping import (
     Unit,
 )
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
-from thalweg.model.local_times import zone_named
 from thalweg.model.number import read_number, shortest, show_number
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
+from thalweg.model.rdf import RDF_TYPE, names_a_predicate
 from thalweg.model.term import constant
 
 OPTION: Final = "--map"
@@ -45,9 +45,6 @@ _TEXT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _TEMPLATE: Final = re.compile(r"<[^<>\s]*>")
 _KIND: Final = re.compile(r"(number|text)\s*\(")
 _UNIT: Final = re.compile(r"(s|ms|us|ns)\b")
-_IN: Final = re.compile(r"in\s+")
-_ZONE: Final = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+)*")
-_ZONES: Final = "write a name such as `Europe/Berlin`"
 _BLANKS: Final = re.compile(r"\s*")
 
 
@@ -57,6 +54,11 @@ def read_mappings(texts: str | Iterable[str], prefixes: Prefixes = NO_PREFIXES) 
     >>> one, = read_mappings("temp(device_id, meta.temp) at ts ms")
     >>> one.predicate, [str(path) for path in one.paths], one.time.unit
     ('temp/2', ['device_id', 'meta.temp', 'ts'], 'ms')
+
+    A membership is a fact of its class:
+
+    >>> read_mappings(f"{RDF_TYPE}(id, <http://ex.org/Car>)")[0].predicate
+    '<http://ex.org/Car>/1'
     """
     found: list[Mapping] = []
     wrong: list[Diagnostic] = []
@@ -96,6 +98,9 @@ class _Reader:
             self._fail("expected `at` and the name of the time, or the end" if time is None else "expected the end")
         span = Span(self._source, 0, len(self._text))
         stream = (tied["plain"] or tied["quoted"]) if tied else None
+        match arguments:
+            case [thing, Constant(term)] if name == RDF_TYPE and names_a_predicate(term):
+                name, arguments = term, [thing]
         mapping = Mapping(Predicate(name, len(arguments)), tuple(arguments), time, stream, span)
         self._check_arrays(mapping)
         return mapping
@@ -176,23 +181,7 @@ class _Reader:
         self._blanks()
         found = self._take(_UNIT)
         unit: Unit = found[1] if found else ""  # type: ignore[assignment]
-        return Time(path, unit, self._zone())
-
-    def _zone(self) -> str | None:
-        """The zone of times that are written without one, where the mapping says it."""
-        self._blanks()
-        if not self._take(_IN):
-            return None
-        at = self._at
-        zone = self._take(_ZONE)
-        if zone is None:
-            self._fail("expected the name of a time zone", at, _ZONES)
-        try:
-            zone_named(zone[0])
-        except ValueError as error:
-            message, _, way_out = str(error).partition("; ")
-            self._fail(message, at, way_out)
-        return zone[0]
+        return Time(path, unit)
 
     def _check_arrays(self, mapping: Mapping) -> None:
         """Elements are of one array, and of those around it: which of two others would go together is not said."""

@@ -24,7 +24,8 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgra
     from thalweg.languages.cascade.impossible_patterns import impossible_patterns
     from thalweg.languages.cascade.read_events import read_events
 
-    read = [read_events(source, options.tick_length) for source in sources]
+    graphs = options.dataset.resources
+    read = [read_events(source, options.tick_length, graphs) for source in sources]
     written = [one for some, _, _ in read for one in some]
     events, wrong = in_order(written)
     selections = tuple(one for _, some, _ in read for one in some)

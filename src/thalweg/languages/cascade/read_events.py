@@ -30,14 +30,16 @@ _PREFIX: Final = "write `PREFIX ex: <http://example.org/>`"
 _INCLUDE: Final = 'write `INCLUDE "shared.tw"`'
 
 
-def read_events(source: Source, tick_length: int = 1_000) -> tuple[list[NamedEvent], list[Selection], list[Diagnostic]]:
-    """The events that a text defines, its selections, and all that is wrong with it.
+def read_events(
+    source: Source, tick_length: int = 1_000, graphs: frozenset[str] | None = None
+) -> tuple[list[NamedEvent], list[Selection], list[Diagnostic]]:
+    """The events that a text defines, its selections, and all that is wrong with it, for the `graphs` of a background.
 
     >>> events, _, found = read_events(Source("x.tw", "PREFIX : <http://ex.org/> NAMED EVENT :A AS :B and :C"))
     >>> events[0].name, events[0].definition.text, found
     ('<http://ex.org/A>', '<http://ex.org/B> and <http://ex.org/C>', [])
     """
-    reading = _Reading(source, tick_length)
+    reading = _Reading(source, tick_length, graphs)
     reading.all()
     return reading.events, reading.selections, _each_prefix_once(reading.text.found)
 
@@ -65,11 +67,12 @@ def included_files(source: Source) -> list[tuple[str, Span]]:
 class _Reading:
     """What has been read of a text."""
 
-    def __init__(self, source: Source, tick_length: int) -> None:
+    def __init__(self, source: Source, tick_length: int, graphs: frozenset[str] | None) -> None:
         self.text = TokenReader(source)
         self.events: list[NamedEvent] = []
         self.selections: list[Selection] = []
         self._tick_length = tick_length
+        self._graphs = graphs
         self._prologue: list[Edit] = []
 
     def all(self) -> None:
@@ -220,7 +223,7 @@ class _Reading:
             first, last = edited.original(span.start), edited.original(max(span.start, span.end - 1))
             return Span(self.text.source, first, last + 1)
 
-        query, found = read_query(Source(self.text.source.name, edited.text), self._tick_length)
+        query, found = read_query(Source(self.text.source.name, edited.text), self._tick_length, self._graphs)
         self.text.found += (replace(one, span=written_at(one.span)) for one in found)
         if query is None:
             return None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
+from lark.lexer import LexerState, LineCounter
 from lark.utils import TextSlice
 
 from thalweg.diagnostics import Diagnostic, Source, Span
@@ -91,7 +92,11 @@ def read_statement(source: Source, position: int) -> Read:
     text = source.text
     if text[position] in "@#" and not _DIRECTIVE.match(text, position):
         return Read(None, _unknown_directive(source, position), _next_statement(text, position))
-    parser: Any = _lark().parse_interactive(TextSlice(text, position, len(text)))
+    parser: Any = _lark().parse_interactive()
+    # Places are counted in characters: the lines before a statement are not counted for each anew.
+    lines = LineCounter("\n")  # type: ignore[no-untyped-call]
+    lines.char_pos = position
+    parser.lexer_thread.state = LexerState(TextSlice(text, position, len(text)), lines)
     before = position
     nesting = Nesting()
     try:

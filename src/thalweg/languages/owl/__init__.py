@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from thalweg.ir.nodes import Program
     from thalweg.languages.owl.checking import Checked
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
+    from thalweg.model.vocabulary import Triple
 
 
 def compile(
@@ -26,19 +27,36 @@ def compile(
     """The rules of all documents together, or their checks, and what deserves a warning."""
     from thalweg.languages.owl import checking, compiling
     from thalweg.languages.owl.program import Options as Additions
+    from thalweg.languages.owl.shapes import without_shapes
+    from thalweg.languages.owl.swrl import split_rules
+    from thalweg.languages.owl.swrl_rules import not_used
 
     asked = options.ontology
     name = ", ".join(document.name for document in documents)
-    triples = [triple for document in documents for triple in document.triples]
+    warnings: list[Diagnostic] = []
+    triples: list[Triple] = []
+    for document in documents:
+        kept, shaped = without_shapes(document.name, document.triples)
+        triples += kept
+        warnings += shaped
+    rules, triples = split_rules(triples)
+    if rules and (asked.abstracts or asked.checks):
+        reason = f"{'the classes of events are decided' if asked.abstracts else 'consistency is checked'} without rules"
+        warnings.append(not_used(name, reason, rules, "a profile such as `--profile rl` uses rules"))
     if asked.abstracts:
         from thalweg.languages.owl.dl import subscribe
 
-        return subscribe.compile(name, triples, asked, options.background, options.beside)
+        abstraction, found = subscribe.compile(name, triples, asked, options.background, options.beside)
+        return abstraction, [*warnings, *found]
     if asked.checks:
-        return checking.compile(name, triples, asked, options.beside)
+        checked, found = checking.compile(name, triples, asked, options.beside)
+        return checked, [*warnings, *found]
     additions = Additions(asked.literals, asked.witnesses)
     window = int(asked.window)
-    return compiling.compile(name, triples, asked.profile, window, asked.schema, additions, options.beside)
+    program, found = compiling.compile(
+        name, triples, asked.profile, window, asked.schema, additions, options.beside, rules
+    )
+    return program, [*warnings, *found]
 
 
 _OPTIONS: Final = (

@@ -261,8 +261,7 @@ class Declaration:
 class Ontology:
     """What was read. Reasoning looks at the axioms only.
 
-    Annotations are triples: to OWL they say nothing. `leftovers` are the triples that no axiom could be made of, and
-    `unread` the constructs of another syntax that OWL itself does not have, as text.
+    Annotations are triples: to OWL they say nothing. `leftovers` are the triples that no axiom could be made of.
     """
 
     axioms: tuple[Axiom, ...] = ()
@@ -270,7 +269,6 @@ class Ontology:
     annotations: tuple[Triple, ...] = ()
     imports: tuple[str, ...] = ()
     leftovers: tuple[Triple, ...] = ()
-    unread: tuple[str, ...] = ()
 
 
 def show(node: object) -> str:

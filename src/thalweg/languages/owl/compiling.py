@@ -5,12 +5,15 @@ from dataclasses import replace
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology, show
 from thalweg.languages.owl.left_out import left_out, unread_imports
 from thalweg.languages.owl.profiles import reason_outside
-from thalweg.languages.owl.program import Options, beside, over_triples, rewritten, specialised
+from thalweg.languages.owl.program import Options, beside, over_triples, rewritten, specialised, windowed
+from thalweg.languages.owl.swrl import DLSafeRule
+from thalweg.languages.owl.swrl_rules import compile_rules
 from thalweg.model.vocabulary import Triple, short
 
 
@@ -22,12 +25,16 @@ def compile(
     schema: bool = False,
     options: Options = Options(),
     others: Sequence[Program] = (),
+    swrl: Sequence[DLSafeRule] = (),
 ) -> tuple[Program, list[Diagnostic]]:
     """The program of an ontology, and a warning for each kind of axiom that lies outside the profile.
 
-    `others` are the programs that it runs beside.
+    `others` are the programs that it runs beside, `swrl` the rules in its documents.
     """
     ontology = structure.read(triples)
+    ruled, unused = compile_rules(name, swrl, profile, specialised=not schema)
+    ruled = replace(ruled, rules=tuple(windowed(rule, window) for rule in ruled.rules))
+    others = (*others, ruled)
     if profile == "ql":
         program = rewritten(name, triples, ontology, window)
     elif schema:
@@ -36,7 +43,8 @@ def compile(
         # Rules beside an ontology may ask for anything by any of its names.
         alone = not any(other.rules for other in others)
         program = specialised(name, triples, profile, window, options, profile == "rl" and alone)
-    return program, outside(name, ontology, profile, triples)
+    found = [*unused, *outside(name, ontology, profile, triples)]
+    return merge([program, ruled]) if ruled.rules else program, found
 
 
 def inside(ontology: Ontology, profile: str) -> Ontology:

@@ -20,6 +20,7 @@ from thalweg.languages.owl.axioms import Axiom, Ontology
 from thalweg.languages.owl.kinds import owl, rdf, rdfs
 from thalweg.languages.owl.rdf_nodes import DATA_CARDINALITIES, OBJECT_CARDINALITIES, cardinality_word
 from thalweg.languages.owl.structure import DECLARES, OBJECT_CHARACTERISTICS
+from thalweg.languages.owl.swrl import DLSafeRule, write_rule
 from thalweg.model.rdf import RDF_TYPE, XSD, blank, literal
 from thalweg.model.vocabulary import Triple
 
@@ -55,8 +56,8 @@ _TYPES: Final[dict[type, str]] = {ax.FunctionalDataProperty: owl("FunctionalProp
 _DECLARED: Final = {kind: word for word, kind in reversed(DECLARES.items())}
 
 
-def triples(ontology: Ontology, scope: str = "") -> list[Triple]:
-    """The graph of an ontology; `scope` distinguishes its blank nodes from those of others.
+def triples(ontology: Ontology, scope: str = "", rules: Sequence[DLSafeRule] = ()) -> list[Triple]:
+    """The graph of an ontology and its rules; `scope` distinguishes its blank nodes from those of others.
 
     >>> triples(Ontology((ax.DisjointClasses(("<A>", "<B>")),)))
     [('<A>', '<http://www.w3.org/2002/07/owl#disjointWith>', '<B>')]
@@ -69,6 +70,8 @@ def triples(ontology: Ontology, scope: str = "") -> list[Triple]:
         found += [(header, owl("imports"), imported) for imported in ontology.imports]
     for axiom in ontology.axioms:
         writer.write(axiom)
+    for rule in rules:
+        writer.written += write_rule(rule, writer.node, writer.term, writer.sequence)
     return [*found, *writer.written, *ontology.annotations, *ontology.leftovers]
 
 

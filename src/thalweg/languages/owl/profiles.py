@@ -27,7 +27,7 @@ LEFT: Final = "on the left"
 RIGHT: Final = "on the right"
 BOTH: Final = "in an equivalence"
 
-_TITLES: Final = {"rdfs": "RDFS", "pd": "pD*", "rl": "OWL 2 RL", "ql": "OWL 2 QL"}
+TITLES: Final = {"rdfs": "RDFS", "pd": "pD*", "rl": "OWL 2 RL", "ql": "OWL 2 QL"}
 _WORDS: Final[dict[type, str]] = {
     ex.ObjectIntersectionOf: "an intersection",
     ex.ObjectUnionOf: "a union",
@@ -108,7 +108,7 @@ def outside(axiom: Axiom, profile: str) -> str | None:
 def reason_outside(axiom: Axiom, profile: str) -> str | None:
     """The same for all axioms that are outside a profile for one reason."""
     phrase = next(_phrases(axiom, profile), None)
-    return None if phrase is None else f"{phrase} is outside {_TITLES[profile]}"
+    return None if phrase is None else f"{phrase} is outside {TITLES[profile]}"
 
 
 def _phrases(axiom: Axiom, profile: str) -> Iterator[str]:

@@ -119,7 +119,7 @@ def _names_in(rules: Iterable[Rule]) -> Iterator[Fact]:
 def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, options: Options = Options()) -> Program:
     """The same as rules over triples."""
     known = table(profile, options.literals, options.witnesses)
-    rules = tuple(_windowed(_hidden(each), window) for each in known.rules)
+    rules = tuple(windowed(_hidden(each), window) for each in known.rules)
     annotations = _annotations(triples, options)
     facts = [_hidden_fact(fact) for fact in known.facts]
     facts += (Fact(ANY_TRIPLE, triple) for triple in triples)
@@ -162,7 +162,7 @@ def _as_triple(signature: Predicate) -> Atom:
 def rewritten(name: str, triples: Sequence[Triple], ontology: Ontology, window: int = 0) -> Program:
     """The program of an ontology in OWL 2 QL, made from its axioms."""
     rewriting = ql.rewrite(ontology.axioms, name, ontology.declarations)
-    rules = tuple(_windowed(rule, window) for rule in rewriting.rules)
+    rules = tuple(windowed(rule, window) for rule in rewriting.rules)
     data = tuple(fact_of(*triple) for triple in triples if not is_schema(triple))
     outputs = frozenset(rule.head.signature for rule in rules if not ql.is_auxiliary(rule.head.predicate))
     interface = Interface(inputs=frozenset(name for name in outputs if name[0] == "<"), outputs=outputs)
@@ -224,7 +224,7 @@ def as_fact(triple: Triple) -> Fact:
 
 def _placed(name: str, found: list[Specialised], window: int) -> Iterator[Rule]:
     """The rules with their places in a text that says what they are and, behind it, where each comes from."""
-    rules = [_windowed(each.rule, window) for each in found]
+    rules = [windowed(each.rule, window) for each in found]
     lines = [
         f"{show(rule)}   % {each.name}{': ' if each.axioms else ''}{', '.join(each.axioms)}"
         for rule, each in zip(rules, found, strict=True)
@@ -233,7 +233,8 @@ def _placed(name: str, found: list[Specialised], window: int) -> Iterator[Rule]:
     return (replace(rule, span=span) for rule, span in zip(rules, spans, strict=False))
 
 
-def _windowed(rule: Rule, window: int) -> Rule:
+def windowed(rule: Rule, window: int) -> Rule:
+    """A rule whose premises count for a while; 0 is as long as they hold."""
     return replace(rule, body=tuple(_seen(literal, window) for literal in rule.body)) if window else rule
 
 

@@ -15,6 +15,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.owl import axioms, expressions
 from thalweg.languages.owl.axioms import Axiom, Declaration, HasKey, Ontology, SubObjectPropertyOf
 from thalweg.languages.owl.expressions import ObjectInverseOf, ObjectPropertyChain
+from thalweg.languages.owl.swrl import ATOMS, SWRLB, Argument, DLSafeRule, SwrlAtom, SwrlVariable
 from thalweg.model import rdf
 from thalweg.model.entities import ExpansionError, expand_entities
 from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, WAY_OUT
@@ -27,6 +28,7 @@ _OURS: Final[dict[str, Callable[..., Any]]] = {
     for name, kind in vars(module).items()
     if isinstance(kind, type) and hasattr(kind, "__match_args__")
 }
+_ATOMS: Final = {kind.__name__: kind for kind, _ in ATOMS.values()}
 _ABOUT_ANNOTATIONS: Final = {
     "SubAnnotationPropertyOf": f"<{RDFS}subPropertyOf>",
     "AnnotationPropertyDomain": f"<{RDFS}domain>",
@@ -49,18 +51,25 @@ _CONVERT: Final = "convert the ontology to Turtle or RDF/XML, for example with `
 
 
 def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ontology:
-    """The ontology in a text; `RejectedError` with the place of an error. The axioms come sorted by their text.
+    """The ontology in a text without its rules; `RejectedError` with the place of an error.
+
+    The axioms come sorted by their text.
 
     >>> from thalweg.languages.owl.axioms import show
     >>> found = read("Prefix(:=<http://example.org/>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)))", "ofn")
     >>> print(*map(show, found.axioms))
     SubClassOf(<http://example.org/A> ObjectUnionOf(<http://example.org/B> <http://example.org/C>))
     """
+    return read_with_rules(text, syntax, name, scope)[0]
+
+
+def read_with_rules(text: str, syntax: str, name: str, scope: str = "") -> tuple[Ontology, list[DLSafeRule]]:
+    """The ontology in a text, and its rules of SWRL, both sorted by their text."""
     text = _expanded(text, name) if syntax == "owx" else text
     converter = _Converter(scope, name, len(text))
     for found in _opened(text, syntax, name).get_components():
         converter.add(found.component)
-    return converter.ontology()
+    return converter.ontology(), sorted(converter.rules, key=repr)
 
 
 def _expanded(text: str, name: str) -> str:
@@ -203,7 +212,7 @@ class _Converter:
         self.declarations: list[Declaration] = []
         self.annotations: list[Triple] = []
         self.imports: list[str] = []
-        self.unread: list[str] = []
+        self.rules: list[DLSafeRule] = []
         self.used: dict[str, set[str]] = {"DataProperty": set(), "ObjectProperty": set()}
 
     def ontology(self) -> Ontology:
@@ -213,13 +222,14 @@ class _Converter:
             tuple(sorted([*self.declarations, *self.undeclared()], key=axioms.show)),
             tuple(sorted(self.annotations)),
             tuple(sorted(self.imports)),
-            unread=tuple(sorted(self.unread)),
         )
 
     def undeclared(self) -> Iterator[Declaration]:
         """Data properties without a declaration, which axioms in RDF do not tell from object properties."""
         known = {one.name for one in self.declarations} | self.used["ObjectProperty"] | expressions.UNIVERSAL
-        return (Declaration("DataProperty", name) for name in self.used["DataProperty"] - known - expressions.EMPTY)
+        # Manchester syntax does not tell the built-ins of rules from data properties.
+        used = {name for name in self.used["DataProperty"] if not name.startswith(f"<{SWRLB}")}
+        return (Declaration("DataProperty", name) for name in used - known - expressions.EMPTY)
 
     def add(self, component: Any) -> None:
         kind = type(component).__name__
@@ -235,7 +245,20 @@ class _Converter:
         elif kind in _OURS:
             self.axioms.append(self.ours(component))
         elif kind == "Rule":
-            self.unread.append(str(component))
+            body, head = (tuple(map(self.atom, part)) for part in (component.body, component.head))
+            self.rules.append(DLSafeRule(body, head))
+
+    def atom(self, found: Any) -> SwrlAtom:
+        """An atom of a rule; the library has arguments in one field, in two, or in a list."""
+        kind = type(found).__name__
+        names = type(found).__match_args__
+        predicate = self.ours(found.pred) if "pred" in names else ""
+        parts = [getattr(found, name) for name in names if name != "pred"]
+        arguments = [argument for part in parts for argument in (part if isinstance(part, list | tuple) else [part])]
+        return _ATOMS[kind](predicate, tuple(map(self.argument, arguments)))
+
+    def argument(self, thing: Any) -> Argument:
+        return SwrlVariable(self.ours(thing.first)) if type(thing).__name__ == "Variable" else self.ours(thing)
 
     def annotation(self, subject: str, found: Any) -> Triple:
         return subject, self.ours(found.ap), self.ours(found.av)

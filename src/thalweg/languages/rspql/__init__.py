@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.languages.registry import Language, Options
-from thalweg.model.rdf import as_resource
 
 if TYPE_CHECKING:
     from thalweg.languages.rspql.query import QueryProgram
@@ -23,10 +22,10 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[QueryProgram,
     from thalweg.languages.rspql.query import QueryProgram
     from thalweg.languages.rspql.read_query import read_query
 
-    read = [read_query(source, options.tick_length) for source in sources]
+    graphs = options.dataset.resources
+    read = [read_query(source, options.tick_length, graphs) for source in sources]
     queries = tuple(query for query, _ in read if query is not None)
     found = [one for _, some in read for one in some]
-    graphs = {as_resource(name) for name, _ in options.dataset.named}
     for window in (window for query in queries for window in query.windows if window.name in graphs):
         message = f"`{window.name}` is a window and a graph of the background"
         found.append(Diagnostic("E603", message, window.span, "give the window another name"))

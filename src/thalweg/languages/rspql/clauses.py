@@ -26,6 +26,8 @@ CLAUSE: Final = "write `FROM NAMED WINDOW :w ON STREAM :s [RANGE 10s, SLIDE 2s]`
 
 _OUTPUTS: Final = ("RSTREAM", "ISTREAM", "DSTREAM")
 _CHANGING: Final = ("NOW", "RAND", "UUID", "STRUUID", "BNODE")
+_LOAD: Final = "`LOAD` is not supported: no file is opened for a query, and nothing is fetched"
+_AS_BACKGROUND: Final = "give what it would ask for as `--background`"
 _UPDATES: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP")
 _OPERATORS: Final = {"!": "+", "&&": "+", "||": "+"}
 
@@ -41,10 +43,14 @@ class Use:
 
 @dataclass
 class Clauses:
-    """What has been read of a query so far; `written` has the names of windows as the user knows them."""
+    """What has been read of a query so far; `written` has the names of windows as the user knows them.
+
+    `graphs` are those of the background, where they are known.
+    """
 
     source: Source
     tick_length: int
+    graphs: frozenset[str] | None = None
     names: Names = field(default_factory=Names)
     found: list[Diagnostic] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
@@ -168,9 +174,11 @@ class Clauses:
         elif token.says(*_CHANGING) and self._peek().text == "(":
             message = f"`{token.text.upper()}()` has another value at every evaluation: answers cannot be reproduced"
             self.complain("W609", message, token, "leave it out where the same stream must give the same answers")
+        elif token.says("LOAD") and self._peek().kind in ("iri", "name", "word"):
+            self.complain("E604", _LOAD, token, _AS_BACKGROUND)
         elif token.says("SERVICE"):
             message = "`SERVICE` is not supported: a query sees its windows and the background only"
-            self.complain("E604", message, token, "give what it would ask for as `--background`")
+            self.complain("E604", message, token, _AS_BACKGROUND)
             self.edits.append(
                 Edit(token.start, self._next().end if self._peek().says("SILENT") else token.end, "GRAPH")
             )
@@ -216,6 +224,8 @@ class Clauses:
 
     def _query_form(self, token: Token) -> None:
         self.form = token
+        if token.says("LOAD"):
+            self.complain("E604", _LOAD, token, _AS_BACKGROUND)
         if self._peek().says(*_OUTPUTS):
             self.output = self._peek().text.upper()
             self._remove(self._peek(), self._next().end)
@@ -235,11 +245,21 @@ class Clauses:
         if is_named and self._takes("WINDOW"):
             self._window(token)
         elif self._peek().kind in ("iri", "name"):
-            graph = self._resolved(self._next())
+            name = self._next()
+            graph = self._resolved(name)
             (self.named if is_named else self.default).append(graph or "")
+            self._look_for_graph(name, graph)
         else:
             self.complain("E101", "`FROM` needs a graph or a window", self._peek(), CLAUSE)
         self._remove(token, self._behind)
+
+    def _look_for_graph(self, name: Token, graph: str | None) -> None:
+        if self.graphs is not None and graph is not None and graph not in self.graphs:
+            message = (
+                f"`{name.text}` is not a graph of the background: no file is opened for it, and nothing is fetched"
+            )
+            help_ = "give it with `--background`, in a format that names its graphs, such as TriG; or leave `FROM` out"
+            self.complain("W611", message, name, help_)
 
     def _window(self, token: Token) -> None:
         name = self._next()

@@ -19,15 +19,17 @@ from thalweg.solvers.sparql import Mistake, columns, template
 _LEFT_IN: Final = ("E101", "E601")
 
 
-def read_query(source: Source, tick_length: int = 1_000) -> tuple[Query | None, list[Diagnostic]]:
-    """The query of a text, None where it has none; and all that is wrong with it.
+def read_query(
+    source: Source, tick_length: int = 1_000, graphs: frozenset[str] | None = None
+) -> tuple[Query | None, list[Diagnostic]]:
+    """The query of a text, None where it has none; and all that is wrong with it, for the `graphs` of a background.
 
     >>> text = "SELECT ?s FROM NAMED WINDOW <w> ON <s> [RANGE 10s, SLIDE 2s] { WINDOW <w> { ?s ?p ?o } }"
     >>> query, found = read_query(Source("q.rspql", text))
     >>> query.windows[0].range, query.columns, query.text
     (10, ('s',), 'SELECT ?s   { GRAPH <urn:thalweg:iri:w> { ?s ?p ?o } }')
     """
-    clauses = Clauses(source, tick_length)
+    clauses = Clauses(source, tick_length, graphs)
     query = _Rest(clauses).query() if clauses.read() else None
     return query, sorted(clauses.found, key=lambda one: one.span.start)
 
@@ -46,11 +48,15 @@ class _Rest:
         first = self._clauses.tokens[0] if self._clauses.tokens else Token("end", "", 0)
         if self._clauses.form is None:
             self._clauses.complain("E101", "this is not a query", first, "write SELECT, CONSTRUCT or ASK")
-        elif not self._clauses.form.says(*FORMS):
+        elif not self._clauses.form.says(*FORMS, "LOAD"):
             word = self._clauses.form.text.upper()
             message = f"`{word}` is not a continuous query: its answers are not rows, triples or a truth value"
             self._clauses.complain("E604", message, self._clauses.form, "write SELECT, CONSTRUCT or ASK")
-        elif not self._clauses.windows and not any(one.severity == "error" for one in self._clauses.found):
+        elif (
+            self._clauses.form.says(*FORMS)
+            and not self._clauses.windows
+            and not any(one.severity == "error" for one in self._clauses.found)
+        ):
             message = "the query has no window, so there is no tick at which it is evaluated"
             self._clauses.complain("E604", message, self._clauses.form, CLAUSE)
         return self._clauses.form is not None and self._clauses.form.says(*FORMS)

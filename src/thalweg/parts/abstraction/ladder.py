@@ -68,6 +68,8 @@ def way_out(reason: str) -> str:
     >>> way_out("HermiT failed: it has run out of time")
     'change the axioms that HermiT fails at, or choose classes that do without them by `--classes`'
     """
+    if "OutOfMemoryError" in reason:
+        return hermit.MORE_MEMORY
     if reason.startswith("HermiT"):
         return "change the axioms that HermiT fails at, or choose classes that do without them by `--classes`"
     return "`pip install 'thalweg[dl]'` and `--reasoner auto` ask HermiT"

@@ -11,8 +11,9 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import TripleTerms
 from thalweg.languages.cascade.event_definitions import CascadeProgram
-from thalweg.languages.owl.axioms import Ontology
+from thalweg.languages.owl import structure
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked, compile_abstraction
+from thalweg.languages.owl.dl.manchester import Vocabulary
 from thalweg.languages.owl.dl.subscribe import triples_of
 from thalweg.languages.rspql.names import means_stream
 from thalweg.model.dictionary import Dictionary
@@ -85,8 +86,7 @@ class EventCascade:
         return any(map(is_compiled, queries))
 
     def identity(self, context: Context) -> tuple[str, str]:
-        known = self._abstraction()
-        text, fingerprint = known.identity(context) if known is not None else ("", "")
+        text, fingerprint = self.classifier().identity(context)
         # Clauses look up triples of the background that no class needs.
         looked_up = sha256(repr(sorted(self.triples)).encode()).hexdigest()
         events = "\n".join([*map(repr, (*self.program.events, *self.program.selections)), f"background {looked_up}"])
@@ -230,19 +230,19 @@ class EventCascade:
         return self.classifier().ladder()
 
     def classifier(self) -> Abstraction:
-        """What decides the classes of events; `RejectedError` where there is no ontology."""
-        known = self._abstraction()
-        if known is None:
-            help_ = "name its file as well, as in `thalweg run rules.tw city.ofn`"
-            raise RejectedError(
-                [Diagnostic("E403", "the classes of events need an ontology, and there is none", help=help_)]
-            )
-        return known
+        """What decides the classes of events, by the names of these events; the background may be all its axioms."""
+        if self.abstraction is None:
+            ontology = structure.read(self.triples)
+            vocabulary = Vocabulary(ontology, is_open=True)
+            asked = [(name, vocabulary.read(one.text, {}, one.span.source.name)) for name, one in self.program.classes]
+            return Abstraction(replace(compile_abstraction("", ontology, asked), triples=self.triples))
+        classes = zip(self.program.classes, self.abstraction.asked, strict=True)
+        named = tuple(Asked(name, one.name) for (name, _), one in classes)
+        return Abstraction(replace(self.abstraction, asked=named))
 
     def contradictions(self) -> list[Diagnostic]:
         """What contradicts the ontology, which events can never happen, and which ones a selection loses."""
-        known = self._abstraction()
-        if self.abstraction is None or known is None:
+        if self.abstraction is None:
             return []
         found = Abstraction(self.abstraction).contradictions()
         if found:
@@ -251,22 +251,7 @@ class EventCascade:
         from thalweg.parts.patterns.lost_events import lost_events
 
         found = list(impossible_events(self.program, self.abstraction))
-        return [*found, *(lost_events(self.program, known.ladder()[0]) if self.program.selections else ())]
-
-    def _abstraction(self) -> Abstraction | None:
-        """What decides the classes of events, by the names of these events."""
-        if self.abstraction is None:
-            return self._without_axioms()
-        classes = zip(self.program.classes, self.abstraction.asked, strict=True)
-        asked = tuple(Asked(name, one.name) for (name, _), one in classes)
-        return Abstraction(replace(self.abstraction, asked=asked))
-
-    def _without_axioms(self) -> Abstraction | None:
-        """What decides the classes that rules conclude, where there is no ontology; None where there are others."""
-        names = [(name, one.text) for name, one in self.program.classes]
-        if any(Predicate(text, 1) not in self.beside.classes for _, text in names):
-            return None
-        return Abstraction(replace(compile_abstraction("", Ontology(), names), triples=self.triples))
+        return [*found, *(lost_events(self.program, self._ladder()[0]) if self.program.selections else ())]
 
     def spread(self, context: Context, partitions: int) -> SparkWork:
         from thalweg.parts.patterns.spark_events import spread_events

@@ -3,6 +3,7 @@
     begin, end, unknown, interval, snapshot    one fact, or one clash
     window                                     a block of answers of any kind
     late                                       a fact that came behind the watermark
+    malformed, empty, warning                  a row that holds no fact, what deserves a warning
 
 What a DataFrame holds must be known before the first row: what rules or tables do not say to be a number is a text.
 """
@@ -17,8 +18,18 @@ from thalweg.model.time import TimeFormat
 from thalweg.runtimes.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row
 from thalweg.runtimes.answer_tables import arrow_column
 from thalweg.runtimes.emit import AnswerBlock
-from thalweg.runtimes.spark.dataframe import BECAME_UNKNOWN, BEGIN, END, INTERVAL, LATE_FACT, SNAPSHOT, WINDOW
-from thalweg.runtimes.spark.fact_columns import fact_columns
+from thalweg.runtimes.spark.dataframe import (
+    BECAME_UNKNOWN,
+    BEGIN,
+    END,
+    INTERVAL,
+    LATE_FACT,
+    SNAPSHOT,
+    WARNING,
+    WINDOW,
+)
+from thalweg.runtimes.spark.fact_columns import arrow_type, fact_columns
+from thalweg.runtimes.spark.wire import EMPTY, MALFORMED, warning_of
 
 _SQL: Final = {
     "time": "long",
@@ -31,6 +42,8 @@ _SQL: Final = {
     "pairs": "map<string,string>",
 }
 _LATE: Final = (Column("op", "text"), Column("watermark", "time"), Column("message", "text"))
+# An empty cell is as wrong as a bad one to those who look for the rows that are missing.
+_OPS: Final = {MALFORMED: "malformed", EMPTY: "malformed", WARNING: "warning"}
 _KINDS: Final = {"changes": (BEGIN, END, BECAME_UNKNOWN), "intervals": (INTERVAL,), "snapshot": (SNAPSHOT,)}
 
 Arrays = dict[str, Any]
@@ -74,16 +87,20 @@ class AnswerFrame:
     def kinds(self) -> list[str]:
         """The kinds of rows of buckets that it takes."""
         own = _KINDS[self.kind.emit] if isinstance(self.kind, FactColumns) else (WINDOW,)
-        return [*own, *([LATE_FACT] if self.late else [])]
+        return [*own, *([LATE_FACT, *_OPS] if self.late else [])]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Batches of rows of buckets as batches of rows of answers."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         read = self._facts if isinstance(self.kind, FactColumns) else self._blocks
         for batch in batches:
             is_late = pc.equal(batch.column("kind"), LATE_FACT)
-            for part, made in ((batch.filter(pc.invert(is_late)), read), (batch.filter(is_late), self._late_facts)):
+            is_other = pc.is_in(batch.column("kind"), value_set=pa.array([*_OPS]))
+            is_answer = pc.invert(pc.or_(is_late, is_other))
+            for which, made in ((is_answer, read), (is_late, self._late_facts), (is_other, _others)):
+                part = batch.filter(which)
                 if part.num_rows:
                     yield self._batch(made(part))
 
@@ -93,7 +110,7 @@ class AnswerFrame:
         count = len(next(iter(known.values())))
         arrays = []
         for column in self.columns:
-            type_ = _arrow_type(self._type(column))
+            type_ = arrow_type(self._type(column))
             arrays.append(known[column.name].cast(type_) if column.name in known else pa.nulls(count, type_))
         return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.columns])
 
@@ -142,6 +159,16 @@ class AnswerFrame:
         return {**own, "op": op, "watermark": batch.column("until"), "message": facts}
 
 
+def _others(batch: Any) -> Arrays:
+    """Rows that hold no fact, and warnings, with the reason in their message."""
+    import pyarrow as pa
+
+    kinds, texts = batch.column("kind").to_pylist(), batch.column("fact").to_pylist()
+    pairs = zip(kinds, texts, strict=True)
+    messages = [warning_of(text).render() if kind == WARNING else text for kind, text in pairs]
+    return {"op": pa.array([_OPS[kind] for kind in kinds]), "message": pa.array(messages, pa.string())}
+
+
 def _arrays(columns: Sequence[Column], rows: Sequence[Row]) -> Arrays:
     cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
     return {column.name: _array(column, some) for column, some in zip(columns, cells, strict=True)}
@@ -152,16 +179,3 @@ def _array(column: Column, cells: Sequence[Any]) -> Any:
     if column.type != "value":
         return arrow_column(column, cells)
     return arrow_column(Column(column.name, "text"), [None if one is None else str(one) for one in cells])
-
-
-def _arrow_type(sql: str) -> Any:
-    import pyarrow as pa
-
-    return {
-        "long": pa.int64(),
-        "double": pa.float64(),
-        "boolean": pa.bool_(),
-        "array<long>": pa.list_(pa.int64()),
-        "array<string>": pa.list_(pa.string()),
-        "map<string,string>": pa.map_(pa.string(), pa.string()),
-    }.get(sql, pa.string())

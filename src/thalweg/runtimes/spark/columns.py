@@ -12,13 +12,13 @@ is a term where it is written like one, and else a string. Rows that hold no fac
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from thalweg.connectors.batches import Item, read_fact, triple
-from thalweg.connectors.mapping.mapped_facts import Facts as MappedFacts
 from thalweg.connectors.mapping.mapped_facts import facts_of
 from thalweg.connectors.mapping.mapped_rows import columns_of
 from thalweg.connectors.mapping.mapping import Mapping
@@ -31,6 +31,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.number import LARGEST_INTEGER
 from thalweg.model.predicate import Predicate
+from thalweg.model.python_values import term_of
+from thalweg.model.rdf import RDF_TYPE, names_a_predicate
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark.ingest import Arrivals
 from thalweg.runtimes.spark.pack import gather
@@ -59,6 +61,17 @@ class Shape:
     @property
     def is_messages(self) -> bool:
         return self.columns == (VALUE,) and self.predicate is None
+
+    @property
+    def brings(self) -> frozenset[Predicate] | None:
+        """The predicates of its facts; None where only the rows say them."""
+        if self.mappings:
+            return (
+                None
+                if any(one.predicate.name == RDF_TYPE for one in self.mappings)
+                else frozenset(one.predicate for one in self.mappings)
+            )
+        return None if self.predicate is None else frozenset({Predicate(self.predicate, len(self.columns))})
 
     @property
     def wanted(self) -> tuple[str, ...]:
@@ -104,7 +117,7 @@ def mapped_shape(names: Sequence[str], mappings: Sequence[Mapping], stream: str 
         return Shape(None, (VALUE,), False, tick_length, tuple(serving), stream)
     timeless = [one for one in fitting if one.time is None]
     if not fitting or timeless:
-        message = f"`{timeless[0]}` says no time" if timeless else "no mapping fits the columns of the table"
+        message = f"`{timeless[0]}` says no time" if timeless else _misfit(serving, names, stream)
         help = proposal(dict.fromkeys(names))
         raise RejectedError([Diagnostic("E308" if timeless else "E402", message, help=help)])
     paths = (path for one in fitting for path in one.paths)
@@ -112,72 +125,79 @@ def mapped_shape(names: Sequence[str], mappings: Sequence[Mapping], stream: str 
     return Shape(None, tuple(used), False, tick_length, tuple(fitting), stream)
 
 
-def arrivals(batch: Any, shape: Shape, words: Dictionary, start: int = 0) -> Iterator[Arrivals]:
-    """The facts of a record batch; rows that hold none are passed over."""
+def _misfit(mappings: Sequence[Mapping], names: Sequence[str], stream: str | None) -> str:
+    """Why no mapping fits a table: which columns each of those that serve it lacks."""
+    table = f"the table `{stream}`" if stream else "the table"
+    lacking = {one: [path.quoted for path in one.paths if not {path.column, path.whole} & {*names}] for one in mappings}
+    reasons = [f"`{one}` needs {' and '.join(missing)}" for one, missing in lacking.items()]
+    return f"no mapping fits the columns of {table}{': ' if reasons else ''}{'; '.join(reasons)}"
+
+
+class WrongRow(NamedTuple):
+    """A row that holds no fact, why, and whether that is only because a cell is empty."""
+
+    row: int
+    message: str
+    is_empty: bool
+
+
+Found = Arrivals | WrongRow
+
+
+def read_rows(batch: Any, shape: Shape, words: Dictionary, start: int = 0) -> Iterator[Found]:
+    """The facts of a record batch, and the rows that hold none; the places of facts begin with `start`."""
     if shape.mappings:
         yield from _mapped(batch, shape, words, start)
-        return
+    else:
+        yield from _unmapped(batch, shape, words, start, 0)
+
+
+def _unmapped(batch: Any, shape: Shape, words: Dictionary, start: int, row: int) -> Iterator[Found]:
+    """The same for rows that state facts by themselves, of which `row` is the first."""
     try:
-        found = list(_stated_in(batch, shape, words, start))
-    except (ValueError, TypeError, RejectedError):
-        # Half of the rows have none of the wrong ones, or are halved again.
+        found = list(_stated_in(batch, shape, words, start + row))
+    except (ValueError, TypeError, RejectedError) as error:
         half = batch.num_rows // 2
-        for part in (batch.slice(0, half), batch.slice(half)) if half else ():
-            yield from arrivals(part, shape, words, start)
-            start += part.num_rows
+        if not half:
+            yield _wrong(batch, row, error)
+            return
+        # Half of the rows have none of the wrong ones, or are halved again.
+        yield from _unmapped(batch.slice(0, half), shape, words, start, row)
+        yield from _unmapped(batch.slice(half), shape, words, start, row + half)
         return
     yield from found
 
 
-Wrong = tuple[int, str, bool]
-"""A row that holds no fact, why, and whether it is only that a cell is empty."""
+def _wrong(batch: Any, row: int, error: Exception) -> WrongRow:
+    if isinstance(error, RejectedError):
+        return WrongRow(row, error.diagnostics[0].message, False)
+    return WrongRow(row, str(error), any(column.null_count for column in batch.columns))
 
 
-def wrong_rows(batch: Any, shape: Shape) -> Iterator[Wrong]:
-    """The rows that hold no fact."""
-    words = Dictionary()
-    if shape.mappings:
-        yield from _wrong_by_mapping(batch, shape, words)
-        return
-    for row in range(batch.num_rows):
-        try:
-            list(_stated_in(batch.slice(row, 1), shape, words, 0))
-        except RejectedError as error:
-            yield row, error.diagnostics[0].message, False
-        except (ValueError, TypeError) as error:
-            yield row, str(error), any(column[row].as_py() is None for column in batch.columns)
-
-
-def _mapped(batch: Any, shape: Shape, words: Dictionary, start: int) -> Iterator[Arrivals]:
+def _mapped(batch: Any, shape: Shape, words: Dictionary, start: int) -> Iterator[Found]:
     if shape.columns == (VALUE,):
-        items = (item for _, item in _mapped_messages(batch.column(0), shape, words) if isinstance(item, tuple))
-        yield from gather(items, start)
+        items = list(_mapped_messages(batch.column(0), shape, words))
+        yield from gather((item for _, item in items if isinstance(item, tuple)), start)
+        yield from (WrongRow(row, item.message, False) for row, item in items if isinstance(item, Diagnostic))
         return
     for mapping in shape.mappings:
-        facts = _facts_of(batch, mapping, shape, words)
-        if facts is not None:
-            yield Arrivals(mapping.predicate, shape.stream, facts.ticks, facts.arguments, start + facts.rows)
+        yield from _read_by(mapping, batch, shape, words, start)
 
 
-def _facts_of(batch: Any, mapping: Mapping, shape: Shape, words: Dictionary) -> MappedFacts | None:
+def _read_by(mapping: Mapping, batch: Any, shape: Shape, words: Dictionary, start: int) -> Iterator[Found]:
+    """What a mapping makes of rows."""
     columns = columns_of(batch, mapping)
     if columns is None:
-        return None
-    return facts_of(mapping, columns, words, Clock(shape.tick_length), Tally(shape.mappings))
-
-
-def _wrong_by_mapping(batch: Any, shape: Shape, words: Dictionary) -> Iterator[Wrong]:
-    if shape.columns == (VALUE,):
-        for row, item in _mapped_messages(batch.column(0), shape, words):
-            if isinstance(item, Diagnostic):
-                yield row, item.message, False
         return
-    for mapping in shape.mappings:
-        facts = _facts_of(batch, mapping, shape, words)
-        if facts is not None:
-            yield from ((row, reason, False) for row, (_, reason) in sorted(facts.wrong.items()))
-            empty = np.setdiff1d(np.arange(batch.num_rows), [*facts.rows.tolist(), *facts.wrong])
-            yield from ((row, f"`{mapping}` has no value here", True) for row in empty.tolist())
+    made = facts_of(mapping, columns, words, Clock(shape.tick_length), Tally(shape.mappings))
+    read = [np.zeros(0, dtype=np.int64)]
+    for facts in made:
+        read.append(facts.rows)
+        yield Arrivals(facts.mapping.predicate, shape.stream, facts.ticks, facts.arguments, start + facts.rows)
+        yield from (WrongRow(row, reason, False) for row, (_, reason) in sorted(facts.wrong.items()))
+        read.append(np.array([*facts.wrong], dtype=np.int64))
+    empty = np.setdiff1d(np.arange(batch.num_rows), np.concatenate(read))
+    yield from (WrongRow(row, f"`{mapping}` has no value here", True) for row in empty.tolist())
 
 
 def _mapped_messages(column: Any, shape: Shape, words: Dictionary) -> Iterator[tuple[int, Item]]:
@@ -253,7 +273,10 @@ def _stated(cells: list[Any]) -> tuple[Predicate, tuple[str, ...]]:
     if len(cells) == 1:
         fact = read_fact(cells[0])
         return fact.signature, fact.terms
-    _, _, signature, args = triple(0, None, *map(cell_term, cells))
+    subject, predicate, value = map(cell_term, cells)
+    if not names_a_predicate(predicate):
+        raise ValueError(f"`{cells[1]}` cannot be a predicate; an IRI stands in angle brackets: `<http://…>`")
+    _, _, signature, args = triple(0, None, subject, predicate, value)
     return signature, args
 
 
@@ -269,9 +292,13 @@ def _coded(column: Any, words: Dictionary) -> Words:
             raise ValueError("an integer is too large to calculate with")
         return numbers << 2 | 1
     encoded = column.dictionary_encode()
-    codes = [words.code(cell_term(cell)) for cell in encoded.dictionary.to_pylist()]
+    codes = [words.code(_argument(cell)) for cell in encoded.dictionary.to_pylist()]
     coded: Words = np.array(codes, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
     return coded
+
+
+def _argument(value: object) -> str:
+    return term_of(value) if isinstance(value, date) else cell_term(value)
 
 
 def _ticks(column: Any, tick_length: int) -> Words:

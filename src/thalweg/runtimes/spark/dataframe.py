@@ -1,22 +1,36 @@
 """A DataFrame of facts in, a DataFrame of answers out: stages chained in one query, streaming or batch."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from pyspark import TaskContext
 
-from thalweg.runtimes.spark.columns import Shape, arrivals, wrong_rows
+from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
 from thalweg.runtimes.spark.ingest import Arrivals
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
-from thalweg.runtimes.spark.wire import ANSWERS, FAILED, LATE, error_of, parcels_batch, unwrap
+from thalweg.runtimes.spark.wire import (
+    ANSWERS,
+    CAME,
+    EMPTY,
+    FAILED,
+    LATE,
+    MALFORMED,
+    OUT,
+    Parcel,
+    error_of,
+    parcels_batch,
+    unwrap,
+    wrap,
+)
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import Start
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact string"
 """The rows of the stages: answers, late facts, warnings, what has been decided, why a worker could not go on."""
@@ -27,49 +41,100 @@ GUARANTEED: Final = "guaranteed"
 _ROWS_A_PARCEL: Final = 200_000
 
 
-def pack_table(job: Job, shape: Shape, facts: "DataFrame") -> "DataFrame":
-    """The parcels of a table of facts."""
+def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool) -> "DataFrame":
+    """The parcels of a table of facts, which is a group of streams by itself.
+
+    Rows that hold no fact travel in the same pass: all of them with `all_wrong`, else their number and the first one.
+    """
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
-        packer = _packer(job)
-        for some in _gathered(batches):
-            yield parcels_batch(job.labelled(packer.pack_unordered(_arrivals(some, shape, packer))))
+        packer = _packer(job, group)
+        for some in _gathered(_named(batches, shape.wanted)):
+            facts, wrong = _read(some, shape, packer)
+            parcels = [*packer.pack_unordered(facts), *_about_rows(some, wrong, job, all_wrong)]
+            if shape.brings is None:
+                parcels.append(_came(facts, job))
+            yield parcels_batch(job.labelled(parcels))
 
-    return facts.select(*shape.wanted).mapInArrow(pack, PARCELS)
+    # Spark takes a point in the name of a column for a field of a struct, also inside `mapInArrow`.
+    columns = [facts[quoted(name)].alias(f"c{number}") for number, name in enumerate(shape.wanted)]
+    return facts.select(*columns).mapInArrow(pack, PARCELS)
 
 
-WRONG: Final = "row string, message string, empty boolean"
+def _named(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
+    """Record batches with the names that the columns of their table have."""
+    import pyarrow as pa
+
+    return (pa.RecordBatch.from_arrays(batch.columns, names=[*names]) for batch in batches)
 
 
-def wrong_table(shape: Shape, facts: "DataFrame") -> "DataFrame":
-    """The rows of a table that hold no fact, as JSON, and why; those with an `empty` cell are not wrong otherwise."""
+def pack_clock(job: Job, session: "SparkSession") -> "DataFrame":
+    """The parcels of a clock: a row a second, whose time is in the log of the query, so that it is repeatable."""
 
-    def find(batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
+    def pack(batches: Iterable[Any]) -> Iterator[Any]:
+        packer = _packer(job, 0)
         for batch in batches:
-            found = list(wrong_rows(batch, shape))
-            rows = [batch.slice(row, 1).to_pylist()[0] for row, _, _ in found]
-            columns = [
-                pa.array([json.dumps(row, default=str, ensure_ascii=False) for row in rows], pa.string()),
-                pa.array([message for _, message, _ in found], pa.string()),
-                pa.array([empty for _, _, empty in found], pa.bool_()),
-            ]
-            yield pa.RecordBatch.from_arrays(columns, names=["row", "message", "empty"])
+            if batch.num_rows:
+                yield parcels_batch(job.labelled(packer.pack_clock(int(batch.column(0).to_numpy().max()))))
 
-    return facts.select(*shape.wanted).mapInArrow(find, WRONG)
+    rate = session.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+    return rate.selectExpr("unix_millis(timestamp)").mapInArrow(pack, PARCELS)
 
 
-def _packer(job: Job) -> Packer:
+def quoted(name: str) -> str:
+    """The name of a column as Spark reads it, also with a point in it.
+
+    >>> quoted("a.b")
+    '`a.b`'
+    """
+    return f"`{name.replace('`', '``')}`"
+
+
+def _packer(job: Job, group: int) -> Packer:
     context = TaskContext.get()
-    return Packer(job, 0, context.partitionId() if context else 0)
+    return Packer(job, group, context.partitionId() if context else 0)
 
 
-def _arrivals(batches: list[Any], shape: Shape, packer: Packer) -> Iterator[Arrivals]:
+Wrong = tuple[int, WrongRow]
+"""A row that holds no fact, and which of some record batches it is in."""
+
+
+def _read(batches: list[Any], shape: Shape, packer: Packer) -> tuple[list[Arrivals], list[Wrong]]:
+    facts: list[Arrivals] = []
+    wrong: list[Wrong] = []
     start = 0
-    for batch in batches:
-        yield from arrivals(batch, shape, packer.words, start)
+    for number, batch in enumerate(batches):
+        for found in read_rows(batch, shape, packer.words, start):
+            if isinstance(found, Arrivals):
+                facts.append(found)
+            else:
+                wrong.append((number, found))
         start += batch.num_rows
+    return facts, wrong
+
+
+def _about_rows(batches: list[Any], wrong: list[Wrong], job: Job, all_wrong: bool) -> Iterator[Parcel]:
+    """What is wrong with rows, addressed to the world; `counts` is how many rows a text stands for."""
+    for kind in (MALFORMED, EMPTY):
+        rows = [(number, found) for number, found in wrong if found.is_empty == (kind == EMPTY)]
+        if rows:
+            shown = rows if all_wrong else rows[:1]
+            counts = [1] * len(shown) if all_wrong else [len(rows)]
+            texts = [f"{found.message}: {_row_text(batches[number], found.row)}" for number, found in shown]
+            lists = {"counts": np.array(counts, dtype=np.int64), "texts": texts}
+            yield wrap(OUT, job.buckets(0)[0], {"kind": kind}, lists)
+
+
+def _row_text(batch: Any, row: int) -> str:
+    return json.dumps(batch.slice(row, 1).to_pylist()[0], default=str, ensure_ascii=False)
+
+
+def _came(facts: list[Arrivals], job: Job) -> Parcel:
+    counts: dict[str, int] = {}
+    for arrivals in facts:
+        counts[arrivals.signature] = counts.get(arrivals.signature, 0) + len(arrivals.ticks)
+    lists = {"counts": np.array([*counts.values()], dtype=np.int64), "texts": [*counts]}
+    return wrap(OUT, job.buckets(0)[0], {"kind": CAME}, lists)
 
 
 def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
@@ -117,7 +182,6 @@ class LastProcessor(LevelProcessor):
 
 
 def _opened(payload: bytes, emit: str) -> Iterator[Any]:
-    import numpy as np
     import pyarrow as pa
 
     content = unwrap(payload)
@@ -125,6 +189,10 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
     if content.kind == LATE:
         kinds = [LATE_FACT] * len(lists["facts"])
         yield _answers(kinds, lists["ticks"], lists["watermarks"], header["stream"], lists["facts"])
+        return
+    if content.kind in (MALFORMED, EMPTY, CAME):
+        texts = lists["texts"]
+        yield _answers([content.kind] * len(texts), np.zeros(len(texts), np.int64), lists["counts"], None, texts)
         return
     if content.kind == FAILED:
         text = str(error_of(header["error"]))

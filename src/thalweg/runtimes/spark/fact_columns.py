@@ -1,12 +1,18 @@
 """Facts as text become columns: their predicates and arguments, or the arguments of one predicate with types."""
 
-from typing import Any
+from datetime import date, datetime
+from decimal import Context, Decimal
+from typing import Any, Final
 
 from thalweg.model.number import show_number
 from thalweg.model.predicate import Predicate
+from thalweg.model.python_values import value_of
 from thalweg.model.rdf import printed_fact
 from thalweg.model.values import number_of
 from thalweg.runtimes.answer_columns import cell
+
+_TIMES: Final = {"date": date, "timestamp": datetime}
+_WIDE: Final = Context(prec=100)
 
 
 def fact_columns(facts: Any, of: Predicate | None, types: list[str]) -> tuple[Any, list[Any]]:
@@ -38,13 +44,46 @@ def fact_columns(facts: Any, of: Predicate | None, types: list[str]) -> tuple[An
 
 
 def _typed(terms: list[str], kind: str) -> Any:
+    """The terms as a column of a type of SQL; null where one has no value of the type."""
     import pyarrow as pa
 
     if kind == "string":
         return pa.array([str(cell(term)) for term in terms], pa.string())
+    if kind in _TIMES:
+        values = map(value_of, terms)
+        return pa.array([value if type(value) is _TIMES[kind] else None for value in values], arrow_type(kind))
     words = [number_of(term) for term in terms]
-    numbers = [None if word is None else float(show_number(word)) for word in words]
+    numbers = [None if word is None else Decimal(show_number(word)) for word in words]
     if kind == "double":
-        return pa.array(numbers, pa.float64())
-    whole = [None if number is None or number != int(number) else int(number) for number in numbers]
-    return pa.array(whole, pa.int64())
+        return pa.array([None if number is None else float(number) for number in numbers], pa.float64())
+    type_ = pa.decimal128(19, 0) if kind == "long" else arrow_type(kind)
+    fitting = [None if number is None else _fitting(number, type_.precision, type_.scale) for number in numbers]
+    return pa.array(fitting, type_).cast(arrow_type(kind))
+
+
+def _fitting(number: Decimal, precision: int, scale: int) -> Decimal | None:
+    """The number with so many digits behind the point; None where it has more, or too many before it."""
+    exact = number.quantize(Decimal(1).scaleb(-scale), context=_WIDE)
+    return exact if exact == number and exact.adjusted() < precision - scale else None
+
+
+def arrow_type(sql: str) -> Any:
+    """The type of Arrow for one of SQL; text for those that are not listed.
+
+    >>> arrow_type("decimal(12,2)")
+    Decimal128Type(decimal128(12, 2))
+    """
+    import pyarrow as pa
+
+    if sql.startswith("decimal("):
+        return pa.decimal128(*map(int, sql[len("decimal(") : -1].split(",")))
+    return {
+        "long": pa.int64(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "array<long>": pa.list_(pa.int64()),
+        "array<string>": pa.list_(pa.string()),
+        "map<string,string>": pa.map_(pa.string(), pa.string()),
+    }.get(sql, pa.string())

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -42,6 +42,45 @@ class Run:
         return replace(self, ticks=self.ticks[which], rows=self.rows[which], places=self.places[which], events=events)
 
 
+class Silence:
+    """How long groups of streams have been silent, by a clock that comes with the facts.
+
+    A group that was silent for `idle` milliseconds rests; whether it has brought something is known for a batch as a
+    whole, so a batch that takes long makes none of them rest that has waited for it.
+
+    >>> silence = Silence(2, 5_000)
+    >>> clock = lambda now: Content({"group": 0, "clock": now}, {"seen": np.array([])})
+    >>> facts = Content({"group": 1}, {"seen": np.array([7])})
+    >>> [sorted(silence.resting(batch)) for batch in ([clock(1_000)], [clock(4_000), facts], [clock(8_000)])]
+    [[], [], [0]]
+    """
+
+    def __init__(self, groups: int, idle: int | None) -> None:
+        self._groups = groups
+        self._idle = idle
+        self._now: int | None = None
+        self._heard: dict[int, int] = {}
+
+    def resting(self, contents: Iterable[Content]) -> frozenset[int]:
+        """The groups that rest after a batch."""
+        if self._idle is None:
+            return frozenset()
+        batch = list(contents)
+        clocks = [content.header["clock"] for content in batch if "clock" in content.header]
+        self._now = max(clocks, default=self._now) if self._now is None else max([self._now, *clocks])
+        if self._now is None:
+            return frozenset()
+        self._heard.update((content.header["group"], self._now) for content in batch if len(content.lists["seen"]))
+        since = [self._heard.setdefault(group, self._now) for group in range(self._groups)]
+        return frozenset(group for group, heard in enumerate(since) if self._now - heard >= self._idle)
+
+    def save(self) -> dict[str, object]:
+        return {"now": self._now, "heard": list(self._heard.items())}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        self._now, self._heard = saved["now"], dict(saved["heard"])
+
+
 class Inbox:
     """The watermark of a bucket and the facts that wait; they are coded with `words`, and `name` says what each is
     called inside.
@@ -60,6 +99,7 @@ class Inbox:
         # The names of graphs that wait, by the numbers of their events.
         self._graphs: dict[int, str] = {}
         self._events = 0
+        self._silence = Silence(job.groups, job.idle)
 
     def take(self, contents: Iterable[Content]) -> list[Parcel]:
         """Takes in the facts of a batch, and settles how far time has come; gives the reports of late ones."""
@@ -76,6 +116,7 @@ class Inbox:
                 self.watermark.end(header["group"], header["cut_short"])
         for group in range(self._job.groups) if self._job.bounded else ():
             self.watermark.end(group)
+        self.watermark.rest(self._silence.resting(arrived))
         self.watermark.settle()
         return out
 
@@ -91,7 +132,7 @@ class Inbox:
             return
         words = self.recoded(lists)
         # Where the driver has read the events in turn, it knows which are late.
-        met = NEVER if header["decided"] is not None else self.watermark.of(header["group"])
+        met = NEVER if header["decided"] is not None else self.watermark.late_before(header["group"])
         watermarks = np.full(len(ticks), met, dtype=np.int64)
         if len(lists["watermarks"]):
             watermarks = np.maximum(watermarks, lists["watermarks"])
@@ -229,7 +270,9 @@ class Inbox:
             )
             for run in self._waiting
         ]
-        about = {"watermark": self.watermark.save(), "arrived": self._arrived}
+        about: dict[str, object] = {"watermark": self.watermark.save(), "arrived": self._arrived}
+        if self._job.idle is not None:
+            about |= {"reached": self.watermark.reached, "silence": self._silence.save()}
         if self._job.keeps_events(self._stage):
             about |= {"graphs": list(self._graphs.items()), "events": self._events}
         return about, runs
@@ -238,6 +281,9 @@ class Inbox:
         """Brings a new inbox to where another one was."""
         self.watermark.load(header["watermark"])  # type: ignore[arg-type]
         self._arrived = header["arrived"]  # type: ignore[assignment]
+        if self._job.idle is not None:
+            self.watermark.resume(header["reached"], ())  # type: ignore[arg-type]
+            self._silence.load(header["silence"])  # type: ignore[arg-type]
         self._graphs, self._events = dict(header.get("graphs", ())), header.get("events", 0)  # type: ignore[assignment,call-overload]
         for data in runs:
             about, columns = decode(data)

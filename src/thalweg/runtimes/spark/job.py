@@ -27,7 +27,7 @@ class Job:
 
     `name` tells runs apart whose engines meet in one process; `bounded`: all of the input is in one batch. Where
     several jobs are one run, which meet in their last stages, those `before` this one report the late facts that they
-    get before.
+    get before. A group that brings nothing for `idle` milliseconds rests, where a clock comes with the facts.
     """
 
     program: Program
@@ -37,6 +37,7 @@ class Job:
     bounded: bool = False
     name: str = ""
     before: "tuple[Job, ...]" = ()
+    idle: int | None = None
 
     @cached_property
     def plan(self) -> Partitioning:
@@ -137,5 +138,5 @@ class Job:
     @cached_property
     def fingerprint(self) -> str:
         """What a checkpoint must agree with: the program, and how it is spread and run."""
-        what = (FORMAT, fingerprint(self.program), self.settings, self.partitions, self.groups)
+        what = (FORMAT, fingerprint(self.program), self.settings, self.partitions, self.groups, self.idle)
         return hashlib.sha256(repr(what).encode()).hexdigest()

@@ -116,12 +116,13 @@ class Listener:
             taken += [self._arrived.get() for _ in range(self._arrived.qsize())]
             try:
                 with self._writing:
-                    self.kept.add((each.payload, each.topic) for each in taken)
+                    self.kept.add((message.payload, message.topic) for message in taken)
             except OSError as error:
                 self._wrong = error
                 return
-            for each in taken:
-                self._link.acknowledge(each)
+            for message in taken:
+                if message.receipt is not None:
+                    self._link.acknowledge(message.receipt)
 
 
 class Kept:

@@ -47,7 +47,7 @@ class _Origins:
     @classmethod
     def of(cls, batches: Iterable[Batch], first: int) -> "_Origins":
         """The events of batches; one without graphs is an event without a name."""
-        known = [one for batch in batches for one in batch.graphs or [("", _size(batch))]]
+        known = [one for batch in batches for one in batch.graphs or [("", batch.size)]]
         sizes = [size for _, size in known]
         return cls(first + np.repeat(np.arange(len(known)), sizes), [name for name, _ in known], first)
 
@@ -76,7 +76,7 @@ class Packer:
 
         All ticks up to the one that is `decided` are; without one, the buckets find out by the ticks that they see.
         """
-        columns = [(tick, watermark, _size(batch)) for tick, batch, watermark in events]
+        columns = [(tick, watermark, batch.size) for tick, batch, watermark in events]
         ticks, watermarks, sizes = np.array(columns, dtype=np.int64).reshape(-1, 3).T
         late = ticks < watermarks
         known = gather((tick, batch) for tick, batch, _ in events)
@@ -100,6 +100,10 @@ class Packer:
             origins = _Origins(self._events + np.arange(count), [""] * count, self._events)
             self._events += count
         return self._pack(known, _joined([each.ticks for each in known]), _EMPTY, _GOES_ON, origins)
+
+    def pack_clock(self, milliseconds: int) -> Iterator[Parcel]:
+        """The parcels of a moment: nothing has come with it, and groups that are silent for too long rest."""
+        return self._pack([], _EMPTY, _EMPTY, {**_GOES_ON, "clock": milliseconds}, None)
 
     def _pack(
         self,
@@ -244,10 +248,6 @@ def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]
             total += count
         place += total
     return [Arrivals(signature, stream, *one.columns()) for (signature, stream), one in found.items()]
-
-
-def _size(batch: Batch) -> int:
-    return len(batch.order) or sum(_counts(batch).values())
 
 
 def _counts(batch: Batch) -> dict[Predicate, int]:

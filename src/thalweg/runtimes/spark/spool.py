@@ -25,12 +25,11 @@ from thalweg.model.event import Batch
 from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.checkpoint_folder import damaged
 from thalweg.runtimes.embedded import Items
-from thalweg.runtimes.far_times import FarTimes
+from thalweg.runtimes.far_times import Far, FarFacts
 from thalweg.runtimes.schema import SchemaWatch
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import Parcel, parcels_batch
-from thalweg.runtimes.unzoned_times import UnzonedTimes
 from thalweg.runtimes.watermark import Watermark
 
 if TYPE_CHECKING:
@@ -224,7 +223,7 @@ class Feeder(threading.Thread):
         self.read = 0
         self.facts = 0
         self.watermark = Watermark(job.settings.delay, job.settings.first, job.settings.last)
-        self._far = FarTimes(job.settings.calendar.clock)
+        self._far = FarFacts()
         self._job = job
         self._spool = spool
         self._packer = packer
@@ -269,9 +268,7 @@ class Feeder(threading.Thread):
         facts, skipped = 0, self._last.events if self._items.repeats else 0
         self.watermark.widen(self._items.groups)
         self.watermark.resume(self._last.decided, self._last.highest)
-        unzoned = UnzonedTimes(self._job.settings.calendar.clock, self._report)
         for item in self._items:
-            unzoned.see()
             if self._stopped.is_set():
                 return
             if isinstance(item, Diagnostic):
@@ -283,14 +280,11 @@ class Feeder(threading.Thread):
                 self._follow()
             else:
                 self.read += 1
-                watermark = self._met(*item)
+                arrived = self._met(item)
                 if self.read > skipped:
-                    if self._look is not None:
-                        self._look(item[1])
-                    if self._observe is not None:
-                        self._observe(*item, self._packer.words)
-                    waiting.append((*item, watermark))
-                    size = len(item[1].order) or sum(map(len, item[1].rows.values()))
+                    self._see(item)
+                    waiting.append(arrived)
+                    size = arrived[1].size
                     facts += size
                     self.facts += size
                 if self.watermark.is_complete:
@@ -310,14 +304,23 @@ class Feeder(threading.Thread):
                 self.watermark.end(group)
         self.watermark.settle()
 
-    def _met(self, tick: int, batch: Batch) -> int:
-        """The watermark that an event meets; one whose timestamp is far from all others is late, whatever it says."""
-        if not self._far.meets(tick):
-            return self.watermark.meet_in(self._items.group, tick)
-        self._far.add(
-            tick, [str(fact) for fact in batch.facts(self._packer.words)], TimeFormat(self._job.settings.calendar)
-        )
-        return max(tick + 1, self.watermark.reached + 1)
+    def _met(self, item: tuple[int, Batch] | Far) -> Arrived:
+        """An event with the watermark that it meets; one that is far is late, whatever its time says."""
+        if isinstance(item, tuple):
+            return *item, self.watermark.meet_in(self._items.group, item[0])
+        return item.tick, item.batch, max(item.tick, self.watermark.reached) + 1
+
+    def _see(self, item: tuple[int, Batch] | Far) -> None:
+        """Shows what comes to those that look at it, and counts what is far."""
+        words = self._packer.words
+        batch = item[1] if isinstance(item, tuple) else item.batch
+        if self._look is not None:
+            self._look(batch)
+        if isinstance(item, Far):
+            facts = [str(fact) for fact in batch.facts(words)]
+            self._far.add(item.tick, facts, TimeFormat(self._job.settings.calendar))
+        elif self._observe is not None:
+            self._observe(*item, words)
 
     def _write(self, items: list[Arrived], ended: bool = False, cut_short: bool = False) -> None:
         self._spool.forget()

@@ -36,6 +36,11 @@ DOUBTS: Final = "doubts"
 """Since when what an earlier stage hands on may lack facts, or lacks none any more."""
 ANSWERS: Final = "answers"
 LATE: Final = "late"
+MALFORMED: Final = "malformed"
+EMPTY: Final = "empty"
+"""Rows of a table that hold no fact; where a cell is empty that is not an error."""
+CAME: Final = "came"
+"""The predicates of facts that came, where a table does not say them."""
 FAILED: Final = "failed"
 
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

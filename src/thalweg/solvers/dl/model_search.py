@@ -23,6 +23,8 @@ from thalweg.solvers.dl.normal_form import AtLeast, AtMost, Clause, DataAtLeast,
 
 STEPS: Final = 400
 _DEEPEST: Final = 2
+# All values of one individual are told apart, pair by pair.
+_MOST_VALUES: Final = 100
 _MOST_LITERALS: Final = 8
 
 
@@ -85,7 +87,7 @@ class _Search:
         if isinstance(guard, DataAtLeast):
             return True
         if isinstance(guard, AtLeast):
-            return _is_deep(individual)
+            return _is_deep(individual) or guard.number > _MOST_VALUES
         if isinstance(guard, OneOf):
             return not all((individual, one) in self.model.different for one in guard.individuals)
         if not isinstance(guard, AtMost):
@@ -101,7 +103,7 @@ class _Search:
                 avoided = {of for of, one in self.without if one == individual}
                 for head in sorted(heads, key=lambda head: head in avoided):
                     yield partial(model.add_class, head, individual), True
-            case AtLeast():
+            case AtLeast() if guard.number <= _MOST_VALUES:
                 yield from self.values(guard, individual)
             case DataAtLeast():
                 yield from self.literals(guard, individual)

@@ -8,6 +8,7 @@ import pytest
 from thalweg.diagnostics import RejectedError
 from thalweg.languages.owl import graph, structure, syntaxes
 from thalweg.languages.owl.axioms import DataPropertyDomain, show
+from thalweg.languages.owl.swrl_rules import rule_text
 
 pytest.importorskip("pyhornedowl")
 
@@ -107,11 +108,11 @@ def test_axioms_come_in_the_same_order_every_time() -> None:
     assert syntaxes.read(FUNCTIONAL, "ofn") == syntaxes.read(FUNCTIONAL, "ofn")
 
 
-def test_what_owl_does_not_have_is_not_lost() -> None:
+def test_rules_are_read_beside_the_ontology() -> None:
     rule = "DLSafeRule(Body(ClassAtom(:A Variable(:x))) Head(ClassAtom(:B Variable(:x))))"
-    ontology = syntaxes.read(f"Prefix(:=<http://example.org/>) Ontology({rule})", "ofn")
+    ontology, rules = syntaxes.read_with_rules(f"Prefix(:=<http://example.org/>) Ontology({rule})", "ofn", "x.ofn")
     assert ontology.axioms == ()
-    assert [found[:10] for found in ontology.unread] == ["DLSafeRule"]
+    assert [rule_text(found).replace("<http://example.org/", ":").replace(">", "") for found in rules] == [rule]
 
 
 @pytest.mark.parametrize(

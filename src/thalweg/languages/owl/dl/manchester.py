@@ -64,9 +64,10 @@ def split_classes(text: str) -> list[str]:
 
 
 class Vocabulary:
-    """The names of an ontology by what they name."""
+    """The names of an ontology by what they name; where it `is_open`, other names may be used, too."""
 
-    def __init__(self, ontology: Ontology) -> None:
+    def __init__(self, ontology: Ontology, is_open: bool = False) -> None:
+        self._is_open = is_open
         self.kinds: dict[str, set[str]] = {frame: set() for frame in _FRAMES}
         self._declared: dict[str, str] = {}
         for declared in ontology.declarations:
@@ -130,7 +131,7 @@ class Vocabulary:
             close = get_close_matches(name, DATATYPES, 1, _CLOSE) if name not in DATATYPES else ()
             return (f"unknown datatype `{name}`", f"did you mean `{close[0]}`?") if close else None
         known = {one for names in self.kinds.values() for one in names}
-        if name in known:
+        if self._is_open or name in known:
             return None
         meant = nearest(Predicate(name, 1), (Predicate(one, 1) for one in sorted(known)))
         return f"the ontology does not have the name `{name}`", f"there is `{meant.name}`" if meant else _WAY_OUT

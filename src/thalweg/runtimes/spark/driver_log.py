@@ -1,0 +1,194 @@
+"""What a job of one's own says in the driver's log: late facts, rows without facts, names that no rule reads.
+
+Such rows leave the buckets beside the answers. Spark counts them on the way (`DataFrame.observe`), so nothing is read
+twice and no fact comes to the driver; a query that streams reports after each batch, another one at its end.
+
+    late facts           W302, how many, and the first of them
+    malformed rows       W312, likewise; W307 where cells are empty
+    warnings of rules    W305, as elsewhere
+    names                W304, where rules read nothing that came
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.nodes import Program
+from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
+from thalweg.model.time import AS_TICKS, TimeFormat
+from thalweg.planning.check_unmatched import Inputs
+from thalweg.runtimes.spark.dataframe import LATE_FACT, WARNING
+from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, warning_of
+from thalweg.runtimes.unmatched import Unmatched
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+LOG: Final = logging.getLogger("thalweg.spark")
+PAUSE: Final = 60.0
+"""Seconds between two reports of the same kind."""
+_MOST_NAMES: Final = 62
+"""Predicates that a word of 64 bits tells apart."""
+
+_COUNTED: Final = {LATE_FACT: "W302", MALFORMED: "W312", EMPTY: "W307"}
+_SENTENCES: Final = {
+    LATE_FACT: ("{} late and ignored: {}", "fact was", "facts were"),
+    MALFORMED: ("{} not a fact and passed over: {}", "row is", "rows are"),
+    EMPTY: ("{} passed over, because a cell is empty: {}", "row was", "rows were"),
+}
+_WAYS_OUT: Final = {
+    LATE_FACT: "wait longer with `delay=`, or take them as rows with `late=True`",
+    MALFORMED: 'take them as rows with `late=True`, or stop at the first with `on_error="stop"`',
+    EMPTY: "take them as rows with `late=True`",
+}
+
+
+@dataclass
+class DriverLog:
+    """The counts of a job so far, and what of them has been reported."""
+
+    program: Program | None = None
+    times: TimeFormat = AS_TICKS
+    name: str = field(default_factory=lambda: f"thalweg {uuid4()}")
+    _counts: dict[str, int] = field(default_factory=dict)
+    _firsts: dict[str, str] = field(default_factory=dict)
+    _reported: dict[str, int] = field(default_factory=dict)
+    _due: dict[str, float] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)
+    _lock: Any = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        names = list(Inputs(self.program).read) if self.program is not None else []
+        self._names = names[:_MOST_NAMES] if len(names) <= _MOST_NAMES else []
+        self._unmatched = Unmatched(self.program) if self.program is not None and self._names else None
+
+    def watch(self, rows: "DataFrame") -> "DataFrame":
+        """The same rows of buckets, counted as they pass."""
+        if rows.isStreaming:
+            rows.sparkSession.streams.addListener(_listener(self))
+            return rows.observe(self.name, *self._metrics())
+        from pyspark.sql import Observation
+
+        observation = Observation(self.name)
+        observed = rows.observe(observation, *self._metrics())
+        Thread(target=self._wait, args=(observation,), name="thalweg driver log", daemon=True).start()
+        return observed
+
+    def _wait(self, observation: Any) -> None:
+        """Reports when the first action on a table has ended."""
+        try:
+            metrics = observation.get
+        except Exception:
+            # The session was stopped before.
+            return
+        self.see(metrics)
+        self.end()
+
+    def _metrics(self) -> "list[Column]":
+        from pyspark.sql import functions as F  # noqa: N812
+
+        kind, fact, until = F.col("kind"), F.col("fact"), F.col("until")
+        late = F.struct("t", "until", "fact")
+        is_read = F.lit(0).cast("long")
+        for number, name in enumerate(self._names):
+            is_read = F.when(fact == str(name), F.lit(1 << number)).otherwise(is_read)
+        unread = F.when((kind == CAME) & (is_read == 0), fact)
+        return [
+            F.count(F.when(kind == LATE_FACT, 1)).alias(LATE_FACT),
+            F.min(F.when(kind == LATE_FACT, late)).alias(f"first {LATE_FACT}"),
+            *(F.sum(F.when(kind == one, until)).alias(one) for one in (MALFORMED, EMPTY)),
+            *(F.min(F.when(kind == one, fact)).alias(f"first {one}") for one in (MALFORMED, EMPTY)),
+            F.min(F.when(kind == WARNING, fact)).alias("least warning"),
+            F.max(F.when(kind == WARNING, fact)).alias("greatest warning"),
+            F.bit_or(F.when(kind == CAME, is_read)).alias("read"),
+            F.min(unread).alias("least unread"),
+            F.max(unread).alias("greatest unread"),
+        ]
+
+    def see(self, metrics: Mapping[str, Any]) -> None:
+        """Takes the counts of a batch, and reports what is new."""
+        with self._lock:
+            for kind in _COUNTED:
+                self._counts[kind] = self._counts.get(kind, 0) + (metrics[kind] or 0)
+                if (first := metrics[f"first {kind}"]) is not None:
+                    self._firsts.setdefault(kind, self._late(first) if kind == LATE_FACT else first)
+                if self._due.get(kind, 0.0) <= monotonic():
+                    self._report(kind)
+            for text in {metrics["least warning"], metrics["greatest warning"]} - {None} - self._said:
+                self._said.add(text)
+                _warn(warning_of(text))
+            self._meet(metrics)
+
+    def end(self) -> None:
+        """Reports what was counted since the last time, and what rules waited for in vain."""
+        with self._lock:
+            for kind in _COUNTED:
+                self._report(kind)
+            for found in self._unmatched.summary() if self._unmatched is not None else ():
+                self._say(found)
+
+    def _late(self, row: Any) -> str:
+        written = self.times.text
+        return f"`{row['fact']} at {written(row['t'])}` arrived when the watermark was {written(row['until'])}"
+
+    def _report(self, kind: str) -> None:
+        count = self._counts.get(kind, 0)
+        if count > self._reported.get(kind, 0):
+            self._reported[kind], self._due[kind] = count, monotonic() + PAUSE
+            sentence, single, many = _SENTENCES[kind]
+            number = f"1 {single}" if count == 1 else f"{count} {many}"
+            _warn(Diagnostic(_COUNTED[kind], sentence.format(number, self._firsts[kind]), help=_WAYS_OUT[kind]))
+
+    def _meet(self, metrics: Mapping[str, Any]) -> None:
+        """Sees which predicates came; where rules read none of them, there is no need to wait for the end."""
+        if self._unmatched is None:
+            return
+        came = {name for number, name in enumerate(self._names) if (metrics["read"] or 0) >> number & 1}
+        unread = {metrics["least unread"], metrics["greatest unread"]} - {None}
+        self._unmatched.look(Batch({name: [] for name in (*came, *map(Predicate.read, unread))}))
+        if unread and not came:
+            for found in self._unmatched.summary():
+                self._say(found)
+
+    def _say(self, found: Diagnostic) -> None:
+        if found.message not in self._said:
+            self._said.add(found.message)
+            _warn(found)
+
+
+def _warn(found: Diagnostic) -> None:
+    LOG.warning("%s", found.render())
+
+
+def _listener(log: DriverLog) -> Any:
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    class Listener(StreamingQueryListener):
+        """Hears of the batches of queries that read the job's rows."""
+
+        def __init__(self) -> None:
+            self._runs: set[Any] = set()
+
+        def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+            pass
+
+        def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+            metrics = event.progress.observedMetrics.get(log.name)
+            if metrics is not None:
+                self._runs.add(event.progress.runId)
+                log.see(metrics)
+
+        def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+            pass
+
+        def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+            if event.runId in self._runs:
+                log.end()
+
+    return Listener()
