@@ -9,8 +9,8 @@ from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology, show
-from thalweg.languages.owl.left_out import left_out, unread_imports
-from thalweg.languages.owl.profiles import reason_outside
+from thalweg.languages.owl.left_out import REST_IS_USED, left_out, unread_imports
+from thalweg.languages.owl.profiles import inside_and_outside, reason_outside
 from thalweg.languages.owl.program import Options, beside, over_triples, rewritten, specialised, windowed
 from thalweg.languages.owl.swrl import DLSafeRule
 from thalweg.languages.owl.swrl_rules import compile_rules
@@ -49,17 +49,18 @@ def compile(
 
 def inside(ontology: Ontology, profile: str) -> Ontology:
     """An ontology with the axioms of a profile only."""
-    kept = (one for one in ontology.axioms if _is_plain(one) or reason_outside(one, profile) is None)
-    return replace(ontology, axioms=tuple(kept))
+    kept = ([axiom] if _is_plain(axiom) else inside_and_outside(axiom, profile)[0] for axiom in ontology.axioms)
+    return replace(ontology, axioms=tuple(axiom for axioms in kept for axiom in axioms))
 
 
 def outside(name: str, ontology: Ontology, profile: str, triples: Sequence[Triple]) -> list[Diagnostic]:
     """A warning for each kind of axiom that lies outside a profile, and for what is no axiom."""
     by_reason: dict[str, list[str]] = {}
     for axiom in ontology.axioms:
-        reason = None if _is_plain(axiom) else reason_outside(axiom, profile)
-        if reason is not None:
-            by_reason.setdefault(reason, []).append(show(axiom))
+        used, unused = ([axiom], []) if _is_plain(axiom) else inside_and_outside(axiom, profile)
+        for part in unused:
+            reason = f"{reason_outside(part, profile)}{f'; {REST_IS_USED}' if used else ''}"
+            by_reason.setdefault(reason, []).append(show(part))
     for imported in unread_imports(ontology, triples, name):
         by_reason.setdefault("it is imported but not read: name its file as well", []).append(imported)
     for triple in ontology.leftovers:

@@ -11,8 +11,9 @@ something that is said of it. `r'B` is a role that only individuals without a na
 there: with a conjunction on the left, or a filler, paths meet, and this page would be wrong.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, permutations
 from typing import Generic, NamedTuple, TypeVar
 
@@ -128,7 +129,7 @@ def normal_form(axioms: Iterable[Axiom], declarations: Iterable[Declaration] = (
 
 
 class _Normaliser:
-    """Takes axioms one by one. What an axiom says in part is kept, and the axiom is skipped as a whole all the same."""
+    """Takes axioms one by one. What an axiom says in part is kept, and the axiom is skipped all the same."""
 
     def __init__(self, tbox: TBox) -> None:
         self.tbox = tbox
@@ -147,7 +148,7 @@ class _Normaliser:
             case ax.SubClassOf(sub, sup):
                 self.include(sub, sup)
             case ax.EquivalentClasses(classes):
-                self.all_of([(first, second) for first, second in permutations(classes, 2)])
+                self.all_of(partial(self.include, sub, sup) for sub, sup in permutations(classes, 2))
             case ax.DisjointClasses(classes):
                 self.disjoint([list(self.left(found)) for found in classes])
             case ax.PropertyDomain(name, found):
@@ -226,12 +227,12 @@ class _Normaliser:
         for basic in self.left(sub):
             self.right(basic, sup)
 
-    def all_of(self, pairs: Iterable[tuple[ClassExpression, ClassExpression]]) -> None:
-        """Every inclusion that fits in, and then the first reason why another does not."""
+    def all_of(self, steps: Iterable[Callable[[], None]]) -> None:
+        """Every step that fits in, and then the first reason why another does not."""
         reasons: list[_UnsupportedError] = []
-        for sub, sup in pairs:
+        for step in steps:
             try:
-                self.include(sub, sup)
+                step()
             except _UnsupportedError as reason:
                 reasons.append(reason)
         if reasons:
@@ -274,8 +275,7 @@ class _Normaliser:
             case str():
                 self.tbox.inclusions.append(Inclusion(sub, expression, self.number))
             case ex.ObjectIntersectionOf(classes):
-                for found in classes:
-                    self.right(sub, found)
+                self.all_of(partial(self.right, sub, part) for part in classes)
             case ex.ObjectComplementOf(negated):
                 self.tbox.disjoint += [Disjoint((sub, found), self.number) for found in self.left(negated)]
             case ex.ObjectSomeValuesFrom(name, filler) | ex.ObjectMinCardinality(1, name, filler):

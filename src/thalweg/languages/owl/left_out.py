@@ -10,6 +10,7 @@ from thalweg.languages.owl.kinds import owl
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.vocabulary import Triple
 
+REST_IS_USED: Final = "the other parts of its axiom are used"
 _VERSION: Final = owl("versionIRI")
 _ONTOLOGY: Final = owl("Ontology")
 

@@ -22,6 +22,7 @@ from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
 from thalweg.languages.owl.dl_lite import Basic, Role, Some, TBox, normal_form
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression
+from thalweg.languages.owl.left_out import REST_IS_USED
 from thalweg.languages.owl.unsatisfiable import Closure
 from thalweg.model.fact import Fact
 from thalweg.planning.topology import Taxonomy, bits
@@ -210,21 +211,27 @@ class _Naming:
 
     def __init__(self, axioms: Iterable[Axiom]) -> None:
         self.axioms: list[Axiom] = []
+        # For each axiom the one that says it, and the inclusion in that one.
         self.origins: list[Axiom] = []
+        self.stated: list[Axiom] = []
         self.meets: dict[frozenset[str], str] = {}
         self.parts: dict[ClassExpression, str] = {}
         self.skipped: list[tuple[Axiom, str]] = []
         for axiom in axioms:
-            self.origin = axiom
+            self.origin = self.part_of_origin = axiom
             self.read(axiom)
 
     def read(self, axiom: Axiom) -> None:
         match axiom:
+            case ax.SubClassOf(sub, ex.ObjectIntersectionOf(classes)):
+                for sup in classes:
+                    self.read(ax.SubClassOf(sub, sup))
             case ax.SubClassOf(sub, sup):
+                self.part_of_origin = axiom
                 self.say(ax.SubClassOf(self.left(sub), self.right(sup)))
             case ax.EquivalentClasses(classes):
                 for sub, sup in permutations(classes, 2):
-                    self.say(ax.SubClassOf(self.left(sub), self.right(sup)))
+                    self.read(ax.SubClassOf(sub, sup))
             case ax.DisjointClasses(classes):
                 self.say(ax.DisjointClasses(tuple(map(self.left, classes))))
             case ax.DisjointUnion(name, classes):
@@ -239,6 +246,7 @@ class _Naming:
     def say(self, axiom: Axiom) -> None:
         self.axioms.append(axiom)
         self.origins.append(self.origin)
+        self.stated.append(self.part_of_origin)
 
     def left(self, expression: ClassExpression) -> ClassExpression:
         match expression:
@@ -292,8 +300,6 @@ class _Closing:
         disjoint = [Group(self.text(found.axiom), self.places(found.members)) for found in self.tbox.disjoint]
         roles = [Group(self.text(g.axiom), self.role_places(g.members)) for g in self.tbox.disjoint_roles]
         irreflexive = [Group(self.text(n), self.role_places((role,))) for role, n in self.tbox.irreflexive]
-        origins = dict(zip(self.naming.axioms, self.naming.origins, strict=True))
-        skipped = {(origins[axiom], reason): None for axiom, reason in self.tbox.skipped}
         return Negative(
             concepts=tuple(self.concepts),
             order=self.order,
@@ -306,8 +312,21 @@ class _Closing:
             disjoint_roles=tuple(dict.fromkeys(roles)),
             irreflexive=tuple(dict.fromkeys(irreflexive)),
             facts=tuple(self.tbox.facts),
-            skipped=(*self.naming.skipped, *skipped),
+            skipped=tuple(dict.fromkeys((*self.naming.skipped, *self.skipped()))),
         )
+
+    def skipped(self) -> list[tuple[Axiom, str]]:
+        """The axioms that do not fit in, each with the reason; where the rest of one does, only its inclusions that do
+        not.
+        """
+        reasons = dict(self.tbox.skipped)
+        said = list(zip(self.naming.axioms, self.naming.origins, self.naming.stated, strict=True))
+        unused = {(origin, stated): reasons[axiom] for axiom, origin, stated in said if axiom in reasons}
+        used = {origin for _, origin, stated in said if (origin, stated) not in unused}
+        return [
+            (stated, f"{reason}; {REST_IS_USED}") if origin in used else (origin, reason)
+            for (origin, stated), reason in unused.items()
+        ]
 
     def all_roles(self) -> list[Role]:
         asked = [basic.role for basic in self.tbox.basics() if isinstance(basic, Some)]

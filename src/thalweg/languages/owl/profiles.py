@@ -13,6 +13,7 @@ irreflexive property, which the text of the profile allows and its grammar forge
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import permutations
 from typing import Final
 
 from thalweg.languages.owl import axioms as ax
@@ -109,6 +110,35 @@ def reason_outside(axiom: Axiom, profile: str) -> str | None:
     """The same for all axioms that are outside a profile for one reason."""
     phrase = next(_phrases(axiom, profile), None)
     return None if phrase is None else f"{phrase} is outside {TITLES[profile]}"
+
+
+def inside_and_outside(axiom: Axiom, profile: str) -> tuple[list[Axiom], list[Axiom]]:
+    """What of an axiom lies inside a profile, and what outside: an inclusion or equivalence may do so in part.
+
+    >>> some = ex.ObjectSomeValuesFrom("<r>", "<B>")
+    >>> used, unused = inside_and_outside(ax.EquivalentClasses(("<A>", some)), "rl")
+    >>> print(*map(show, used)); print(*map(show, unused))
+    SubClassOf(ObjectSomeValuesFrom(<r> <B>) <A>)
+    SubClassOf(<A> ObjectSomeValuesFrom(<r> <B>))
+    """
+    if reason_outside(axiom, profile) is None:
+        return [axiom], []
+    parts = list(_inclusions(axiom, profile)) if type(axiom) in _AXIOMS[profile] else []
+    used = [part for part in parts if reason_outside(part, profile) is None]
+    return (used, [part for part in parts if part not in used]) if used else ([], [axiom])
+
+
+def _inclusions(axiom: Axiom, profile: str) -> Iterator[Axiom]:
+    """The inclusions that an axiom consists of, as far as the rules of a profile take it apart."""
+    match axiom:
+        case ax.EquivalentClasses(classes):
+            for sub, sup in permutations(classes, 2):
+                yield from _inclusions(ax.SubClassOf(sub, sup), profile)
+        case ax.SubClassOf(sub, ex.ObjectIntersectionOf(classes)) if profile != "pd":
+            for sup in classes:
+                yield from _inclusions(ax.SubClassOf(sub, sup), profile)
+        case ax.SubClassOf():
+            yield axiom
 
 
 def _phrases(axiom: Axiom, profile: str) -> Iterator[str]:

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from thalweg.cli import app
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl import structure
@@ -133,3 +135,46 @@ def test_the_w3c_tests_are_in_the_profiles_that_they_say() -> None:
 def axioms_of(path: Path) -> tuple[Axiom, ...]:
     quads = read_graph(path.read_bytes(), "rdfxml", base="http://example.org/")
     return structure.read(quad[:3] for quad in quads).axioms
+
+
+UNIVERSITY = """Prefix(:=<http://ex.org/>)
+Ontology(
+  EquivalentClasses(:Chair ObjectIntersectionOf(:Person ObjectSomeValuesFrom(:headOf :Department)))
+  DisjointClasses(:Chair :Student)
+)"""
+FACTS = """@prefix : <http://ex.org/> .
+:Person(:ann) at 1. :headOf(:ann,:cs) at 1. :Department(:cs) at 1. :Chair(:bob) at 1. :Student(:bob) at 1.
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "unused", "facts"),
+    [
+        ("--profile rl", "SubClassOf(:Chair ObjectSomeValuesFrom(:headOf :Department))", ":Chair(:ann) :Person(:bob)"),
+        (
+            "--profile ql",
+            "SubClassOf(ObjectIntersectionOf(:Person ObjectSomeValuesFrom(:headOf :Department)) :Chair)",
+            ":Person(:bob)",
+        ),
+        (
+            "--as consistency --window 5",
+            "SubClassOf(ObjectIntersectionOf(:Person ObjectSomeValuesFrom(:headOf :Department)) :Chair)",
+            "",
+        ),
+        ("--profile pd", "EquivalentClasses(:Chair", ""),
+        ("--profile rdfs", "EquivalentClasses(:Chair", ""),
+    ],
+)
+def test_of_an_axiom_that_is_used_in_part_only_the_rest_is_reported(
+    options: str, unused: str, facts: str, tmp_path: Path
+) -> None:
+    (tmp_path / "u.ofn").write_text(UNIVERSITY)
+    (tmp_path / "u.facts").write_text(FACTS)
+    command = ["run", str(tmp_path / "u.ofn"), "--stream", str(tmp_path / "u.facts"), *options.split()]
+    result = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert result.exit_code == 0
+    lines = [line for line in result.stderr.splitlines() if "W409" in line and ":Chair" in line]
+    assert [f"`{unused}" in line for line in lines if "Disjoint" not in line] == [True]
+    assert ("the other parts of its axiom are used" in result.stderr) == unused.startswith("SubClassOf")
+    short = result.stdout.replace("<http://ex.org/", ":").replace(">", "")
+    assert [fact for fact in facts.split() if fact not in short] == []
