@@ -214,9 +214,10 @@ def test_files_that_were_changed_in_between_are_refused(crash: Crash, monkeypatc
 @pytest.mark.parametrize("output", ["out.jsonl", "late.jsonl"])
 def test_without_a_state_an_output_that_exists_is_refused_and_stays(output: str) -> None:
     Path(output).write_text("what another run has written\n")
-    result = thalweg(*COMMAND, "--late", "late.jsonl")
-    assert (result.exit_code, f"error[E408]: `{output}` exists" in result.output) == (1, True)
-    assert Path(output).read_text() == "what another run has written\n"
+    for runtime in ("embedded", "spark"):
+        result = thalweg(*COMMAND, "--late", "late.jsonl", "--runtime", runtime)
+        assert (result.exit_code, f"error[E408]: `{output}` exists" in result.output) == (1, True)
+        assert Path(output).read_text() == "what another run has written\n"
     Path(output).unlink()
     assert thalweg(*COMMAND, "--late", "late.jsonl").exit_code == 0
 

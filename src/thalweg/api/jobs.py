@@ -241,16 +241,16 @@ def run_on_spark(
     need_spark()
     from thalweg.runtimes.continued_output import need_no_output
     from thalweg.runtimes.spark.delivery import Delivery
-    from thalweg.runtimes.spark.run import is_claimed, run
+    from thalweg.runtimes.spark.run import LEDGER, is_claimed, run
 
+    if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
+        need_no_output(out)
+        need_no_output(late)
     interrupt = interrupt or Interrupt()
     how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(emit))
     settings = _settings(timing, emit, on_error, memory, with_until or how.format == "text")
 
     def deliver(ledger: Path) -> Delivery:
-        if target.checkpoint is not None and not ledger.exists():
-            need_no_output(out)
-            need_no_output(late)
         ready()
         asked = work.job.settings.emit
         return Delivery(ledger, out, late, asked, how, work.combine, report, work.present, see)
