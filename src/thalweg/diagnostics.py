@@ -169,11 +169,18 @@ CATALOGUE: Final = {
     "E902": "value in a deployment cannot be used",
 }
 
-# A document may hold characters that move the cursor or colour what follows: a terminal shows pictures of them instead.
-_VISIBLE: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {
+VISIBLE: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {
     0x7F: 0x2421,
     **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
 }
+"""For `str.translate`: data may hold characters that move the cursor or colour what follows; people see pictures."""
+
+# A password before the host of a URI, and values of parameters whose names say that nobody else may know them.
+_SECRETS: Final = re.compile(
+    r"""(?P<user>[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s/?\#`"'<>:@]*:)[^\s/?\#`"'<>]*(?=@)"""
+    r"""|(?<=[?&])(?P<key>[\w.-]*(?:token|key|secret|passw|pwd|auth|credential|signature|sig)[\w.-]*=)[^&\s`"'<>]+""",
+    re.IGNORECASE,
+)
 
 # This many notes are shown; the others are counted.
 MOST_NOTES: Final = 4
@@ -195,31 +202,37 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     listed: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        # Wherever it is shown or written: the passwords of those who run it are not part of what is wrong.
+        for name in ("message", "help"):
+            object.__setattr__(self, name, without_secrets(getattr(self, name)))
+        object.__setattr__(self, "notes", tuple(map(without_secrets, self.notes)))
+
     @property
     def severity(self) -> str:
         return "warning" if self.code.startswith("W") else "error"
 
     def render(self, verbose: bool = False) -> str:
         """The lines that a person reads, with a caret under the place; those that ask for all are given the list."""
-        lines = [f"{self.severity}[{self.code}]: {self.message}".translate(_VISIBLE)]
+        lines = [f"{self.severity}[{self.code}]: {self.message}".translate(VISIBLE)]
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
-            written, start = _excerpt(self.span.source.line_at(self.span.start), column - 1)
+            written, start = _excerpt(_masked(self.span.source.line_at(self.span.start)), column - 1)
             width = max(1, min(self.span.end - self.span.start, len(written) - start))
             margin = " " * len(str(line))
             # A tab stays a tab, so that the caret stands under its character on any terminal.
             indent = "".join("\t" if character == "\t" else " " for character in written[:start])
             lines += [
                 f"  {self.span.source.name}:{line}:{column}",
-                f"  {line} | {written}".translate(_VISIBLE),
+                f"  {line} | {written}".translate(VISIBLE),
                 f"  {margin} | {indent}{'^' * width}",
             ]
-        lines += [f"    {one}".translate(_VISIBLE) for one in self.listed] if verbose else []
-        lines += [f"  note: {note}" for note in (self.notes if verbose else self.notes[:MOST_NOTES])]
+        lines += [f"    {one}".translate(VISIBLE) for one in self.listed] if verbose else []
+        lines += [f"  note: {note}".translate(VISIBLE) for note in (self.notes if verbose else self.notes[:MOST_NOTES])]
         if len(self.notes) > MOST_NOTES and not verbose:
             lines.append(f"  note: and {len(self.notes) - MOST_NOTES} more; `thalweg check --format json` has all")
         if self.help:
-            lines.append(f"  help: {self.help}")
+            lines.append(f"  help: {self.help}".translate(VISIBLE))
         return "\n".join(lines)
 
     def as_data(self) -> dict[str, object]:
@@ -235,6 +248,22 @@ class Diagnostic:
         if self.listed:
             data["listed"] = list(self.listed)
         return data
+
+
+def without_secrets(text: str) -> str:
+    """A text with URIs in it, for people and files to see: without passwords and tokens.
+
+    >>> without_secrets("no connection to `http://me:secret@host/a?last=3&token=77`")
+    'no connection to `http://me:***@host/a?last=3&token=***`'
+    """
+    return _SECRETS.sub(lambda found: f"{found['user'] or found['key']}***", text) if ":/" in text else text
+
+
+def _masked(line: str) -> str:
+    """The same for a line in which places are counted."""
+    if ":/" not in line:
+        return line
+    return _SECRETS.sub(lambda found: (found["user"] or found["key"]).ljust(len(found[0]), "*"), line)
 
 
 def _excerpt(line: str, place: int) -> tuple[str, int]:

@@ -186,7 +186,8 @@ def test_a_deployment_is_run_in_python(folder: Path) -> None:
     with thalweg.open("city/other.toml", delay=0) as session:
         session.push({"device": "a", "temp": 31, "ts": "2026-11-15T08:00:00Z"})
         assert [list(map(str, one.begin)) for one in session.advance()] == [["near(a,north)"]]
-    assert sorted(path.name for path in folder.iterdir()) == ["city.toml", "data", "hot.lars", "other.toml", "sites.csv"]
+    names = ["city.toml", "data", "hot.lars", "other.toml", "sites.csv"]
+    assert sorted(path.name for path in folder.iterdir()) == names
 
 
 def test_other_verbs_of_python_read_what_concerns_them(folder: Path) -> None:

@@ -8,6 +8,7 @@ import typer
 from thalweg.cli import options
 from thalweg.cli.deployed_command import GivenSources
 from thalweg.cli.errors import complaining, outcome, refuse, usage
+from thalweg.diagnostics import VISIBLE
 
 
 def explain(
@@ -83,4 +84,4 @@ def explain(
         elif format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:
-            print(plan.as_svg() if format == "svg" else plan.as_text(prefixes))
+            print(plan.as_svg() if format == "svg" else plan.as_text(prefixes).translate(VISIBLE))

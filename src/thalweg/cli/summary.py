@@ -129,13 +129,16 @@ class RunSummary:
 
     def print(self, part: "Part") -> None:
         """Writes the line to standard error."""
+        from thalweg.diagnostics import VISIBLE
+
         seconds = monotonic() - self._began
         rate = f", {self._events / seconds:,.0f} events/s" if self._events else ""
         counts = f"{_count(self._events, 'event')}, {_count(self._conclusions, 'conclusion')}"
         first = f"{self._share}; " if self.has_dropped_most else ""
         left = f"{self.late:,} late, {self._malformed:,} malformed"
         sys.stdout.flush()
-        print(f"{first}{counts} in {seconds:.1f} s{rate}; {left}{self._unused(part)}", file=sys.stderr)
+        line = f"{first}{counts} in {seconds:.1f} s{rate}; {left}{self._unused(part)}"
+        print(line.translate(VISIBLE), file=sys.stderr)
 
     def _unused(self, part: "Part") -> str:
         """What came and no rule reads; an ontology or a query may read anything."""

@@ -17,6 +17,7 @@ from thalweg.cli.errors import (
     refuse,
     usage,
 )
+from thalweg.diagnostics import VISIBLE
 
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
@@ -155,13 +156,13 @@ def _explain_fact(
             print(json.dumps(absence.as_data(times), ensure_ascii=False, indent=2))
         tell(_does_not_hold(asked, at, [] if engine.now is None else engine.facts(), prefixes))
         if format == "text":
-            print(prefixes.shorten(absence.render("  ", times)), file=sys.stderr)
+            print(prefixes.shorten(absence.render("  ", times)).translate(VISIBLE), file=sys.stderr)
         raise typer.Exit(1)
     _print(proof.as_data(times) if format == "json" else prefixes.shorten(proof.render(times=times)))
 
 
 def _print(proof: dict[str, object] | str) -> None:
-    print(proof if isinstance(proof, str) else json.dumps(proof, ensure_ascii=False, indent=2))
+    print(proof.translate(VISIBLE) if isinstance(proof, str) else json.dumps(proof, ensure_ascii=False, indent=2))
 
 
 def _explain_event(
@@ -186,7 +187,7 @@ def _explain_event(
     if found.proof is None:
         tell(Diagnostic("E405", f"there is no event `{asked}` at {at}"))
         if format == "text":
-            print(prefixes.shorten(found.render(times)), file=sys.stderr)
+            print(prefixes.shorten(found.render(times)).translate(VISIBLE), file=sys.stderr)
         raise typer.Exit(1)
 
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from thalweg.connectors.files import stream_of
-from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, without_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,10 @@ def read_web_address(uri: str) -> WebAddress:
     """Takes an address apart; `RejectedError` where it names no host.
 
     >>> read_web_address("https://me:secret@host/north.jsonl?last=3")
-    WebAddress(name='https://me@host/north.jsonl?last=3', stream='north')
+    WebAddress(name='https://me:***@host/north.jsonl?last=3', stream='north')
     """
     parts = urlsplit(uri)
     if not parts.hostname:
         message = f"`{uri}` does not name a host"
         raise RejectedError([Diagnostic("E402", message, help=f"write `{parts.scheme}://localhost/readings`")])
-    return WebAddress(uri, _without_password(parts), stream_of(Path(parts.path)) or parts.hostname)
-
-
-def _without_password(parts: SplitResult) -> str:
-    login, at, place = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{login.partition(':')[0]}{at}{place}"))
+    return WebAddress(uri, without_secrets(uri), stream_of(Path(parts.path)) or parts.hostname)

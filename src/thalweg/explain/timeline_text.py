@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from thalweg.diagnostics import VISIBLE
 from thalweg.explain.timeline_axis import marks
 from thalweg.explain.timeline_chart import Chart, Curve, Span, row_label
 
@@ -23,7 +24,7 @@ def timeline_text(
       b                        ███████▶
         0                        50
     """
-    return "\n".join(_lines(chart, width, coloured, brief)) + "\n"
+    return "\n".join(_lines(chart, width, coloured, lambda text: brief(text).translate(VISIBLE))) + "\n"
 
 
 def _lines(chart: Chart, width: int, coloured: bool, brief: Callable[[str], str]) -> Iterator[str]:

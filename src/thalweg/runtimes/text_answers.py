@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import Final
 
+from thalweg.diagnostics import VISIBLE
 from thalweg.model.time import FOREVER, TimeFormat
 from thalweg.runtimes.consistency.clashes import Clash, ClashChange, Clashing, ClashInterval
 from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun, Solution
@@ -111,7 +112,8 @@ class TextFormatter:
     # Lines and times ------------------------------------------------------------------------------------------------
 
     def _line(self, tick: int, text: str, sign: str = "", note: str = "") -> str:
-        body = self._styled(f"{sign} {self._brief(text)}" if sign else self._brief(text), sign)
+        shown = self._brief(text).translate(VISIBLE)
+        body = self._styled(f"{sign} {shown}" if sign else shown, sign)
         return f"{self._styled(self._moment(tick), 'time')}  {body}{self._styled(note, 'note')}\n"
 
     def _new_day(self, tick: int) -> str:
