@@ -8,7 +8,7 @@ import re
 import sys
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -278,6 +278,19 @@ def _excerpt(line: str, place: int) -> tuple[str, int]:
     shown = line[first : first + _LONGEST_LINE]
     start, end = "…" if first else shown[0], "…" if first + _LONGEST_LINE < len(line) else shown[-1]
     return start + shown[1:-1] + end, place - first
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a run may warn of several times as it grows: how often it has happened, and the warning that says so.
+
+    The first warning has some seconds of time, `after` the beginning of the run.
+    """
+
+    what: object
+    count: int
+    warning: Callable[[], Diagnostic | None]
+    after: float = 0.0
 
 
 class ThalwegWarning(UserWarning):

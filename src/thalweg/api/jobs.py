@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.embedded import Embedded, Items, Settings
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock
+    from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.spark.run import Outcome, SparkTarget
     from thalweg.runtimes.spark.spool import Observe
 
@@ -72,15 +73,17 @@ def start(
     mapped: Tally | None = None,
     progress: bool = False,
     saves: bool = False,
+    warns_live: bool = True,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
     `look` sees every batch that comes in; one that `explains` will be asked why, and one that `saves`
     for its state. What is `mapped` becomes facts;
     `with_until`, changes say until when what begins is guaranteed; `observe` sees batches with their ticks. It says at
-    the end how far rules made `progress` that concluded nothing.
+    the end how far rules made `progress` that concluded nothing. One that `warns_live` does not wait for the end.
     """
     from thalweg.runtimes.embedded import Embedded
+    from thalweg.runtimes.inputs import Streams
 
     settings = _settings(timing, emit, on_error, memory, with_until)
     interrupt = interrupt or Interrupt()
@@ -94,6 +97,7 @@ def start(
         for transport in transports:
             transport.close()
         raise
+    warnings = _live_warnings(report, mapped) if warns_live else None
     runtime = Embedded(
         evaluation.reasoner,
         settings,
@@ -101,7 +105,8 @@ def start(
         advance=evaluation.advance,
         present=evaluation.present,
         look=_in_turn([each for each in (evaluation.look, look) if each is not None]),
-        summary=lambda: chain(evaluation.summary(), mapped.summary() if mapped is not None else ()),
+        # A run that was resumed has not seen all that came.
+        summary=lambda resumed: chain(() if resumed else evaluation.summary(), _mapped(mapped, resumed)),
         write_late=late,
         report=report,
         interrupt=interrupt,
@@ -109,8 +114,11 @@ def start(
         checkpoint=checkpoint,
         times=timing.format,
         observe=observe,
+        warnings=warnings,
     )
     items = _items(on, transports, evaluation.reasoner.dictionary, timing, interrupt, mapped)
+    if isinstance(items, Streams):
+        items.wake(runtime.pause)
     job = Job(runtime, items, transports, timing.format, evaluation.close)
     if checkpoint is not None:
         _resume(job, checkpoint)
@@ -136,6 +144,21 @@ def _settings(
     return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar, with_until, ahead)
 
 
+def _live_warnings(report: Callable[[Diagnostic], None], mapped: Tally | None) -> "LiveWarnings":
+    """What warns while a live run goes on."""
+    from thalweg.runtimes.live_warnings import LiveWarnings
+
+    warnings = LiveWarnings(report)
+    if mapped is not None:
+        warnings.watch(mapped.counts)
+    return warnings
+
+
+def _mapped(mapped: Tally | None, resumed: bool) -> Iterator[Diagnostic]:
+    """What mappings warn of at the end."""
+    return iter(()) if mapped is None else mapped.summary(resumed)
+
+
 def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
     """Brings a job to where its checkpoint was taken, and makes the checkpoint its own."""
     from thalweg.runtimes.inputs import Streams
@@ -144,7 +167,6 @@ def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
     try:
         if checkpoint.state is not None:
             job.inputs.seek(job.runtime.load(checkpoint.state))
-        job.inputs.wake(job.runtime.pause)
         job.inputs.hold()
         checkpoint.claim()
     except BaseException:
@@ -227,13 +249,14 @@ def run_on_spark(
     observe: "Observe | None" = None,
     mapped: Tally | None = None,
     progress: bool = False,
+    warns_live: bool = True,
 ) -> "Outcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
     `memory` is a budget in bytes for each bucket of each stage; `ready` is called when nothing stands against the run
     any more, `look` with every batch that comes in, `observe` with its tick, too, `see` with every block of answers.
     `with_until`, the outcome says until when what holds at the end is guaranteed. At the end it is said how far rules
-    made `progress` that concluded nothing.
+    made `progress` that concluded nothing. A live run that `warns_live` does not wait for the end.
     """
     from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
@@ -276,10 +299,11 @@ def run_on_spark(
             look=looking,
             observe=observe,
             compiles=part.compiles,
+            warnings=_live_warnings(report, mapped) if warns_live and any(one.live for one in transports) else None,
         )
     work.finish()
     outcome = _ended(outcome, report)
-    for found in () if resumed else chain(work.summary(), mapped.summary() if mapped is not None else ()):
+    for found in chain(() if resumed else work.summary(), _mapped(mapped, resumed)):
         report(found)
     return outcome
 

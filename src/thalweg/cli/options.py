@@ -255,7 +255,9 @@ Picture = Annotated[
         help="Draw a timeline of the run: `.svg`, `.png`, or `.html` with zoom, search and proofs.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Leave out the summary at the end.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Leave out the summary at the end, and what live runs warn of on the way.")
+]
 OnError = Annotated[
     Literal["stop", "skip"],
     typer.Option(help="At a malformed line: stop after answering what came before, or report it and continue."),

@@ -162,6 +162,7 @@ def run(
         given_run = (
             *(part, streams, asked.timing, emit, delivery, written, target, budget, report, tell, asked.mapped),
             progress,
+            not quiet,
         )
         with summarised(part, quiet) as summary, drawn(picture, written) as pencil:
             _run(*given_run, summary, pencil)
@@ -200,6 +201,7 @@ def _run(
     tell: "Callable[[Diagnostic], None]",
     mapped: "Tally | None",
     progress: bool,
+    warns_live: bool,
     summary: RunSummary,
     pencil: Pencil,
 ) -> None:
@@ -231,6 +233,7 @@ def _run(
                     observe=pencil.observe if pencil.is_used else None,
                     mapped=mapped,
                     progress=progress,
+                    warns_live=warns_live,
                 )
             pencil.engine = job.runtime.engine
             # What was loaded stays to the end, and need not be searched for garbage again and again.
@@ -263,6 +266,7 @@ def _run(
                     observe=pencil.observe_elsewhere if pencil.is_used else None,
                     mapped=mapped,
                     progress=progress,
+                    warns_live=warns_live,
                 )
                 summary.late = ended.late
             pencil.ends = ended.guaranteed

@@ -10,6 +10,7 @@ answered before the wait and not after it; where nothing waits, the engine is ca
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from thalweg.model.time import AS_TICKS, Calendar, TimeFormat
 from thalweg.runtimes.emit import AnswerBlock, Emitter, RowEmitter, emitter_of
 from thalweg.runtimes.far_times import DAY, Far, FarFacts, PlausibleTimes, TimeLimits
 from thalweg.runtimes.late import Late
+from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.passing_time import PassingTime
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
@@ -146,8 +148,9 @@ class Embedded(Generic[R]):
     """A program at work; answers are made by the emitter that the settings name, or by one of its own.
 
     `advance` takes the engine through time where there is more to do than that; `present` gives an answer its final
-    form; `look` sees every batch that comes in, and `summary` says at the end what deserves a warning; `state` is what
-    must be saved of the engine, for a `checkpoint`.
+    form; `look` sees every batch that comes in, and `summary` says at the end what deserves a warning, also in a run
+    that was resumed and has not seen all that came; `warnings` are given while a live run goes on; `state` is what must
+    be saved of the engine, for a `checkpoint`.
     """
 
     def __init__(
@@ -159,7 +162,7 @@ class Embedded(Generic[R]):
         advance: Advance | None = None,
         present: Callable[[AnswerBlock], AnswerBlock] = lambda piece: piece,
         look: Callable[[Batch], object] | None = None,
-        summary: Callable[[], Iterable[Diagnostic]] = lambda: (),
+        summary: Callable[[bool], Iterable[Diagnostic]] = lambda resumed: (),
         write_late: Callable[[str], None] | None = None,
         report: Callable[[Diagnostic], None] = lambda found: None,
         interrupt: Interrupt | None = None,
@@ -167,6 +170,7 @@ class Embedded(Generic[R]):
         checkpoint: Checkpoint | None = None,
         times: TimeFormat = AS_TICKS,
         observe: Callable[[int, Batch], object] | None = None,
+        warnings: LiveWarnings | None = None,
     ) -> None:
         self.engine = engine
         self.settings = settings
@@ -185,6 +189,7 @@ class Embedded(Generic[R]):
         self._look = look
         self._observe = observe
         self._summary = summary
+        self._warnings = warnings
         self._shedding = Shedding(report)
         self._state = state
         self._checkpoint = checkpoint
@@ -198,6 +203,8 @@ class Embedded(Generic[R]):
 
     def _answers(self, items: Items) -> Iterator[AnswerBlock | None]:
         malformed = None
+        if self._warnings is not None:
+            self._warnings.watch(lambda: chain(self.late.counts(), self._far.counts()))
         self._watermark.widen(items.groups)
         if self._checkpoint is not None and not self._resumed:
             # A run that ends at any time after this finds what it has written.
@@ -209,6 +216,8 @@ class Embedded(Generic[R]):
                 yield from self._decided()
                 yield from self._catch_up()
                 yield None
+                if self._warnings is not None:
+                    self._warnings.look()
             elif isinstance(item, Diagnostic):
                 if self.settings.on_error == "stop":
                     malformed = item
@@ -228,7 +237,7 @@ class Embedded(Generic[R]):
                 self._save(self._checkpoint, items)
         if self._checkpoint is not None and self._goes_on_later(malformed):
             self._save(self._checkpoint, items)
-            self._summarise()
+            self.end()
             return
         yield from self._end(cut_short=malformed is not None or self._interrupt.asked)
         if self._checkpoint is not None:
@@ -236,8 +245,7 @@ class Embedded(Generic[R]):
             items.acknowledge()
         if malformed is not None:
             raise RejectedError([malformed])
-        # A run that was resumed has not seen all that came.
-        for found in self._summary() if not self._resumed else ():
+        for found in self._summary(self._resumed):
             self._report(found)
 
     def _take(self, tick: int, batch: Batch, group: int | None) -> None:
@@ -333,7 +341,7 @@ class Embedded(Generic[R]):
     def end(self) -> None:
         """Reports what was late or shed, and what deserves a warning now that nothing more is put."""
         self._summarise()
-        for found in self._summary() if not self._resumed else ():
+        for found in self._summary(self._resumed):
             self._report(found)
 
     def _follow(self, items: Items) -> None:
@@ -398,8 +406,10 @@ class Embedded(Generic[R]):
             self._unsaved = False
 
     def pause(self) -> float | None:
-        """The seconds until a checkpoint is due although nothing arrives; None where there is nothing to save."""
-        return None if self._checkpoint is None or not self._unsaved else self._checkpoint.pause()
+        """The seconds until a checkpoint or a warning is due although nothing arrives; None where neither will be."""
+        checkpoint = None if self._checkpoint is None or not self._unsaved else self._checkpoint.pause()
+        warning = None if self._warnings is None else self._warnings.pause()
+        return min((seconds for seconds in (checkpoint, warning) if seconds is not None), default=None)
 
     def save(self, position: dict[str, Any]) -> bytes:
         """The state of the run between two items; `position` is where the input goes on."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise, repeat
 from typing import Any, Final
 
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Counted, Diagnostic
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock, TimeFormat
 
@@ -229,6 +229,10 @@ class FarFacts:
     def load(self, saved: list[int | str]) -> None:
         """Goes on where another one was saved."""
         self._count, self._example = int(saved[0]), str(saved[1])
+
+    def counts(self) -> Iterator[Counted]:
+        """What a live run warns of while it goes on."""
+        yield Counted("far", self._count, self.summary)
 
     def summary(self) -> Diagnostic | None:
         """The warning at the end of a run; None where all times are near those around them."""

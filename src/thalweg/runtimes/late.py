@@ -6,10 +6,10 @@ is what the late channel holds: the event, and where the watermark stood when it
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Counted, Diagnostic
 from thalweg.model.time import AS_TICKS, TimeFormat
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -56,6 +56,10 @@ class Late:
     def load(self, saved: dict[str, Any]) -> None:
         """Counts on where another one was saved."""
         self._count, self._first = saved["count"], saved["first"]
+
+    def counts(self) -> Iterator[Counted]:
+        """What a live run warns of while it goes on."""
+        yield Counted("late", self._count, self.summary)
 
     def summary(self, reported: int = 0) -> Diagnostic | None:
         """The warning at the end of a run; None where no fact was late, or all went to the late channel.

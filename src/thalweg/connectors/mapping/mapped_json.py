@@ -7,6 +7,7 @@ What is an event already (`{"t": 36, "facts": […]}`, a document of JSON-LD) is
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from functools import partial
@@ -55,6 +56,7 @@ class MappedJsonReader(MappedRows):
         super().__init__(source)
         self._unmapped = unmapped
         self._fitted: set[Mapping] = set()
+        self._lacking: dict[Mapping, Counter[Path]] = {}
         self._rest = b""
         self._wanted = 0
         self._line = 0
@@ -187,10 +189,13 @@ class MappedJsonReader(MappedRows):
             filled = np.ones(columns.count, dtype=bool)
             for column in columns.columns.values():
                 filled &= _filled(column)
-            # Messages of live streams come alone: what one lacks is counted, once another had it.
-            if filled.any():
+            # Messages of live streams come alone: what one lacks counts once another had it.
+            if filled.any() and mapping not in self._fitted:
                 self._fitted.add(mapping)
+                for path, lacking in self._lacking.pop(mapping, {}).items():
+                    self._source.tally.empty(mapping, path, lacking)
             if not (mapping in self._fitted or (by_names and any(_has_names(one, mapping) for one in messages))):
+                self._count_lacking(mapping, columns)
                 continue
             if (wrong := self._source.untimed([mapping])) is not None:
                 yield wrong
@@ -198,12 +203,25 @@ class MappedJsonReader(MappedRows):
             served.append((mapping, columns))
             rows = np.arange(columns.count) if columns.rows is None else columns.rows
             used[rows[filled]] = True
-        for row in np.flatnonzero(~used).tolist():
+        unused = np.flatnonzero(~used).tolist()
+        if self._source.mappings and not served:
+            self._source.tally.unfit(sum(not _is_event(messages[row]) for row in unused))
+        for row in unused:
             if _is_event(messages[row]):
                 said.setdefault(row, []).append(partial(self._event, messages[row], place(row)[0]))
             elif not self._source.mappings:
                 said.setdefault(row, []).append(partial(self._unmapped_message, messages[row], place(row)))
         yield from self._items(served, place, said)
+
+    def _count_lacking(self, mapping: Mapping, columns: Columns) -> None:
+        """Counts the messages that lack what a mapping needs, by the first name that is missing."""
+        lacking = self._lacking.setdefault(mapping, Counter())
+        complete = np.ones(columns.count, dtype=bool)
+        for path, column in columns.columns.items():
+            filled = _filled(column)
+            if messages := int((complete & ~filled).sum()):
+                lacking[path] += messages
+            complete &= filled
 
     def _event(self, message: dict[str, Any], number: int) -> Iterator[Item]:
         yield from self._unmapped.line(json.dumps(message).encode(), number)

@@ -6,12 +6,17 @@ One tally is shared by all sources of a run, because a mapping is in vain only w
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
+from functools import partial
+from typing import Final
 
 from thalweg.connectors.mapping.dialect import StatedDialect
 from thalweg.connectors.mapping.mapping import Mapping, Path
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Counted, Diagnostic
 
 _MOST_NAMES = 12
+_NONE: Final = Counter[Path]()
+_RARE: Final = 60.0
+"""Seconds that a live run gives a mapping that has not fitted, while all messages fit another one."""
 
 
 class Tally:
@@ -31,6 +36,7 @@ class Tally:
         self._fitted: set[Mapping] = set()
         self._empty: dict[Mapping, Counter[Path]] = {}
         self._names: dict[str, None] = {}
+        self._unfit = 0
 
     @property
     def columns(self) -> frozenset[str]:
@@ -51,18 +57,43 @@ class Tally:
         """So many rows were no facts because a cell was empty, or missing."""
         self._empty.setdefault(mapping, Counter())[path] += rows
 
-    def summary(self) -> Iterator[Diagnostic]:
-        """What deserves a warning at the end of a run."""
-        for mapping in self.mappings:
-            empty = self._empty.get(mapping, Counter())
-            if mapping not in self._fitted:
-                yield self._never_fitted(mapping)
-            elif rows := sum(empty.values()):
-                where = ", ".join(f"{path.quoted} in {_counted(count, 'row')}" for path, count in empty.most_common(3))
-                facts = _counted(self._facts[mapping], "fact")
-                yield Diagnostic("W307", f"`{mapping}` made {facts} and passed over {rows}: no value for {where}")
+    def unfit(self, messages: int) -> None:
+        """Some messages fitted no mapping."""
+        self._unfit += messages
 
-    def _never_fitted(self, mapping: Mapping) -> Diagnostic:
+    def summary(self, is_resumed: bool = False) -> Iterator[Diagnostic]:
+        """What deserves a warning at the end of a run; one that `is_resumed` may have fitted mappings before."""
+        for mapping in self.mappings:
+            if mapping in self._fitted:
+                if self._passed_over(mapping):
+                    yield self._without_value(mapping)
+            elif not is_resumed:
+                yield self._never_fitted(mapping, "never fitted")
+
+    def counts(self) -> Iterator[Counted]:
+        """What a live run warns of while it goes on: messages that fit no mapping, and rows without a value.
+
+        A mapping that others leave nothing for may be for messages that are rare: it has time.
+        """
+        for mapping in self.mappings:
+            if mapping in self._fitted:
+                yield Counted((mapping, "W307"), self._passed_over(mapping), partial(self._without_value, mapping))
+            elif self._names:
+                misfits = f" ({_counted(self._unfit, 'message')} fitted no mapping)" if self._unfit else ""
+                warning = partial(self._never_fitted, mapping, f"has not fitted yet{misfits}")
+                yield Counted((mapping, "W306"), self._unfit or 1, warning, 0.0 if self._unfit else _RARE)
+
+    def _passed_over(self, mapping: Mapping) -> int:
+        # A copy: another thread may be reading.
+        return sum(tuple(self._empty.get(mapping, _NONE).values()))
+
+    def _without_value(self, mapping: Mapping) -> Diagnostic:
+        empty = self._empty.get(mapping, _NONE).copy()
+        where = ", ".join(f"{path.quoted} in {_counted(count, 'row')}" for path, count in empty.most_common(3))
+        facts, rows = _counted(self._facts[mapping], "fact"), sum(empty.values())
+        return Diagnostic("W307", f"`{mapping}` made {facts} and passed over {rows}: no value for {where}")
+
+    def _never_fitted(self, mapping: Mapping, how: str) -> Diagnostic:
         tied = "" if mapping.stream is None else f" the stream `{mapping.stream}`"
         missing = [path.quoted for path in mapping.paths if path.column not in self._names]
         notes = []
@@ -73,7 +104,7 @@ class Tally:
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             notes.append(f"the names that came are {', '.join(names[:_MOST_NAMES])}{more}")
         help = "write the names as the table or the message has them" if self._names else "no table or message came"
-        return Diagnostic("W306", f"`{mapping}` never fitted{tied}", mapping.span, help, tuple(notes))
+        return Diagnostic("W306", f"`{mapping}` {how}{tied}", mapping.span, help, tuple(notes))
 
 
 def _counted(number: int, thing: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.diagnostics import Counted, Diagnostic, FailedError, RejectedError
 from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
@@ -21,6 +21,7 @@ from thalweg.model.event import Batch
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, held, read_sealed, replace_file
 from thalweg.runtimes.embedded import Items
+from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import FORMAT, Job
@@ -85,11 +86,12 @@ def run(
     look: Callable[[Dictionary], Callable[[Batch], object]] | None = None,
     observe: Observe | None = None,
     compiles: bool = True,
+    warnings: LiveWarnings | None = None,
 ) -> Outcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
 
     `start` makes the worker of a bucket; `look` makes a function that sees every batch that comes in, and `observe`
-    sees it with its tick. What `compiles` needs the engine's kernels.
+    sees it with its tick. What `compiles` needs the engine's kernels. `warnings` are given while a live run goes on.
     A run is resumed with the same `options`: what was read and where answers went cannot change on the way.
     """
     with ExitStack() as stack:
@@ -126,7 +128,9 @@ def run(
             query = start_query(session, job, spool, delivery, start)
             stack.callback(_stop, query)
             shown = stack.enter_context(Watch(query, delivery.on_terminal))
-            beat = watch or _beat(shown, feeder)
+            beat = watch or _beat(shown, feeder, warnings)
+            if warnings is not None:
+                warnings.watch(lambda: _counts(delivery, feeder))
             _follow(query, feeder, delivery, lambda: _must_stop(interrupt, guard, feeder, target), beat)
         if feeder.error is not None:
             raise feeder.error
@@ -138,7 +142,7 @@ def run(
         return Outcome(
             delivery.done.batch + 1,
             delivery.rows,
-            late.summary(feeder.far),
+            late.summary(feeder.far.count),
             shed,
             feeder.malformed,
             late.count,
@@ -193,8 +197,17 @@ def _stop(query: "StreamingQuery") -> None:
         query.stop()
 
 
-def _beat(shown: Watch, feeder: Feeder) -> "Callable[[StreamingQuery, Delivery], None]":
+def _counts(delivery: Delivery, feeder: Feeder) -> Iterator[Counted]:
+    """What was late, and what was far, which comes back from the workers as being late."""
+    yield from feeder.far.counts()
+    late, far = delivery.late, feeder.far.count
+    yield Counted("late", late.count - far, lambda: late.summary(far))
+
+
+def _beat(shown: Watch, feeder: Feeder, warnings: LiveWarnings | None) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
+        if warnings is not None:
+            warnings.look()
         last = delivery.done.tick
         shown.beat(last, feeder.facts, max(0, feeder.watermark.reached - last))
 

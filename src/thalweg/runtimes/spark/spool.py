@@ -223,7 +223,8 @@ class Feeder(threading.Thread):
         self.read = 0
         self.facts = 0
         self.watermark = Watermark(job.settings.delay, job.settings.first, job.settings.last)
-        self._far = FarFacts()
+        self.far = FarFacts()
+        """Facts whose time is far from those around them: they are late, and reported as far."""
         self._job = job
         self._spool = spool
         self._packer = packer
@@ -251,11 +252,6 @@ class Feeder(threading.Thread):
             if not self._stopped.is_set() and self.is_alive():
                 self._stopped.set()
                 self._add([], ended=True, cut_short=True)
-
-    @property
-    def far(self) -> int:
-        """How many facts had a time far from all others: they are late, and have been reported."""
-        return self._far.count
 
     def run(self) -> None:
         try:
@@ -293,7 +289,7 @@ class Feeder(threading.Thread):
                 self._write(waiting)
                 waiting, facts = [], 0
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
-        if (found := self._far.summary()) is not None:
+        if (found := self.far.summary()) is not None:
             self._report(found)
 
     def _follow(self) -> None:
@@ -318,7 +314,7 @@ class Feeder(threading.Thread):
             self._look(batch)
         if isinstance(item, Far):
             facts = [str(fact) for fact in batch.facts(words)]
-            self._far.add(item.tick, facts, TimeFormat(self._job.settings.calendar))
+            self.far.add(item.tick, facts, TimeFormat(self._job.settings.calendar))
         elif self._observe is not None:
             self._observe(*item, words)
 
