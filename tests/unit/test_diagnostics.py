@@ -97,7 +97,11 @@ def test_the_page_shows_a_way_out(code: str) -> None:
 
 
 # A program that is too large is too large for a page.
-@pytest.mark.parametrize("code", [code for code in CATALOGUE if code[1] in "12" and code != "E209"])
+# One program is too large to be shown, and what several files share is not in one.
+UNSHOWN = ("E209", "W216", "W217", "W218")
+
+
+@pytest.mark.parametrize("code", [code for code in CATALOGUE if code[1] in "12" and code not in UNSHOWN])
 def test_the_pages_programs_are_wrong_as_it_says_and_its_ways_out_are_not(code: str) -> None:
     wrong, right = re.findall(r"```\n(.*?)```", sections()[code][1], re.DOTALL)
     assert {found.code for found in diagnose(wrong)} == {code}

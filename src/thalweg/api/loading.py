@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from thalweg.api.background_tables import is_background_table, read_background_table
 from thalweg.api.naming import predicates_of, prefixes_of
+from thalweg.api.shared_predicates import shared_predicates
 from thalweg.api.sources import (
     Background,
     Text,
@@ -14,6 +16,7 @@ from thalweg.api.sources import (
     facts_of,
     language_of_background,
     language_of_program,
+    name_of,
     read_all,
     read_background,
     with_kind_of_text,
@@ -24,12 +27,12 @@ from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.merge import TOGETHER
-from thalweg.ir.nodes import Program, TermAnnotations
+from thalweg.ir.nodes import Program, Rule, TermAnnotations
 from thalweg.languages.compile_options import OntologyOptions, Options
 from thalweg.languages.registry import Graph, Language
 from thalweg.model.dataset import Dataset
 from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate
+from thalweg.model.predicate import Predicate, without_files
 from thalweg.model.rdf import fact_of
 from thalweg.model.time import Duration
 from thalweg.model.triples import TRIPLES
@@ -93,14 +96,21 @@ def analyse(
     everything = (*read.known, *read.absorbed)
     options = Options(length, asked, tuple(map(Predicate.read, inputs)), everything, dataset=read.dataset)
     chosen = None if show is None or show == EVERYTHING else _chosen(show, [*given, *facts])
-    compiled, shown = _compile(read, options, found, chosen)
+    brought = read.brought | {one.predicate: f"the mapping `{one}`" for one in (mapped.mappings if mapped else ())}
+    compiled, shown = _compile(read, options, found, chosen, brought)
     if show is not None:
         shown = chosen and _overriding(shown, chosen, compiled)
     if show == EVERYTHING:
         compiled = [one if isinstance(one, Program) and _is_compiled(one) else _showing_all(one) for one in compiled]
     part, wrong = compose(compiled, everything, solving, shown)
     every = [*found, *unread, *_apart(given, facts, compiled), *wrong]
-    return part, _in_order(list(map(with_kind_of_text, every)))
+    return part, _in_order([_as_in_file(with_kind_of_text(one)) for one in every])
+
+
+def _as_in_file(found: Diagnostic) -> Diagnostic:
+    """A diagnostic with local predicates as they are written in the file that it points to."""
+    notes = tuple(map(without_files, found.notes))
+    return replace(found, message=without_files(found.message), help=without_files(found.help), notes=notes)
 
 
 def _in_order(found: Sequence[Diagnostic]) -> list[Diagnostic]:
@@ -135,6 +145,7 @@ class _Read:
 
     What a document of the background says about classes and properties matters to an ontology, whichever option brings
     it: it is `absorbed` by the language of the ontology, and a fact to others only. The `dataset` has all of it.
+    `brought` says which background has facts of a predicate.
     """
 
     programs: list[Program]
@@ -142,6 +153,7 @@ class _Read:
     known: tuple[Fact, ...]
     absorbed: tuple[Fact, ...]
     dataset: Dataset
+    brought: dict[Predicate, str]
 
 
 def _read(
@@ -156,11 +168,14 @@ def _read(
     known: list[Fact] = []
     graphs: list[Graph] = []
     outside: list[Fact] = []
+    brought: dict[Predicate, str] = {}
     for facts in background:
+        name = _background_name(facts)
         if isinstance(facts, HeldTable) or is_background_table(facts):
             read = read_background_table(facts, mapped, found)  # type: ignore[arg-type]
             known += read
             outside += read
+            brought.update((fact.signature, name) for fact in read)
             continue
         facts = facts.origin if isinstance(facts, NamedSource) else facts
         language = language_of_background(facts)
@@ -170,6 +185,7 @@ def _read(
             before = len(graphs)
             read = read_background(facts, tick_length, found, graphs)
             known += read
+            brought.update((fact.signature, name) for fact in read)
             outside += read if len(graphs) == before else ()
     sources = {language: read_all(some, language, found) for language, some in texts.items()}
     absorbed: list[Fact] = []
@@ -180,7 +196,15 @@ def _read(
         # Other languages read them as facts, where there are any.
         absorbed += facts_of(about) if len(sources) > 1 else ()
     loaded = [_of_nodes(program, found) for program in programs if isinstance(program, Program)]
-    return _Read(loaded, sources, tuple(known), tuple(absorbed), _dataset(outside, graphs))
+    return _Read(loaded, sources, tuple(known), tuple(absorbed), _dataset(outside, graphs), brought)
+
+
+def _background_name(facts: Text | Fact | HeldTable | NamedSource) -> str:
+    """What brings facts that always hold, in words."""
+    if isinstance(facts, NamedSource):
+        return f"the background `{facts.name}`"
+    named = isinstance(facts, str | Path | Source) and name_of(facts)
+    return f"the background `{named}`" if named and not named.startswith("<") else "the background"
 
 
 def _dataset(outside: Sequence[Fact], documents: Sequence[Graph]) -> Dataset:
@@ -194,7 +218,11 @@ def _dataset(outside: Sequence[Fact], documents: Sequence[Graph]) -> Dataset:
 
 
 def _compile(
-    read: _Read, options: Options, found: list[Diagnostic], chosen: Shown | None
+    read: _Read,
+    options: Options,
+    found: list[Diagnostic],
+    chosen: Shown | None,
+    brought: Mapping[Predicate, str],
 ) -> tuple[list[Any], Shown | None]:
     """What all languages make of their texts, those that are specialised to the others at last; and what they show.
 
@@ -204,6 +232,8 @@ def _compile(
     plain = {one: some for one, some in read.sources.items() if not one.specialised}
     special = {one: some for one, some in read.sources.items() if one.specialised}
     made = list(_compiled(plain, options, found))
+    rules = [one for one in (*read.programs, *made) if isinstance(one, Program) and not _is_compiled(one)]
+    found += shared_predicates(rules, [one for one in made if hasattr(one, "outlines")], brought)
     asking = None
     # What stands beside events may need any of them.
     alone = len(made) == 1 and not read.programs
@@ -269,6 +299,7 @@ def _apart(
 
     An ontology is compiled for the schema, the data and the rules that it is loaded with.
     """
+    yield from _mingled([one for one in compiled if isinstance(one, Program) and not _is_compiled(one)])
     ontologies = [one for one in given if isinstance(one, Program) and _is_compiled(one)]
     if not ontologies:
         return
@@ -281,6 +312,18 @@ def _apart(
         yield Diagnostic("E411", f"an ontology was compiled without {other}", help=TOGETHER)
     elif len(rules) > 1 and not _takes_rules(ontologies[0]):
         yield Diagnostic("E411", "an ontology was compiled without the rules beside it", help=TOGETHER)
+
+
+def _mingled(programs: Sequence[Program]) -> Iterator[Diagnostic]:
+    """Files of one name that were loaded apart, with different rules for a local predicate of one name."""
+    homes: dict[Predicate, frozenset[Rule]] = {}
+    for program in programs:
+        for name in program.derived:
+            if name.file is not None:
+                rules = frozenset(rule for rule in program.rules if rule.head.signature == name)
+                if homes.setdefault(name, rules) != rules:
+                    message = f"`{name.public}` is local to two files that are both called {name.file}"
+                    yield Diagnostic("E411", message, help=TOGETHER)
 
 
 def _is_compiled(program: Program) -> bool:

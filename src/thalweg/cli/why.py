@@ -208,7 +208,11 @@ def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]", prefixes: "Pre
 
     akin = sorted(str(fact) for fact in holding if fact.signature == asked.signature)
     shown = ", ".join(akin[:5]) + (f" and {len(akin) - 5} more" if len(akin) > 5 else "")
-    note = f"facts of {asked.signature} that hold then: {shown}" if akin else f"no fact of {asked.signature} holds then"
+    note = (
+        f"facts of {asked.signature} that hold then: {shown}"
+        if akin
+        else f"no fact of {asked.signature} is output then"
+    )
     help_ = _CLASH_SHAPE if asked.predicate == "inconsistent" else ""
     message = prefixes.shorten(f"`{asked}` does not hold at {at}")
     return Diagnostic("E405", message, notes=(prefixes.shorten(note),), help=help_)

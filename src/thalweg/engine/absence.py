@@ -29,7 +29,7 @@ from thalweg.ir.nodes import Comparison, Variable
 from thalweg.ir.text import show
 from thalweg.model.explanation import Explanation
 from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate
+from thalweg.model.predicate import Predicate, with_files
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.planning.assign_memories import TICK
 from thalweg.planning.plan import PlanRule, RelationAtom
@@ -81,7 +81,7 @@ class FailedRule:
             lines.append(f"{indent}    but {reason}" if attempt.held else f"{indent}    {reason}")
         if self.others:
             lines.append(f"{indent}    … and {self.others} more that got as far")
-        return "\n".join(lines)
+        return with_files("\n".join(lines))
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         """The same for programs to read."""
@@ -110,7 +110,7 @@ class Absence(Explanation):
 
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
-        lines = [f"{indent}{times.in_words(self.note)}"] if self.note else []
+        lines = [f"{indent}{with_files(times.in_words(self.note))}"] if self.note else []
         lines += [rule.render(indent, times) for rule in self.rules]
         if self.more_rules:
             lines.append(f"{indent}… nor by {self.more_rules} more rules")

@@ -47,6 +47,7 @@ from thalweg.engine.remember import Remembered, is_delayed
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import KeyedState, TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
+from thalweg.ir.nodes import meant_by
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -589,7 +590,7 @@ class Engine:
         from thalweg.engine.proof import why
 
         with self._taken():
-            return why(self, fact, imported)
+            return why(self, meant_by(self.program, fact), imported)
 
     def why_not(self, fact: Fact, came: Collection[Predicate] | None = None) -> "Absence | None":
         """How far the rules got that could derive a fact at `now`, or None where it holds.
@@ -599,7 +600,7 @@ class Engine:
         from thalweg.engine.absence import why_not
 
         with self._taken():
-            return why_not(self, fact, came)
+            return why_not(self, meant_by(self.program, fact), came)
 
     # State ----------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from thalweg.model.explanation import Explanation
 from thalweg.model.fact import Fact
 from thalweg.model.functions import call, holds
 from thalweg.model.number import COMPARISONS, NO_VALUE, OPERATORS, calculate, is_of_kind
+from thalweg.model.predicate import with_files
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
@@ -83,15 +84,16 @@ class Proof(Explanation):
         claim, recorded = self._claimed(times), ""
         if self.kind == "recorded":
             claim, _, recorded = claim.partition(" at ")
-        lines = [f"{indent}{claim}   {self._when(times, recorded)}"]
+        lines = [f"{indent}{claim}   {with_files(self._when(times, recorded))}"]
         if self.rule:
-            lines.append(f"{indent}  by {self.rule}{f'   ({self.place})' if self.place else ''}")
+            lines.append(f"{indent}  by {with_files(self.rule)}{f'   ({self.place})' if self.place else ''}")
         lines += [step.render(indent + "    ", times) for step in self.because]
         return "\n".join(lines)
 
     def _claimed(self, times: TimeFormat) -> str:
         """The claim; behind what came or was recorded stands the tick of it."""
-        return times.at_end(self.claim) if self.kind in ("stream", "counted", "recorded", "event") else self.claim
+        came = self.kind in ("stream", "counted", "recorded", "event")
+        return with_files(times.at_end(self.claim) if came else self.claim)
 
     def _when(self, times: TimeFormat, recorded: str) -> str:
         """Where it comes from and until when it holds; of what was `recorded`, since when."""
@@ -133,7 +135,8 @@ Imported = Callable[[Fact], Proof | None]
 
 def why(engine: "Engine", fact: Fact, imported: Imported = lambda fact: None) -> Proof | None:
     """A derivation of a fact that holds now, or None where it does not hold."""
-    found = row_of(engine, fact, engine.plan.outputs.get(fact.signature))
+    local = engine.plan.memories.get(f"{fact.signature} derived") if fact.signature.file is not None else None
+    found = row_of(engine, fact, engine.plan.outputs.get(fact.signature) or local)
     if found is None or engine.now is None:
         return None
     relation, words = found

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
 from thalweg.model.literals import DATATYPES
-from thalweg.model.predicate import Predicate
+from thalweg.model.predicate import Predicate, with_files
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.model.rdf import XSD
 from thalweg.model.time import FOREVER, NEVER
@@ -72,10 +72,10 @@ def briefly(texts: Iterable[str], prefixes: Prefixes = NO_PREFIXES) -> Callable[
     """
     meant = defaultdict(set)
     for text in texts:
-        for found in _IRI.finditer(prefixes.shorten(text)):
+        for found in _IRI.finditer(prefixes.shorten(with_files(text))):
             meant[found[1]].add(found[0])
     shorten = lambda iri: f":{iri[1]}" if iri[1] and len(meant[iri[1]]) == 1 else iri[0]  # noqa: E731
-    return lambda text: _IRI.sub(shorten, prefixes.shorten(text))
+    return lambda text: _IRI.sub(shorten, prefixes.shorten(with_files(text)))
 
 
 class _Text:

@@ -13,7 +13,7 @@ from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, StageData, ban
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Aggregate, Literal, Not, Program
 from thalweg.ir.text import show
-from thalweg.model.predicate import Predicate
+from thalweg.model.predicate import Predicate, with_files
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.planning.wire_parts import BEFORE, Layer, Station, Wiring
 
@@ -164,7 +164,8 @@ class ExplainedParts:
             yield ""
             yield f"{number}  {part.kind}"
             short = prefixes.shorten
-            yield from (f"     reads {short(name)} from {self._source(source)}" for name, source in part.reads)
+            reads = ((short(with_files(name)), self._source(source)) for name, source in part.reads)
+            yield from (f"     reads {name} from {source}" for name, source in reads)
             for name, source in part.hears:
                 yield f"     reads the stream {name}" + (f" from part {source}" if source else "")
             yield f"     outputs {short(', '.join(part.outputs)) or part.answers or 'nothing'}"

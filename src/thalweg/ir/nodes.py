@@ -255,7 +255,8 @@ class Interface:
     """What a program takes in and gives out.
 
     `inputs` are derived predicates that streams are expected to bring as well: all others that no rule derives are
-    inputs anyway. `outputs` are the predicates whose changes are output; by default all that are derived. A part of a
+    inputs anyway. `outputs` are the predicates whose changes are output; by default all that are derived, without those
+    that are local to a file. A part of a
     larger program `imports` some predicates from other parts and `exports` some. What is imported holds as long as the
     other part derives it: to the rules it is derived, not streamed.
     """
@@ -309,8 +310,23 @@ class Program:
 
     @property
     def outputs(self) -> frozenset[Predicate]:
-        """The signatures whose changes are output."""
-        return self.derived if self.interface.outputs is None else self.interface.outputs
+        """The signatures whose changes are output: by default all but those that are local to a file."""
+        if self.interface.outputs is not None:
+            return self.interface.outputs
+        return frozenset(signature for signature in self.derived if signature.file is None)
+
+
+def meant_by(program: Program, fact: Fact) -> Fact:
+    """The fact that a person means: of a derived predicate, or else of the only local one that is called so.
+
+    >>> rule = Rule(Atom("seen'jam.lars'", (Variable("X"),)), (Now(Atom("p", (Variable("X"),))),))
+    >>> str(meant_by(Program((rule,)), Fact("seen", ("a",))))
+    "seen'jam.lars'(a)"
+    """
+    if fact.signature in program.derived:
+        return fact
+    local = [name for name in program.derived if name.file is not None and name.public == fact.signature]
+    return Fact(local[0].name, fact.terms) if len(local) == 1 else fact
 
 
 def variables(*nodes: Expression | Atom | Literal | None) -> Iterator[Variable]:

@@ -172,7 +172,8 @@ def output(program: Program, first: int, now: int, arrivals: Arrivals) -> frozen
 
 def _output(program: Program, timeline: Timeline) -> frozenset[Fact]:
     derived = timeline.derived
-    shown = derived.keys() if program.interface.outputs is None else derived.keys() & program.interface.outputs
+    outputs = program.interface.outputs
+    shown = [name for name in derived if (name.file is None if outputs is None else name in outputs)]
     facts = (Fact(each.name, args) for each in shown for args, tick in derived[each] if tick == timeline.now)
     return frozenset(facts if program.equality is None else _output_of(facts, program.equality, derived))
 

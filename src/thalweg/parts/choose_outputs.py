@@ -32,8 +32,11 @@ class Shown:
         known = frozenset(derived)
         for name in sorted(self.predicates - known):
             written = f"--show {name}" if self.by_option else f"#show {name}."
-            similar = nearest(name, (one for one in known if one[0] != "'"))
+            local = next((one for one in sorted(known) if one.file is not None and one.public == name), None)
+            similar = nearest(name, (one for one in known if one[0] != "'" and one.file is None))
             help_ = f"there is `{similar}`" if similar else "write a rule for it, or leave it out"
+            if local is not None:
+                help_ = f"it is local to {local.file}: leave `#local {name}.` out there"
             yield Diagnostic("W205", f"`{written}` has no effect: no rule derives it", help=help_)
 
 

@@ -23,6 +23,7 @@ from thalweg.engine import Delta
 from thalweg.engine.absence import Absence
 from thalweg.engine.incomparable import Incomparable
 from thalweg.engine.proof import Proof
+from thalweg.ir.nodes import meant_by
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -377,7 +378,7 @@ class WiredRun(Emitter):
         if self.now is not None and self.why(fact) is not None:
             return None
         for _, engine in self._engines(len(self.places)):
-            if self.now is None or fact.signature in engine.program.derived:
+            if self.now is None or meant_by(engine.program, fact).signature in engine.program.derived:
                 return engine.why_not(fact, came)
         assert self.now is not None
         others = [

@@ -65,7 +65,7 @@ def check_arities(program: Program) -> Iterator[Diagnostic]:
         first.setdefault(fact.predicate, (fact.signature, f"in the fact `{fact}`"))
     for atom in _atoms(program):
         other, where = first.setdefault(atom.predicate, (atom.signature, f"at {_place(atom.span)}"))
-        if other.arity != len(atom.args) and not atom.predicate.startswith("<"):
+        if other.arity != len(atom.args) and not atom.signature.public.startswith("<"):
             yield Diagnostic(
                 "E201",
                 f"`{atom.predicate}` has {_arguments(len(atom.args))} here and {other.arity} elsewhere",

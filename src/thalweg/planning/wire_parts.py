@@ -238,7 +238,8 @@ class _Wires:
     def _files(self) -> dict[Predicate, set[str]]:
         found: dict[Predicate, set[str]] = {}
         for rule in self.program.rules:
-            if rule.span.source.name and rule.head.predicate[0] != "'":
+            is_public = rule.head.predicate[0] != "'" and rule.head.signature.file is None
+            if rule.span.source.name and is_public:
                 found.setdefault(rule.head.signature, set()).add(PurePath(rule.span.source.name).stem)
         return found
 

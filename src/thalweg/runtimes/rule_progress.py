@@ -34,7 +34,7 @@ from thalweg.ir.text import show
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate
+from thalweg.model.predicate import Predicate, with_files
 from thalweg.model.values import number_of, text_of
 from thalweg.planning.check_unmatched import Inputs
 from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun
@@ -195,7 +195,8 @@ class RuleProgress:
         ]
         for watched, failure in found[:_MOST]:
             where = f" of {watched.rule.span.source.name}" if self._several else ""
-            yield Diagnostic("W314", f"rule {watched.number}{where}: {failure.message}", failure.span)
+            message = with_files(f"rule {watched.number}{where}: {failure.message}")
+            yield Diagnostic("W314", message, failure.span)
         if len(found) > _MOST:
             more = len(found) - _MOST
             yield Diagnostic("W314", f"{more:,} more rule{'s' * (more > 1)} never held")

@@ -17,6 +17,7 @@ from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import FactReader, read_fact
+from thalweg.languages.lars.local_predicates import check_facts, check_foreign, distinct_names
 from thalweg.languages.lars.program import parse, read
 from thalweg.languages.registry import Language, Options
 
@@ -25,13 +26,18 @@ __all__ = ["LANGUAGE", "FactReader", "compile", "parse", "read", "read_fact"]
 
 def compile(sources: Sequence[Source], options: Options) -> tuple[Program, list[Diagnostic]]:
     """What can be read of texts, and what is wrong with the rest."""
-    parsed = [parse(source, options.tick_length) for source in sources]
-    program = merge([program for program, _ in parsed])
+    files = distinct_names(sources)
+    parsed = [
+        parse(source, options.tick_length, file, printed=False) for source, file in zip(sources, files, strict=True)
+    ]
+    texts = [program for program, _ in parsed]
+    program = merge(texts)
     # What one text shows is all that is shown, whatever the others derive.
     shown = [one.interface.outputs for one, _ in parsed if one.interface.outputs is not None]
     if shown:
         program = replace(program, interface=replace(program.interface, outputs=frozenset().union(*shown)))
-    return program, [found for _, wrong in parsed for found in wrong]
+    shared = [*check_foreign(texts), *check_facts(texts, sources)]
+    return program, [*(found for _, wrong in parsed for found in wrong), *shared]
 
 
 LANGUAGE: Final = Language("lars", (".lars",), compile, background=(".facts", ".lars"))

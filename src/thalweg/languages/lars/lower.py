@@ -61,9 +61,11 @@ _SAME: Final = {"==": "=", "<>": "!="}
 class Lowering:
     """What is known while one text is read: its prefixes, and what is wrong with it so far."""
 
-    def __init__(self, source: Source, tick_length: int) -> None:
+    def __init__(self, source: Source, tick_length: int, printed: bool = True) -> None:
+        """`printed`: the text may be one that the representation was printed as, with files in names."""
         self.source = source
         self.tick_length = tick_length
+        self.printed = printed
         self.prefixes: dict[str, str] = {}
         self.diagnostics: list[Diagnostic] = []
 
@@ -76,20 +78,30 @@ class Lowering:
         """`head :- body.`, `head at T :- body.` or a fact."""
         return _RuleLowering(self, tree).rule()
 
-    def predicates(self, directive: Statement) -> frozenset[Predicate]:
-        """The predicates that `#record` or `#show` names."""
-        found = set()
+    def predicates(self, directive: Statement) -> dict[Predicate, Span]:
+        """The predicates that a directive names, with their places."""
+        found: dict[Predicate, Span] = {}
         for tree in _trees(directive.children):
             try:
-                found.add(self.predicate(tree))
+                found.setdefault(self.predicate(tree), self.span(tree))
             except ReadingError as bad:
                 self.report(bad, self.span(tree))
-        return frozenset(found)
+        return found
 
     def predicate(self, tree: Statement) -> Predicate:
         """`speed/2`"""
         name, _, arity = tree.children
-        return Predicate(self.spell(str(name), self.span(name)), windows.arity(str(arity)))
+        return Predicate(self.named(name), windows.arity(str(arity)))
+
+    def named(self, name: Node) -> str:
+        """The canonical name of a predicate; E219 where it has a file in it that only printed texts have."""
+        span = self.span(name)
+        if not isinstance(name, Token) or name.type != "OF_FILE":
+            return self.spell(str(name), span)
+        if not self.printed:
+            way_out = "write the name alone; what is local to another file cannot be used here"
+            self.report(ReadingError("E219", f"`{name}` is local to a file", way_out), span)
+        return str(name)
 
     def spell(self, text: str, span: Span) -> str:
         """The canonical spelling of a term; what is wrong with it is written down, and reading goes on."""
@@ -244,8 +256,7 @@ class _RuleLowering:
 
     def atom(self, tree: Statement) -> Atom:
         name, *args = tree.children
-        span = self.text.span(name)
-        return Atom(self.text.spell(str(name), span), tuple(map(self.expression, args)), self.text.span(tree))
+        return Atom(self.text.named(name), tuple(map(self.expression, args)), self.text.span(tree))
 
     def stream(self, tree: Statement) -> str:
         """A stream's name is a term; `:s` is plain `s` as long as the empty prefix stands for nothing."""

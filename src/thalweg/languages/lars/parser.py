@@ -24,7 +24,7 @@ Statement = Tree[Token]
 
 BLANK: Final = re.compile(r"(?:\s+|%[^\n]*|//[^\n]*|/\*(?s:.*?)\*/)*")
 _PLAIN: Final = re.compile(rf"{GROUND}[ \t]*\.")
-_DIRECTIVE: Final = re.compile(r"@prefix\b|#record\b|#show\b")
+_DIRECTIVE: Final = re.compile(r"@prefix\b|#record\b|#show\b|#local\b")
 # What may hide a dot; a dot inside a line, without a space behind it, is more likely part of a name or number.
 _NEXT_END: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|%[^\n]*|//[^\n]*|/\*(?s:.*?)\*/|\.(?=\s|\Z|%|/)')
 
@@ -161,7 +161,7 @@ def _unknown_directive(source: Source, position: int) -> Diagnostic:
         "E102",
         f"unknown directive `{found.group()}`",
         Span(source, position, found.end()),
-        help="the directives are `@prefix ex: <http://example.org/> .`, `#record p/1.` and `#show p/1.`",
+        help="the directives are `@prefix ex: <http://example.org/> .`, `#record p/1.`, `#show p/1.` and `#local p/1.`",
     )
 
 

@@ -4,6 +4,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.ir.nodes import Constant, Expression, Interface, Program, Rule, names
 from thalweg.ir.semantics import value
 from thalweg.ir.text import show
+from thalweg.languages.lars.local_predicates import Declared, check_local, localise
 from thalweg.languages.lars.lower import RESERVED, Lowering
 from thalweg.languages.lars.parser import Plain, Statement, read_statement, statements
 from thalweg.languages.lars.terms import ReadingError, canonical
@@ -21,19 +22,24 @@ def read(source: Source, tick_length: int = 1_000) -> Program:
     road(a).
     """
     program, diagnostics = parse(source, tick_length)
-    if diagnostics:
+    if any(found.severity == "error" for found in diagnostics):
         raise RejectedError(diagnostics)
     return program
 
 
-def parse(source: Source, tick_length: int = 1_000) -> tuple[Program, list[Diagnostic]]:
+def parse(
+    source: Source, tick_length: int = 1_000, file: str | None = None, printed: bool = True
+) -> tuple[Program, list[Diagnostic]]:
     """What can be read of a text, and what is wrong with the rest: for those who look for more mistakes in the former.
+
+    `file` is what local predicates are named after, by default the name of the source. Only a text that was `printed`
+    from the representation may have such names.
 
     >>> program, diagnostics = parse(Source("x.lars", "car(1). p(X :- q(X)."))
     >>> program.background, [found.code for found in diagnostics]
     ((Fact('car', (1,)),), ['E101'])
     """
-    reading = _Reading(Lowering(source, tick_length))
+    reading = _Reading(Lowering(source, tick_length, printed))
     for found in statements(source):
         if isinstance(found, Diagnostic):
             reading.text.diagnostics.append(found)
@@ -42,6 +48,8 @@ def parse(source: Source, tick_length: int = 1_000) -> tuple[Program, list[Diagn
         else:
             reading.statement(found)
     program = replace_built_ins(reading.program())
+    reading.text.diagnostics += check_local(program, reading.local)
+    program = localise(program, reading.local, file or source.name)
     return program, sorted(reading.text.diagnostics, key=lambda found: found.span.start)
 
 
@@ -55,6 +63,7 @@ class _Reading:
         self.first: dict[str, tuple[Fact, Span]] = {}
         self.recorded: frozenset[Predicate] = frozenset()
         self.shown: frozenset[Predicate] | None = None
+        self.local: Declared = {}
 
     def program(self) -> Program:
         return Program(tuple(self.rules), tuple(self.facts), Interface(outputs=self.shown), recorded=self.recorded)
@@ -75,10 +84,13 @@ class _Reading:
 
     def directive(self, tree: Statement) -> None:
         predicates = self.text.predicates(tree)
-        if tree.children[0] == "#record":
-            self.recorded |= predicates
-        else:
-            self.shown = (self.shown or frozenset()) | predicates
+        match str(tree.children[0]):
+            case "#record":
+                self.recorded |= frozenset(predicates)
+            case "#local":
+                self.local |= predicates
+            case _:
+                self.shown = (self.shown or frozenset()) | frozenset(predicates)
 
     def plain(self, plain: Plain) -> None:
         prefixes = self.text.prefixes

@@ -139,7 +139,7 @@ def beside(program: Program, others: Iterable[Program]) -> Program:
     # An ontology is about IRIs only.
     made = {rule.head.signature for rule in rules if rule.head.predicate[0] == "<" and _is_triple(rule.head.signature)}
     asked = (formula.atom.signature for rule in rules for formula, _ in formulas(rule.body))
-    read = {signature for signature in asked if _is_triple(signature)}
+    read = {signature for signature in asked if _is_triple(signature) and signature.file is None}
     bridges = [Rule(_named(name), (Now(_as_triple(name)),)) for name in sorted(read)]
     bridges += (Rule(_as_triple(name), (Now(_named(name)),)) for name in sorted(made))
     interface = replace(program.interface, inputs=program.interface.inputs | read)
