@@ -85,19 +85,19 @@ def statements(draw: st.DrawFn, choices: bool) -> str:
 
 
 @st.composite
-def cases(draw: st.DrawFn, choices: bool = False) -> Case:
+def cases(draw: st.DrawFn, choices: bool = False, brought: dict[str, int] = INPUTS) -> Case:
     rules = draw(st.lists(statements(choices), min_size=1, max_size=6))
     known = draw(st.lists(atoms(DERIVED, ()), max_size=1))
-    facts = draw(st.lists(atoms(INPUTS, ()), max_size=8, unique=True))
+    facts = draw(st.lists(atoms(brought, ()), max_size=8, unique=True))
     return Case(" ".join([*rules, *(f"{fact}." for fact in known)]), tuple(facts))
 
 
-def read(text: str) -> AspProgram:
+def read(text: str, inputs: dict[str, int] = INPUTS) -> AspProgram:
     source = Source("case.lp", text)
     directives = take_out(source)
     nodes, wrong = parse(directives.text, source)
     assert not wrong
-    return asp.read(nodes, source, directives, [Predicate(name, arity) for name, arity in INPUTS.items()])
+    return asp.read(nodes, source, directives, [Predicate(name, arity) for name, arity in inputs.items()])
 
 
 def solve(program: str, facts: list[str]) -> Answers:
@@ -162,6 +162,21 @@ def test_every_combination_is_an_answer_set(case: Case) -> None:
     program = read(case.program)
     dependency = analyse(program.outlines, program.inputs)
     assert in_pieces(program, dependency, case.facts) == solve(case.program, list(case.facts))
+
+
+@example(Case("d(X,Y) :- e(X,Y). d(X,Y) :- d(X,Z), e(Z,Y).", ("d(1,2)", "e(2,x)")), {"d"})
+@example(Case("a(X) :- p(X). b(X) :- q(X), not a(X).", ("a(1)", "q(1)")), {"a"})
+@example(Case("{ a(X) } :- p(X). b(X) :- a(X), q(X).", ("a(1)", "q(1)")), {"a"})
+@given(
+    cases(brought=INPUTS | DERIVED) | cases(choices=True, brought=INPUTS | DERIVED), st.sets(st.sampled_from("abcdf"))
+)
+def test_what_is_derived_may_be_input_too(case: Case, declared: set[str]) -> None:
+    inputs = {name for name in DERIVED if name in declared or any(fact.startswith(name) for fact in case.facts)}
+    program = read(case.program, INPUTS | {name: DERIVED[name] for name in inputs})
+    dependency = analyse(program.outlines, program.inputs)
+    pieces = in_pieces(program, dependency, case.facts)
+    whole = solve(case.program, list(case.facts))
+    assert {answer.union(case.facts) for answer in pieces} == {answer.union(case.facts) for answer in whole}
 
 
 def bucket(fact: str, place: int | None, buckets: int) -> int:

@@ -246,10 +246,47 @@ def test_numbers_of_the_background_are_looked_at(folder: Path) -> None:
 
 
 def test_all_that_is_no_input_is_named_at_once(folder: Path) -> None:
-    (folder / "own.lp").write_text("open(X) :- p(X). closed(X) :- p(X).")
+    (folder / "own.lp").write_text("#input p/1. open(X) :- p(X). closed(X) :- p(X).")
     help = "help: declare all inputs: `--inputs closed/1,open/1,p/1`"
     (folder / "gates.facts").write_text("closed(a) at 1. open(a) at 1.")
     assert run(program="own.lp").stderr.count(help) == 2
+
+
+REACH = "r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), e(Y,Z). far(X) :- v(X), not r(a,X).\n"
+
+
+@pytest.mark.parametrize("solver", ["auto", "clingo"])
+@pytest.mark.parametrize("models", ["first", "all", "brave", "cautious"])
+def test_streamed_facts_of_what_is_derived_count(folder: Path, solver: str, models: str) -> None:
+    (folder / "reach.lp").write_text(REACH)
+    # The window holds `e(b,c)` when the first `r` turns up.
+    (folder / "gates.facts").write_text("e(b,c) at 1. v(c) at 1.\nr(a,b) at 2.\nv(b) at 3.\n")
+    options = ("--solver", solver, "--models", models, "--window", "2", "--slide", "1")
+    result = run(*options, "--quiet", program="reach.lp")
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == [
+        '{"t":2,"window":[1,2],"answers":[["r(a,b)","r(a,c)","r(b,c)"]]}',
+        '{"t":3,"window":[2,3],"answers":[["r(a,b)"]]}',
+    ]
+    declared = run(*options, "--inputs", "e/2,v/1", program="reach.lp")
+    assert declared.stdout.startswith('{"t":2,"window":[1,2],"answers":[["far(c)","r(b,c)"]]}')
+    assert "warning[W506]: a stream has facts of `r/2`" in declared.stderr
+
+
+def test_mapped_facts_of_what_is_derived_are_planned_with(folder: Path) -> None:
+    (folder / "reach.lp").write_text(REACH)
+    result = CliRunner().invoke(app, ["explain", "reach.lp", "--map", "r(x,y) at t", "--format", "json"])
+    assert ["e/2", "r/2"] in json.loads(result.stdout)["inputs"]["edges"]
+
+
+def test_streamed_facts_count_beside_rules(folder: Path) -> None:
+    (folder / "reach.lp").write_text(REACH)
+    (folder / "alarm.lars").write_text("alarm(X) :- r(a,X). e(X,Y) :- link(X,Y).")
+    (folder / "gates.facts").write_text("link(b,c) at 1.\nlink(b,c) at 2. r(a,b) at 2.\n")
+    arguments = ["run", "reach.lp", "alarm.lars", "--stream", "gates.facts", "--workers", "0", "--quiet"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.stderr == ""
+    assert "alarm(c)" in result.stdout
 
 
 def test_a_class_that_is_an_input_is_no_stray(folder: Path) -> None:
@@ -262,7 +299,9 @@ def test_a_class_that_is_an_input_is_no_stray(folder: Path) -> None:
         [["<http://ex#Boss>(a)", "<http://ex#dean>(a)"]],
     )
     (folder / "gates.facts").write_text("<http://ex#other>(a) at 1.")
-    assert "a stream has facts of `rdf_type/2`" in run(program="own.lp").stderr
+    assert json.loads(run(program="own.lp").stdout)["answers"] == [["<http://ex#other>(a)"]]
+    declared = run("--inputs", "ex_prof/1", program="own.lp")
+    assert "a stream has facts of `rdf_type/2`" in declared.stderr
     refused = run("--solver", "engine", program="own.lp")
     assert "own.lp:1:" in refused.stderr
     assert (

@@ -94,7 +94,9 @@ def analyse(
     if ontology.classes is not None:
         asked = replace(asked, prefixes=prefixes_of([*given, *facts], dict(ontology.prefixes)).pairs)
     everything = (*read.known, *read.absorbed)
-    options = Options(length, asked, tuple(map(Predicate.read, inputs)), everything, dataset=read.dataset)
+    made = frozenset(one.predicate for one in mapped.mappings) if mapped is not None else frozenset[Predicate]()
+    named = tuple(map(Predicate.read, inputs))
+    options = Options(length, asked, named, everything, dataset=read.dataset, mapped=made)
     chosen = None if show is None or show == EVERYTHING else _chosen(show, [*given, *facts])
     brought = read.brought | {one.predicate: f"the mapping `{one}`" for one in (mapped.mappings if mapped else ())}
     compiled, shown = _compile(read, options, found, chosen, brought)

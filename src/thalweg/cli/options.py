@@ -28,7 +28,9 @@ Window = Annotated[
 ]
 Inputs = Annotated[
     str | None,
-    typer.Option(metavar="p/2,…", help="For `.lp`: the input predicates; by default those without rules and facts."),
+    typer.Option(
+        metavar="p/2,…", help="For `.lp`: the only predicates that it takes from streams; by default all that it uses."
+    ),
 ]
 SchemaStream = Annotated[
     bool,

@@ -109,6 +109,7 @@ class OntologyOptions:
 class Options:
     """What a compiler may need to know: how many milliseconds a tick lasts; what the user asks of ontologies, whose
     `window` is in ticks; the `inputs` of answer set programs; the facts that always hold; and the rules `beside`.
+    Mappings are known to make facts of what is `mapped`.
 
     The `dataset` has the same facts in the graphs of the background.
     """
@@ -119,3 +120,4 @@ class Options:
     background: tuple[Fact, ...] = ()
     beside: tuple[Program, ...] = ()
     dataset: Dataset = Dataset()
+    mapped: frozenset[Predicate] = frozenset()

@@ -11,8 +11,14 @@ import pytest
 
 import thalweg
 from thalweg.api import SolveOptions
+from thalweg.connectors.batches import code_facts
+from thalweg.diagnostics import Source
 from thalweg.languages.asp.frame import read_frame
+from thalweg.languages.asp.reader import read_program
 from thalweg.model.time import Clock
+from thalweg.parts.answer_sets import AnswerSets
+from thalweg.parts.part import Context, Evaluation
+from thalweg.runtimes.embedded import Settings
 from thalweg.solvers import pool
 
 PAPER = Path(__file__).parents[4] / "shared" / "seeds"
@@ -421,3 +427,42 @@ def test_choices_in_empty_windows_are_passed_over_alike(ask: Ask) -> None:
     windows, answers, _ = gaps(ask, "{a}. q(X) :- p(X).", [(0, "p(a)"), (5_000, "p(b)")], models="all")
     assert len(windows) == 1_002
     assert answers[1] == answers[1_000] == [[], ["a"]]
+
+
+# Facts of what the program derives -----------------------------------------------------------------------------------
+
+REACH = "r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), e(Y,Z)."
+
+
+def reaching(solver: str) -> Evaluation:
+    program, _ = read_program(Source("reach.lp", REACH))
+    options = SolveOptions(window=3, slide=1, solver=solver, workers=0)
+    return AnswerSets(program, (), options).start(Context(Settings(emit="changes"), Clock(), print, saves=True))
+
+
+def fed(evaluation: Evaluation, tick: int, *facts: str) -> list[str]:
+    batch = code_facts(facts, evaluation.reasoner.dictionary)
+    return [json.dumps(list(next(iter(one.sets)))) for one in evaluation.reasoner.advance(tick, [batch])]
+
+
+@pytest.mark.parametrize("solver", ["auto", "clingo"])
+def test_inputs_that_have_turned_up_are_known_after_a_restart(solver: str) -> None:
+    before = reaching(solver)
+    assert not fed(before, 1, "e(b,c)") + fed(before, 2, "r(a,b)")
+    assert before.state is not None
+    after = reaching(solver)
+    assert after.state is not None
+    after.state.resume(before.state.snapshot())
+    expected = ['["r(a,b)", "r(a,c)", "r(a,d)", "r(b,c)", "r(b,d)", "r(c,d)"]']
+    assert fed(after, 3, "e(c,d)") == fed(before, 3, "e(c,d)") == expected
+
+
+def test_answers_given_before_an_input_turned_up_can_be_read_afterwards() -> None:
+    evaluation = reaching("auto")
+    fed(evaluation, 1, "e(x1,y1)")
+    batches = (code_facts(facts, evaluation.reasoner.dictionary) for facts in ([], ["r(a,b)"]))
+    (answer,) = evaluation.reasoner.advance(3, [next(batches)])
+    assert fed(evaluation, 4, "r(a,b)")
+    list(evaluation.reasoner.advance(9, [next(batches)]))
+    evaluation.reasoner.collect([])
+    assert list(answer.sets[0]) == ["r(x1,y1)"]

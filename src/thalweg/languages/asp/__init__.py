@@ -42,7 +42,7 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[AspProgram, l
         found += in_facts(options.background, replace(program.names, signatures=program.mentioned))
     if not found:
         found += (counts_for_ever(one.span) for one in program.obstacles if one.endless)
-    return program.knowing(options.background), found
+    return program.taking(options.mapped).knowing(options.background), found
 
 
 def includes(source: Source) -> Sequence[tuple[str, Span]]:

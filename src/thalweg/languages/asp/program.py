@@ -22,8 +22,9 @@ class AspProgram:
     """An answer set program.
 
     `outlines` are its statements that derive or forbid something, each with its text; `everywhere` the others, which
-    belong to every part that is solved. `inputs` are the signatures that streams bring; `shown` those that answers
-    contain. `window` is what the program itself says about it. `nodes` are the statements as clingo's parser read them.
+    belong to every part that is solved. `inputs` are the signatures that streams bring; unless they are `declared`, all
+    others that the program mentions are inputs as soon as a stream brings them. `shown` are those that answers contain.
+    `window` is what the program itself says about it. `nodes` are the statements as clingo's parser read them.
     `known` are the names and terms of background facts that are facts of the program.
     """
 
@@ -36,6 +37,7 @@ class AspProgram:
     window: OwnWindow | None = None
     nodes: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     known: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
+    declared: bool = False
 
     @property
     def prefixes(self) -> dict[str, str]:
@@ -53,6 +55,20 @@ class AspProgram:
     def reads(self, predicate: Predicate) -> bool:
         """Whether facts of a predicate are input, under one of the names that the program has for it."""
         return not self._names_of_all.known_as(predicate).isdisjoint(self.inputs)
+
+    def taking(self, predicates: Iterable[Predicate]) -> "AspProgram":
+        """The program with the inputs that it has besides where streams bring facts of some predicates.
+
+        >>> from thalweg.languages.asp.reader import read_program
+        >>> program, _ = read_program(Source("x.lp", "r(X,Y) :- e(X,Y).  r(X,Z) :- r(X,Y), e(Y,Z)."))
+        >>> program.taking([Predicate("r", 2), Predicate("s", 1)]).inputs
+        ('e/2', 'r/2')
+        """
+        if self.declared:
+            return self
+        names = {name for predicate in predicates for name in self._names_of_all.known_as(predicate)}
+        inputs = tuple(sorted(names.union(self.inputs)))
+        return replace(self, inputs=inputs, names=replace(self.names, signatures=frozenset(inputs)))
 
     def writes(self, predicate: Predicate) -> bool:
         """Whether answers can hold facts of a predicate."""
@@ -142,7 +158,7 @@ class AspProgram:
 
 
 def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: Sequence[Predicate] = ()) -> AspProgram:
-    """The program that parsed statements stand for. `inputs` given by the user are all that there are."""
+    """The program that parsed statements stand for; `inputs` given by the user are all that there are."""
     nodes = of_base(nodes)
     outlines = tuple(outlines_of(nodes, Places(source)))
     brought = tuple(sorted(set(inputs) or declared(nodes, directives) | undefined(outlines)))
@@ -155,6 +171,7 @@ def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: S
         Names(directives.prefixes, frozenset(brought)),
         directives.window,
         tuple(nodes),
+        declared=bool(inputs or directives.inputs),
     )
 
 

@@ -156,13 +156,22 @@ class AnswerSets:
 
         Beside other parts of a plan a `dictionary` is shared with these, which derive some of the inputs.
         """
+        from thalweg.parts.answer_sets.growing import Growing
         from thalweg.parts.answer_sets.windowed import Inputs, Windowed
 
         if context.settings.memory is not None:
             raise _refused("memory")
         frame = self.frame(context)
-        answerer = evaluator(self.program, self.options, frame, self.background, None, dictionary, derived)
-        inputs = Inputs(self.program, context.report, answerer.dictionary)
+        shared = dictionary is not None
+
+        def solving(program: "AspProgram", words: Dictionary | None) -> "Connected":
+            return evaluator(program, self.options, frame, self.background, None, words, derived, shared)
+
+        answerer = (
+            solving(self.program, dictionary) if self.program.declared else Growing(solving, self.program, dictionary)
+        )
+        grow = answerer.grow if isinstance(answerer, Growing) else None
+        inputs = Inputs(self.program, context.report, answerer.dictionary, grow)
         first, interrupt = context.settings.first, context.interrupt
         windowed = Windowed(
             answerer, inputs, frame, first, context.report, context.listen, interrupt, on_change=on_change

@@ -70,7 +70,8 @@ class HeldWindows:
 
     def __init__(self, windowed: Windowed) -> None:
         self._windowed = windowed
-        self._held = windowed.evaluator = Held(windowed.evaluator)
+        evaluator = windowed.evaluator
+        self._held = windowed.evaluator = evaluator if isinstance(evaluator, Held) else Held(evaluator)
 
     def words(self) -> Iterator[NDArray[np.int64]]:
         return self._held.words()
@@ -82,5 +83,5 @@ class HeldWindows:
     def resume(self, data: bytes) -> None:
         """Goes on where a snapshot was taken."""
         about, held = unframe(data)
-        self._held.load(held)
         self._windowed.load(decode(about)[0])
+        self._held.load(held)

@@ -22,7 +22,7 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.windowed import Answered, Share
+from thalweg.parts.answer_sets.windowed import Answered, Share, Unread
 from thalweg.planning.drop_renamings import drop_renamings
 from thalweg.runtimes.rule_engine import RuleEngine
 
@@ -55,8 +55,7 @@ class Lowered:
         self._turns: dict[tuple[Predicate, tuple[int, ...]], int] = {}
         self._arrived: deque[tuple[int, list[int]]] = deque()
         self._seconds = 0.0
-        # Answers that may still be read: their terms must be kept.
-        self._answers: list[ref[Listing]] = []
+        self._answers: Unread = []
 
     @property
     def dictionary(self) -> Dictionary:
@@ -72,7 +71,7 @@ class Lowered:
         self._evaluate()
         began = perf_counter()
         facts = self._listing()
-        self._answers = [answer for answer in self._answers if answer() is not None] + [ref(facts)]
+        self._answers = [*self.unread(), ref(facts)]
         self._seconds += perf_counter() - began
         while self._arrived and self._arrived[0][0] < first:
             self._arrived.popleft()
@@ -125,6 +124,9 @@ class Lowered:
             found.append(Given(signature, False, *arrays))
         self._turns = {}
         return found
+
+    def unread(self) -> Unread:
+        return [answer for answer in self._answers if answer() is not None]
 
     def words_in_use(self) -> NDArray[np.int64]:
         held = [np.asarray(words).reshape(-1) for batch in self._needed() for words in batch.rows.values()]

@@ -77,13 +77,14 @@ def evaluator(
     pool: "Solvers | None" = None,
     dictionary: Dictionary | None = None,
     derived: Collection[Predicate] = (),
+    shared: bool = False,
 ) -> "Connected":
     """The engine where it can answer and no option asks for clingo; else clingo, by its own processes or given ones.
 
-    Beside other parts of a plan they share a `dictionary` with these, which derive some of the inputs.
+    Beside other parts of a plan the `dictionary` is `shared` with these, which derive some of the inputs.
     """
     # Names with prefixes stand for IRIs, which the engine knows by a dictionary of its own.
-    foreign = dictionary is not None and bool(program.prefixes)
+    foreign = shared and bool(program.prefixes)
     rules = None if options.solver == "clingo" or foreign else program.lowered(frame.panes)
     if rules is not None:
         from thalweg.parts.answer_sets.lowering import Lowered, Tally

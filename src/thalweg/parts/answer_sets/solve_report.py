@@ -28,7 +28,7 @@ class Report:
         self._write = write
         self._windows = 0
         self._seconds = 0.0
-        self._totals: dict[int, dict[str, Any]] = {}
+        self._totals: dict[tuple[int, tuple[str, ...]], dict[str, Any]] = {}
 
     def take(self, solution: Solution, answered: Answered) -> None:
         """Tells of one window."""
@@ -46,7 +46,7 @@ class Report:
     def _add(self, number: int, share: Share) -> None:
         start = None if share.seconds is None else 0.0
         total = self._totals.setdefault(
-            number, {"inputs": share.inputs, "facts": 0, "seconds": start, "slowest": start}
+            (number, share.inputs), {"inputs": share.inputs, "facts": 0, "seconds": start, "slowest": start}
         )
         total["facts"] += share.facts
         if share.seconds is not None:

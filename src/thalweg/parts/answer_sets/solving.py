@@ -26,7 +26,7 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE
-from thalweg.parts.answer_sets.windowed import Answered, Share
+from thalweg.parts.answer_sets.windowed import Answered, Share, Unread
 from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
 from thalweg.solvers.clingo import Solved, Task
@@ -117,6 +117,10 @@ class Solving:
     def words_in_use(self) -> NDArray[np.int64]:
         # Facts in windows are kept as text.
         return np.zeros(0, dtype=np.int64)
+
+    def unread(self) -> Unread:
+        # So are answers.
+        return []
 
     def _symbols(self, facts: Iterable[Fact]) -> dict[Predicate, list[Symbols]]:
         found: dict[Predicate, list[Symbols]] = {}

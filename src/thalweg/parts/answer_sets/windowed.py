@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +27,15 @@ from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.numbers import Numbers
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate
 from thalweg.runtimes.emit import AnswerBlock, Solution
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
+
+Unread = list[ref[Listing]]
+"""Answers that are spelled when they are read, as long as someone has them."""
 
 MOST_EMPTY: Final = 1_000
 """How many windows without facts are answered in a row."""
@@ -98,13 +103,17 @@ class Connected(Evaluator, Protocol):
     def words_in_use(self) -> NDArray[np.int64]:
         """The words of the terms that are still needed."""
 
+    def unread(self) -> Unread:
+        """Its answers that may still be read: their terms are needed."""
+
 
 class Inputs:
     """What a program takes from streams; the rest stays outside.
 
     Facts of predicates that the program does not mention are skipped. Those of a predicate that it mentions, and that
-    is not an input, would change what it means: they are skipped, too, with one warning. There is also one warning of
-    numbers that are text to clingo.
+    is not an input, make it one: `grow` is called with the program that takes them. Where inputs are declared, or
+    nothing can `grow`, they are skipped, too, with one warning. There is also one warning of numbers that are text to
+    clingo.
     """
 
     def __init__(
@@ -112,13 +121,29 @@ class Inputs:
         program: "AspProgram",
         report: Callable[[Diagnostic], None] = lambda found: None,
         dictionary: Dictionary | None = None,
+        grow: "Callable[[AspProgram], None] | None" = None,
     ) -> None:
+        self._program = program
+        self._grow = None if program.declared else grow
         self._numbers = Numbers(dictionary, report) if dictionary is not None and program.reckons else None
         self._inputs = frozenset(program.inputs)
         self._names = replace(program.names, signatures=program.mentioned)
         self._report = report
         self._taken: dict[Predicate, bool] = {}
         self._strays: set[Predicate] = set()
+
+    @property
+    def names(self) -> tuple[Predicate, ...]:
+        """The inputs, those included that streams have turned out to bring."""
+        return self._program.inputs
+
+    def take(self, names: Iterable[Predicate]) -> None:
+        """Makes inputs of predicates that the program mentions."""
+        new = frozenset(names) - self._inputs
+        if self._grow is not None and new:
+            self._program = self._program.taking(new)
+            self._inputs = frozenset(self._program.inputs)
+            self._grow(self._program)
 
     def only(self, batch: Batch) -> Batch:
         """A batch without what is not an input."""
@@ -132,6 +157,7 @@ class Inputs:
 
     def _learn(self, signatures: Iterable[Predicate]) -> None:
         found = {signature: self._names.known_as(signature) for signature in signatures}
+        self.take({name for names in found.values() if names.isdisjoint(self._inputs) for name in names})
         self._taken |= {signature: not names.isdisjoint(self._inputs) for signature, names in found.items()}
         # A class may be an input, and so may `rdf_type`: a fact that comes in as one of them is not a stray.
         strays = {name for signature, names in found.items() if not self._taken[signature] for name in names}
@@ -337,10 +363,12 @@ class Windowed:
             "filled": self._filled,
             "empty": self._empty,
             "stale": self._stale,
+            "inputs": list(self._inputs.names),
         }
 
     def load(self, saved: Mapping[str, Any]) -> None:
-        """Goes on where another one was; its evaluator holds the same."""
+        """Goes on where another one was, before its evaluator is given what that one held."""
+        self._inputs.take(map(Predicate.read, saved["inputs"]))
         self.first, self.now = saved["first"], saved["now"]
         self._position, self._closed = saved["position"], saved["closed"]
         self._ticks = deque(saved["ticks"])
