@@ -59,6 +59,9 @@ class Condition:
         if limit is None:
             self.is_met = bool((column == words.code(self.term)).any())
             return
+        if limit & 3 == 1 and self.operator != "=" and (column & 3 == 1).all():
+            self._see_integers(column, limit, words)
+            return
         numbers = words.numbers(column)
         column, numbers = column[numbers != 0], numbers[numbers != 0]
         if len(numbers):
@@ -69,6 +72,14 @@ class Condition:
             self.is_met = bool(_holds(self.operator, values[~near], bound).any()) or any(
                 agrees(COMPARISONS[self.operator], order(number, limit)) for number in np.unique(numbers[near]).tolist()
             )
+
+    def _see_integers(self, column: Words, limit: int, words: Dictionary) -> None:
+        """The words of integers are in their order, so that one look finds the closest."""
+        word = int(column.min() if self.operator.startswith("<") else column.max())
+        signed = -(word >> 2) if self.operator.startswith("<") else word >> 2
+        if self.closest is None or signed > self._best:
+            self._best, self.closest = float(signed), words.spell(word)
+        self.is_met = agrees(COMPARISONS[self.operator], order(word, limit))
 
     def _approach(self, column: Words, values: NDArray[np.float64], words: Dictionary) -> None:
         """Remembers the largest reading, or the smallest where the condition asks for less."""
