@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import pyoxigraph
 import pytest
@@ -13,6 +14,7 @@ from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts, compile_abstraction
 from thalweg.languages.owl.dl.selection import derive_selection, rspql
 from thalweg.model.rdf import as_ntriples, as_resource
+from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS
 from thalweg.parts.abstraction import event_selection
 from thalweg.parts.abstraction.ladder import SELECTION, UNDECIDED, Decision, Ladder
@@ -60,9 +62,16 @@ def decided(decisions: Decisions, event: tuple[Axiom, ...], rename: str = "") ->
     return {str(one).replace(f"/own{rename}", "/own"): {names[at] for at in each} for one, each in pairs}, decision.by
 
 
-def judged(case: Case, event: tuple[Axiom, ...]) -> Classes:
+def _first(event: tuple[Axiom, ...]) -> set[str]:
+    return {str(handles[0]) for _, handles in given(event)}
+
+
+def judged(case: Case, event: tuple[Axiom, ...], individuals: str = "subjects") -> Classes:
     """What HermiT says, of all axioms and facts together."""
-    subjects = {str(handles[0]) for _, handles in given(event)}
+    subjects = {
+        str(handle) for _, handles in given(event) for handle in handles[: 1 if individuals == "subjects" else 2]
+    }
+    subjects -= {handle for handle in subjects if is_literal(handle) and handle not in _first(event)}
     axioms = (*case.schema, *case.background, *map(with_names, event))
     found = hermit.types(map(show, axioms), set(map(as_resource, subjects)))
     return found and {one: set(found[as_resource(one)]) & set(CLASSES) for one in subjects}
@@ -113,6 +122,36 @@ def check(kind: str, seeds: range) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 def test_events_have_the_classes_that_hermit_gives_them_on_the_whole(kind: str) -> None:
     assert check(kind, range(8)) > 10
+
+
+def check_objects(kind: str, seeds: range) -> tuple[int, int]:
+    """Compares all individuals of events, by all classes and by one: how many events, and objects that have a class."""
+    compared = members = 0
+    for seed in seeds:
+        case = random_case(seed, kind)
+        if started(case) is None:
+            continue
+        for chosen in (CLASSES, [CLASSES[seed % len(CLASSES)]]):
+            program = replace(program_of(case, chosen), individuals="all")
+            decisions = Decisions(Ladder(program), Signatures(program))
+            for event in case.events:
+                expected = of_classes(judged(case, event, "all"), chosen)
+                assert decided(decisions, event)[0] == expected, (kind, seed, chosen)
+                compared += 1
+                members += sum(bool(classes) for one, classes in (expected or {}).items() if one not in _first(event))
+    return compared, members
+
+
+def test_objects_have_the_classes_that_hermit_gives_them_on_the_whole() -> None:
+    found = [check_objects(kind, range(20, 23)) for kind in KINDS]
+    assert sum(compared for compared, _ in found) > 30
+    assert sum(members for _, members in found) > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_objects_have_the_classes_that_hermit_gives_them(kind: str) -> None:
+    assert check_objects(kind, range(2_000, 2_100))[1] > 100
 
 
 @pytest.mark.slow

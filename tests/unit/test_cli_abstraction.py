@@ -280,3 +280,91 @@ def test_check_knows_the_names_of_classes() -> None:
     result = check("--classes", ":Hihg")
     assert result.exit_code == 1
     assert "error[E702]" in result.stderr
+
+
+FLEXIBLE = """
+Prefix(:=<http://ex.org/>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
+Ontology(
+  EquivalentClasses(:StopEarlyOffice ObjectIntersectionOf(:Office ObjectSomeValuesFrom(:hasPolicy :StopEarly)))
+  SubClassOf(:StopEarlyOffice :FlexibleOffice)
+  EquivalentClasses(:HighTrafficMainRoadNearFlexibleOffice ObjectIntersectionOf(:Observation
+    ObjectSomeValuesFrom(:observedProperty :CongestionLevel)
+    ObjectSomeValuesFrom(:observedFeature ObjectIntersectionOf(:MainRoad
+      ObjectSomeValuesFrom(:isLocationOf :FlexibleOffice)))
+    DataSomeValuesFrom(:hasValue DatatypeRestriction(xsd:decimal xsd:minExclusive "0.025"^^xsd:decimal))))
+  SubClassOf(:HighTrafficMainRoadNearFlexibleOffice :HighTrafficObservation)
+  SubObjectPropertyOf(ObjectPropertyChain(:observedProperty :isPropertyOf) :observedFeature)
+)
+"""
+OFFICES = """@prefix : <http://ex.org/> .
+:office1 a :Office ; :hasPolicy :pol1 . :pol1 a :StopEarly . :office2 a :Office .
+"""
+SELECTED = """@prefix : <http://ex.org/> . @prefix prov: <http://www.w3.org/ns/prov#> .
+:g1 prov:generatedAtTime 5 . :g1 { :obs1 a :Observation ; :observedProperty :propX ; :hasValue 0.03 .
+  :propX a :CongestionLevel ; :isPropertyOf :road1 . :road1 a :MainRoad ; :isLocationOf :office1 , :office2 }
+"""
+OF_OBS1 = {("HighTrafficMainRoadNearFlexibleOffice", "obs1"), ("HighTrafficObservation", "obs1")}
+CHOSEN = ":HighTrafficMainRoadNearFlexibleOffice, :HighTrafficObservation, :FlexibleOffice"
+
+
+def memberships(result: Result) -> set[tuple[str, str]]:
+    assert result.exit_code == 0, result.output
+    found = map(json.loads, result.stdout.splitlines())
+    return {tuple(line[key][len("<http://ex.org/") : -1] for key in ("event", "individual")) for line in found}  # type: ignore[misc]
+
+
+@pytest.fixture
+def offices() -> None:
+    """The paper's running example: its fifth lists the class of an office that the event only has as an object."""
+    Path("city.ofn").write_text(FLEXIBLE)
+    Path("city.ttl").write_text(OFFICES)
+    Path("events.trig").write_text(SELECTED)
+
+
+@pytest.mark.usefixtures("offices")
+@pytest.mark.parametrize("classes", [(), ("--classes", CHOSEN)])
+def test_objects_are_classified_where_that_is_asked_for(classes: tuple[str, ...]) -> None:
+    wanted = {"HighTrafficMainRoadNearFlexibleOffice", "HighTrafficObservation", "FlexibleOffice"}
+
+    def of(*more: str) -> set[tuple[str, str]]:
+        found = memberships(run(*classes, *more))
+        return {pair for pair in found if pair[0] in wanted}
+
+    assert of() == of("--individuals", "subjects") == OF_OBS1
+    assert of("--individuals", "all") == OF_OBS1 | {("FlexibleOffice", "office1")}
+
+
+@pytest.mark.usefixtures("offices")
+def test_an_event_of_which_only_an_object_has_a_class_is_kept() -> None:
+    """The derived selection must not drop it."""
+    result = run("--classes", ":FlexibleOffice", "--individuals", "all")
+    assert memberships(result) == {("FlexibleOffice", "office1")}
+    assert lines(run("--classes", ":FlexibleOffice")) == []
+
+
+@pytest.mark.usefixtures("offices")
+def test_a_deployment_and_python_say_which_individuals_are_classified() -> None:
+    Path("city.toml").write_text(
+        'program = "city.ofn"\nbackground = "city.ttl"\n[streams.events]\nfrom = "events.trig"\n'
+        f'[ontology]\nas = "abstraction"\nprofile = "dl"\nindividuals = "all"\nclasses = "{CHOSEN}"\n'
+    )
+    result = CliRunner().invoke(app, ["run", "city.toml"])
+    assert memberships(result) == OF_OBS1 | {("FlexibleOffice", "office1")}
+    answers = api.run(
+        "city.ofn",
+        "events.trig",
+        background="city.ttl",
+        as_="abstraction",
+        profile="dl",
+        classes=":FlexibleOffice",
+        individuals="all",
+    )
+    assert [getattr(answer, "individual", None) for answer in answers] == [IRI("http://ex.org/office1")]
+
+
+@pytest.mark.usefixtures("offices")
+def test_individuals_are_those_of_abstraction() -> None:
+    given = ("run", "city.ofn", "--stream", "events.trig", "--individuals", "all")
+    result = CliRunner().invoke(app, given)
+    assert result.exit_code == 2
+    assert "`--individuals` needs `--as abstraction`" in result.stderr

@@ -32,7 +32,8 @@ class OntologyKeywords(TypedDict, total=False):
 
     `profile` is `rdfs`, `pd`, `rl`, `ql` or `dl`; `keep` is how long a streamed triple counts after its own tick (for
     an ontology alone `window` says the same); `as_` is `entailment`, `consistency` or `abstraction`, the last with
-    `classes` and `reasoner`, consistency with `topology` and `bolts`; `prefix` are prefixes, as in `{"ex": "http://…"}`.
+    `classes`, `individuals` and `reasoner`, consistency with `topology` and `bolts`; `prefix` are prefixes, as in
+    `{"ex": "http://…"}`.
     """
 
     profile: Literal["rdfs", "pd", "rl", "ql", "dl"] | None
@@ -46,6 +47,7 @@ class OntologyKeywords(TypedDict, total=False):
     bolts: int | None
     classes: str | None
     reasoner: Literal["auto", "hermit", "none"]
+    individuals: Literal["subjects", "all"]
     prefix: Mapping[str, str]
 
 
@@ -67,7 +69,7 @@ class KindKeywords(OntologyKeywords, total=False):
 
 
 _OF_ANSWER_SETS: Final = ("--slide", "--models", "--inputs", "--solve-limit", "--solver", "--workers", "--report")
-_DEFAULTS: Final[Mapping[str, object]] = {"as_": "entailment", "reasoner": "auto"}
+_DEFAULTS: Final[Mapping[str, object]] = {"as_": "entailment", "reasoner": "auto", "individuals": "subjects"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ def ask(
             spread=on_spark,
             classes=given.get("classes"),
             reasoner=given.get("reasoner", "auto"),
+            individuals=given.get("individuals", "subjects"),
             prefixes=tuple(prefix.items()),
             events_by=events_by,
         )

@@ -29,6 +29,7 @@ PANELS: Final = {
         "topology",
         "bolts",
         "classes",
+        "individuals",
         "reasoner",
     ),
     "Answer sets": ("window", "slide", "models", "inputs", "solve_limit", "solver", "workers", "decomposition"),

@@ -133,6 +133,13 @@ Events = Annotated[
         "default all that no other event is made of.",
     ),
 ]
+Individuals = Annotated[
+    Literal["subjects", "all"],
+    typer.Option(
+        help="For `--as abstraction`: the individuals of an event that are classified: the subjects of its triples, or "
+        "all that it names, also as objects.",
+    ),
+]
 Reasoner = Annotated[
     Literal["auto", "hermit", "none"],
     typer.Option(

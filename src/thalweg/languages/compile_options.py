@@ -13,6 +13,7 @@ from thalweg.planning.choose_topology import TOPOLOGIES
 PROFILES: Final = ("rdfs", "pd", "rl", "ql", "dl")
 TASKS: Final = ("entailment", "consistency", "abstraction")
 REASONERS: Final = ("auto", "hermit", "none")
+INDIVIDUALS: Final = ("subjects", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class OntologyOptions:
     by a `topology`: `ntm`, `ltm` on a number of `bolts`, or `auto`, which takes the cheapest way for classes and
     properties that are as frequent as `frequencies` says; where it is `spread` by Spark, moving them has its price.
     `abstraction`, with the profile `dl`: which of the `classes`, a list of class expressions in Manchester syntax with
-    `prefixes`, the individuals of an event are in; `reasoner` is asked what rules do not decide.
+    `prefixes`, the `individuals` of an event are in: its `subjects`, or `all` that it names, also as objects;
+    `reasoner` is asked what rules do not decide.
     """
 
     profile: str = "rl"
@@ -41,6 +43,7 @@ class OntologyOptions:
     spread: bool = False
     classes: str | None = None
     reasoner: str = "auto"
+    individuals: str = "subjects"
     prefixes: tuple[tuple[str, str], ...] = ()
     events_by: str | None = None
     """Beside events (`.tw`): the profile whose axioms classify them; the others are left out. All of DL by default."""
@@ -64,6 +67,8 @@ class OntologyOptions:
     def _check_abstraction(self) -> None:
         if self.reasoner not in REASONERS:
             raise ValueError(f"unknown reasoner `{self.reasoner}`; choose one of {', '.join(REASONERS)}")
+        if self.individuals not in INDIVIDUALS:
+            raise ValueError(f"unknown individuals `{self.individuals}`; choose one of {', '.join(INDIVIDUALS)}")
         if self.events_by not in (None, "dl", "rl", "ql", "rdfs"):
             raise ValueError(f"events cannot be classified by `{self.events_by}`; choose dl, rl, ql or rdfs")
         if (self.profile == "dl") != self.abstracts:
@@ -71,6 +76,8 @@ class OntologyOptions:
         about_events = self.classes is not None or (self.reasoner != "auto" and self.events_by is None)
         if not self.abstracts and about_events:
             raise ValueError("`--classes` and `--reasoner` need `--as abstraction`")
+        if not self.abstracts and self.individuals != "subjects":
+            raise ValueError("`--individuals` needs `--as abstraction`")
         if self.abstracts and (self.schema or self.window not in (0, "0")):
             raise ValueError(
                 "`--as abstraction` looks at one event at a time: leave `--keep`, `--window` and `--schema-stream` out"

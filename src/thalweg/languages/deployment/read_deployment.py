@@ -59,7 +59,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "jar": ("jars", PATHS),
     },
     "ontology": {
-        **{key: (key, TEXT) for key in ("profile", "keep", "classes", "reasoner", "topology", "bolts")},
+        **{key: (key, TEXT) for key in ("profile", "keep", "classes", "individuals", "reasoner", "topology", "bolts")},
         **{key: (key, FLAG) for key in ("schema_stream", "literals", "witnesses")},
         "as": ("as_", TEXT),
     },

@@ -60,7 +60,8 @@ def compile(
 
 
 _OPTIONS: Final = (
-    "--window --keep --profile --schema-stream --literals --witnesses --as --topology --bolts --classes --reasoner"
+    "--window --keep --profile --schema-stream --literals --witnesses --as --topology --bolts --classes --individuals "
+    "--reasoner"
 )
 
 LANGUAGE: Final = Language(

@@ -41,7 +41,8 @@ class Abstraction:
     def identity(self, context: Context) -> tuple[str, str]:
         axioms = [*self.program.axioms, *self.program.background.axioms()]
         text = "\n".join([*(one.label for one in self.program.asked), *map(show, axioms)])
-        return text, sha256(repr((text, self.program.reasoner)).encode()).hexdigest()
+        options = (self.program.reasoner, self.program.individuals)
+        return text, sha256(repr((text, *options)).encode()).hexdigest()
 
     def answer_columns(self, emit: str) -> "AnswerColumns":
         from thalweg.runtimes.answer_columns import EventColumns

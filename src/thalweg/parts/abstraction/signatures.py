@@ -16,7 +16,7 @@ from typing import Any, Final
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.data_ranges import value
 from thalweg.model.term import is_literal
-from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS
+from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS, THING
 from thalweg.parts.abstraction.event_selection import EventSelection
 from thalweg.parts.abstraction.ladder import SELECTION, Decision, EventFacts, Ladder
 
@@ -138,6 +138,13 @@ class Signatures:
             return (tuple(key), about), ranked
         names = {} if own is None else {own: _OWN}
         return (tuple(key), about, *self._equal(facts, names)), ranked
+
+    def with_objects(self, facts: Sequence[Given]) -> list[Given]:
+        """The facts, and that each object which is an individual is a thing: so it is a subject, too."""
+        subjects = {handles[0] for _, handles in facts}
+        objects = dict.fromkeys(handles[1] for _, handles in facts if len(handles) == 2)
+        things = (thing for thing in objects if thing not in subjects and self._named(thing) != _NOTHING)
+        return [*facts, *((THING, (thing,)) for thing in things)]
 
     def _of_several(self, facts: Sequence[Given]) -> tuple[Key, Sequence[Handle]]:
         """The same for an event with several individuals of its own."""
@@ -280,6 +287,8 @@ def _value(handle: Handle | None, names: dict[Handle, int], individuals: dict[Ha
 class Decisions:
     """Decides events, those with one signature once; the oldest decisions are dropped where there are too many.
 
+    The subjects of an event are classified, and its objects where the program says `all`.
+
     `selects`: events that have no class asked for are found before the ladder; by default where classes were chosen.
 
     >>> from thalweg.languages.owl import axioms as ax
@@ -318,7 +327,9 @@ class Decisions:
         return EventSelection(self.ladder, self.signatures.numbers) if self._selects else None
 
     def decide(self, facts: Sequence[Given]) -> tuple[Decision, Sequence[Handle]]:
-        """The decision about an event, and its subjects in the order of the decision."""
+        """The decision about an event, and the individuals that it classifies in the order of the decision."""
+        if self.ladder.program.individuals == "all":
+            facts = self.signatures.with_objects(facts)
         key, subjects = self.signatures.signature(facts)
         found = self._known.get(key)
         if found is not None:

@@ -79,7 +79,8 @@ class AbstractionProgram:
     """What an event is classified with.
 
     `chosen`: the classes were asked for by name; else all are, and those that everything is in are left out. `reasoner`
-    is asked where rules do not decide. `same` has the individual that stands for several equal ones.
+    is asked where rules do not decide. `individuals` are those of an event that are classified: its `subjects`, or
+    `all`. `same` has the individual that stands for several equal ones.
     `compares_values`: it matters that two literals are equal. `cuts`: data that is not connected to an event cannot
     matter to it. `triples` are all those of the documents and of the background.
     """
@@ -92,6 +93,7 @@ class AbstractionProgram:
     same: Mapping[str, str]
     ranges: Ranges = field(repr=False)
     reasoner: str = "auto"
+    individuals: str = "subjects"
     chosen: bool = True
     triples: tuple[Triple, ...] = field(default=(), repr=False)
     looked_up: frozenset[str] = frozenset()

@@ -40,7 +40,8 @@ def compile(
     if lookup is not None:
         lookup = replace(lookup, reasoner=asked.reasoner, triples=everything)
     chosen = classes is not None
-    return replace(program, reasoner=asked.reasoner, chosen=chosen, triples=everything, lookup=lookup), found
+    program = replace(program, reasoner=asked.reasoner, individuals=asked.individuals)
+    return replace(program, chosen=chosen, triples=everything, lookup=lookup), found
 
 
 def _lookup(name: str, ontology: Ontology, wanted: Sequence[Predicate] | None) -> AbstractionProgram | None:
