@@ -118,7 +118,7 @@ def triple(one: str, name: str, other: str, graph: str = "") -> str:
     return f"<http://ex/{one}> <http://ex/{name}> <http://ex/{other}> {graph} .\n"
 
 
-def run_line(folder: Path, name: str, *options: str | Path) -> list[str]:
+def run_line(folder: Path, name: str, *options: str | Path, waiting: int = 32) -> list[str]:
     out = ("--out", folder / f"{name}.jsonl", "--late", folder / f"{name}.late.jsonl")
     files = ("--stream", folder / "readings.facts", "--background", folder / "city.facts")
     programs, told = [folder / "program.lars"], ("--emit", "changes")
@@ -130,12 +130,14 @@ def run_line(folder: Path, name: str, *options: str | Path) -> list[str]:
     if (folder / "choice.lp").exists():
         programs += [folder / "rules.lars", folder / "choice.lp"]
         told = ("--window", "4", "--slide", "3")
-    return thalweg("run", *programs, *files, *told, "--delay", str(DELAY), *out, *options, segment=SEGMENT)
+    return thalweg(
+        "run", *programs, *files, *told, "--delay", str(DELAY), *out, *options, segment=SEGMENT, waiting=waiting
+    )
 
 
-def spark_line(folder: Path, master: str, *options: str | Path) -> list[str]:
+def spark_line(folder: Path, master: str, *options: str | Path, waiting: int = 32) -> list[str]:
     place = ("--runtime", "spark", "--master", master, "--checkpoint", folder / CHECKPOINT)
-    return run_line(folder, "spark", *place, *options)
+    return run_line(folder, "spark", *place, *options, waiting=waiting)
 
 
 def assert_same(folder: Path) -> None:

@@ -17,20 +17,25 @@ from uuid import uuid4
 MARK = "THALWEG_TEST_FAMILY"
 PATIENCE = 300.0
 
-# Small segments, so that a small stream takes many batches; and what Spark remembers of them is dropped soon.
+# Small segments, of which few wait, so that a small stream takes many batches; what Spark remembers of them is dropped
+# soon.
 _SMALL = """
 from thalweg.runtimes.spark import run, session, spool
-spool.SEGMENT, spool._REMEMBERED, run.TRIMMED = {segment}, 70, 1
+spool.SEGMENT, spool.MOST_WAITING, spool._REMEMBERED, run.TRIMMED = {segment}, {waiting}, 70, 1
 session.TUNED["spark.sql.streaming.fileSource.log.compactInterval"] = "2"
 from thalweg.cli import main
 main()
 """
 
 
-def thalweg(*arguments: str | Path, segment: int = 100_000) -> list[str]:
-    """The command line `thalweg …`, without a summary; `segment` is how many facts are spooled together."""
+def thalweg(*arguments: str | Path, segment: int = 100_000, waiting: int = 32) -> list[str]:
+    """The command line `thalweg …`, without a summary.
+
+    `segment` is how many facts are spooled together, and `waiting` how many such files may wait for Spark: with one,
+    the source is as slow as what takes its facts, and no batch has more.
+    """
     quiet = ["--quiet"] if arguments[0] == "run" else []
-    return [sys.executable, "-c", _SMALL.format(segment=segment), *map(str, arguments), *quiet]
+    return [sys.executable, "-c", _SMALL.format(segment=segment, waiting=waiting), *map(str, arguments), *quiet]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """A run whose processes are killed, and that is resumed each time, delivers exactly what an undisturbed one does."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,7 +22,8 @@ from spark.city import (
     spark_line,
     write_city,
 )
-from spark.processes import Family, kill, run, started, wait_until
+from spark.processes import Family, kill, run, started, thalweg, wait_until
+from thalweg.runtimes.spark.spool import Segment
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 
@@ -87,6 +89,73 @@ def test_killed_and_resumed_is_never_stopped(
     # What is done is not done again.
     assert run(spark_line(tmp_path, LOCAL), tmp_path / "said.txt") == 0
     assert_same(tmp_path)
+
+
+# How many an attempt commits before it is killed.
+BATCHES = 2
+
+
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
+def test_killed_between_batches_of_a_slow_source(tmp_path: Path, kills: int) -> None:
+    """Every attempt commits batches before it is killed, so that each one resumes from other logs of Spark."""
+    write_city(tmp_path, ticks=30 * (kills + 1))
+    line = spark_line(tmp_path, LOCAL, waiting=1)
+    assert run(run_line(tmp_path, "embedded"), tmp_path / "said.txt") == 0
+    met: list[int] = []
+    random = Random(kills)
+    for _ in range(kills):
+        with started(line, tmp_path / "said.txt") as family:
+            before = committed(tmp_path)
+            enough = before + BATCHES
+            wait_until(lambda: committed(tmp_path) >= enough or family.ended, "no batch is committed")  # noqa: B023
+            sleep(random.random() / 2)
+            assert not family.ended, "the run was over, or broken, before it was disturbed enough"
+            family.kill_group()
+            assert family.wait() != 0
+        met.append(committed(tmp_path))
+    assert met == sorted({*met}), "a batch was done again, or none"
+    assert planned(tmp_path) >= BATCHES * kills
+    assert run(line, tmp_path / "said.txt") == 0, (tmp_path / "said.txt").read_text()
+    assert_same(tmp_path)
+
+
+def committed(folder: Path) -> int:
+    """The number of batches that Spark has committed."""
+    return 1 + max((int(path.name) for path in (folder / CHECKPOINT).glob("spark/commits/[0-9]*")), default=-1)
+
+
+def planned(folder: Path) -> int:
+    return 1 + max((int(path.name) for path in (folder / CHECKPOINT).glob("spark/offsets/[0-9]*")), default=-1)
+
+
+FACTS, FACTS_A_TICK, MOST_FACTS = 300_000, 100, 100_000
+
+
+def test_a_kill_repeats_no_more_than_a_bounded_batch(tmp_path: Path) -> None:
+    """With segments as users have them: the first batch does not take all that is there when Spark is ready."""
+    (tmp_path / "program.lars").write_text("slow(S) :- speed(S,V) in [5], V < 20.")
+    facts = (f"speed(s{number % 97},{number * 7 % 80}) at {number // FACTS_A_TICK}.\n" for number in range(FACTS))
+    (tmp_path / "readings.facts").write_text("".join(facts))
+    names = ("--stream", tmp_path / "readings.facts", "--emit", "changes", "--out", tmp_path / "spark.jsonl")
+    where = ("--runtime", "spark", "--master", LOCAL, "--checkpoint", tmp_path / CHECKPOINT)
+    line = thalweg("run", tmp_path / "program.lars", *names, *where)
+    with started(line, tmp_path / "said.txt") as family:
+        wait_until(lambda: planned(tmp_path) > 0 or family.ended, "no batch is planned")
+        family.kill_group()
+        assert family.wait() != 0
+    repeated = ticks_in(tmp_path, planned(tmp_path)) - ticks_in(tmp_path, committed(tmp_path))
+    assert 0 < repeated * FACTS_A_TICK <= MOST_FACTS
+
+
+def ticks_in(folder: Path, batches: int) -> int:
+    """How many ticks of facts the first batches have taken, by the logs of Spark and the names of segments."""
+    if not batches:
+        return 0
+    logs = folder / CHECKPOINT / "spark"
+    offset = json.loads((logs / "offsets" / str(batches - 1)).read_text().splitlines()[-1])["logOffset"]
+    (entry,) = (logs / "sources" / "0").glob(f"{offset}*")
+    names = [json.loads(line)["path"] for line in entry.read_text().splitlines()[1:]]
+    return max(Segment.read(Path(name).stem).events for name in names)
 
 
 CHANGES: list[Any] = [

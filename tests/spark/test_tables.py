@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark.processes import wait_until
-from thalweg.diagnostics import RejectedError
+from thalweg.diagnostics import RejectedError, Source
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
@@ -142,6 +142,21 @@ def test_what_can_be_known_is_said_at_the_call(
 def test_another_number_of_columns_is_said_at_the_call(speeds: "DataFrame") -> None:
     with pytest.raises(RejectedError, match=r"E310.*no rule reads `speed/3`"):
         reason(SLOW, {"speed": speeds.selectExpr("*", "v as w")})
+
+
+def test_an_unknown_predicate_of_answer_sets_is_said_at_the_call(speeds: "DataFrame") -> None:
+    pytest.importorskip("clingo")
+    with pytest.raises(RejectedError, match=r"E310.*nothing derives `goo/1`.*\n.*did you mean `go/1`"):
+        reason(Source("choice.lp", "1 { go(R) : speed(R,_) } 1. #show go/1."), {"speed": speeds}, of="goo/1")
+
+
+def test_classes_that_no_axiom_reads_are_said_at_the_call(session: "SparkSession", tmp_path: Path) -> None:
+    pytest.importorskip("pyhornedowl")
+    text = "Prefix(:=<http://ex.org/>) Ontology(SubClassOf(:Hot :Warm))"
+    (tmp_path / "o.ofn").write_text(text)
+    table = session.createDataFrame([("a", 1)], "x string, t long")
+    with pytest.raises(RejectedError, match=r"E310.*no rule reads `<http://ex.org/hot>/1`"):
+        reason(tmp_path / "o.ofn", {"<http://ex.org/hot>": table})
 
 
 def test_a_column_of_maps_holds_no_values(session: "SparkSession") -> None:

@@ -35,11 +35,17 @@ from thalweg.runtimes.watermark import Watermark
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Facts in a segment, and segments that may wait: more would only fill the disk.
-SEGMENT: Final = 100_000
-MOST_WAITING: Final = 64
 # A batch takes this many segments at most, so that its answers are not long in coming.
 MOST_SEGMENTS: Final = 16
+# Segments that may wait: more would only fill the disk.
+MOST_WAITING: Final = 2 * MOST_SEGMENTS
+# Facts in a segment: at first, at most, and the fewest that are worth one.
+FIRST_SEGMENT: Final = 5_000
+SEGMENT: Final = 100_000
+LEAST_SEGMENT: Final = 250
+# Seconds of a batch that is too long: what a crash interrupts is reasoned about again.
+LONGEST_BATCH: Final = 10.0
+_GROWTH: Final = 8
 PAUSE: Final = 0.02
 _NO_WORDS: Final = np.zeros(0, dtype=np.int64)
 # How many segments Spark remembers to have read; those that are still on disk must be among them.
@@ -155,9 +161,22 @@ class Progress:
         self._checkpoint = checkpoint
         self._log = checkpoint / "sources" / "0"
 
+    @property
+    def last(self) -> int | None:
+        """The last batch that is committed."""
+        return max((int(path.name) for path in self._checkpoint.glob("commits/[0-9]*")), default=None)
+
+    def seconds(self, batch: int) -> float:
+        """How long a batch took, from its plan to its commit; 0 where the logs have been cleared of it."""
+        begun, ended = (self._checkpoint / log / str(batch) for log in ("offsets", "commits"))
+        try:
+            return ended.stat().st_mtime - begun.stat().st_mtime
+        except OSError:
+            return 0.0
+
     def taken(self) -> int:
         """The number of the last segment that a committed batch has read; -1 if there is none."""
-        batch = max((int(path.name) for path in self._checkpoint.glob("commits/[0-9]*")), default=None)
+        batch = self.last
         if batch is None:
             return -1
         file = self._checkpoint / "offsets" / str(batch)
@@ -200,6 +219,33 @@ def _number(entry: str) -> int:
     return int(Path(json.loads(entry)["path"]).name.split("_")[0])
 
 
+class Pace:
+    """How many facts a segment has, so that no batch takes long, however costly the rules are.
+
+    The first batches are small. When one has taken little time, segments become larger, and smaller after one that has
+    taken too long; the first one of all does not count against them, because everything is started for it.
+
+    >>> pace = Pace()
+    >>> for seconds in (20.0, 1.0, 7.0, 1.5, 20.0):
+    ...     pace.see(seconds)
+    ...     print(pace.size, end=" ")
+    5000 40000 40000 100000 50000
+    """
+
+    def __init__(self) -> None:
+        self.size = min(FIRST_SEGMENT, SEGMENT)
+        self._begun = False
+
+    def see(self, seconds: float) -> None:
+        """A batch has taken so long."""
+        if seconds < LONGEST_BATCH / 2:
+            self.size *= _GROWTH
+        elif seconds > LONGEST_BATCH and self._begun:
+            self.size = max(LEAST_SEGMENT, int(self.size * LONGEST_BATCH / seconds))
+        self.size = min(SEGMENT, self.size)
+        self._begun = True
+
+
 Observe = Callable[[int, Batch, Dictionary], object]
 """Sees what comes: the tick, the facts, and what they are coded with."""
 
@@ -239,6 +285,8 @@ class Feeder(threading.Thread):
         self._observe = observe
         self._stopped = threading.Event()
         self._writing = threading.Lock()
+        self._pace = Pace()
+        self._done = spool.progress.last
         written = spool.segments()
         self._last = written[-1] if written else Segment(-1, 0, NEVER, (NEVER,))
 
@@ -285,7 +333,7 @@ class Feeder(threading.Thread):
                     self.facts += size
                 if self.watermark.is_complete:
                     break
-            if (item is None and (waiting or self.watermark.reached > self._last.decided)) or facts >= SEGMENT:
+            if (item is None and (waiting or self.watermark.reached > self._last.decided)) or facts >= self._pace.size:
                 self._write(waiting)
                 waiting, facts = [], 0
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
@@ -319,13 +367,21 @@ class Feeder(threading.Thread):
             self._observe(*item, words)
 
     def _write(self, items: list[Arrived], ended: bool = False, cut_short: bool = False) -> None:
-        self._spool.forget()
+        self._forget()
         while len(self._spool.segments()) > MOST_WAITING and not self._stopped.is_set():
             time.sleep(PAUSE)
-            self._spool.forget()
+            self._forget()
         with self._writing:
             if not self._stopped.is_set():
                 self._add(items, ended, cut_short)
+
+    def _forget(self) -> None:
+        """Makes room for the next segment, and sees how long the last batch took."""
+        self._spool.forget()
+        done = self._spool.progress.last
+        if done is not None and done != self._done:
+            self._done = done
+            self._pace.see(self._spool.progress.seconds(done))
 
     def _add(self, items: list[Arrived], ended: bool, cut_short: bool) -> None:
         number = self._last.number + 1

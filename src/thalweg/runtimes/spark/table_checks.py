@@ -13,6 +13,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
 from thalweg.model.similar import nearest
+from thalweg.model.triples import TRIPLES
 from thalweg.planning.check_unmatched import Inputs
 from thalweg.planning.locality import counts_everything
 
@@ -48,10 +49,13 @@ def check_chosen(chosen: Predicate, derived: "frozenset[Predicate]") -> None:
 def _names(program: Program, shapes: "Mapping[str, Shape]") -> Iterator[Diagnostic]:
     """Tables that bring what no rule reads, where all that they bring is known."""
     inputs = Inputs(program)
-    if inputs.has_vocabulary or any(map(counts_everything, program.rules)):
-        return
     used = inputs.read.keys() | program.derived
+    if TRIPLES in used or any(map(counts_everything, program.rules)):
+        return
     brought = frozenset[Predicate]().union(*(shape.brings or () for shape in shapes.values()))
+    # An ontology says nothing of many classes that its data have.
+    if inputs.has_vocabulary and not (brought and used.isdisjoint(brought)):
+        return
     for name, shape in shapes.items():
         for predicate in sorted((shape.brings or frozenset()) - used):
             awaited = [one for one in inputs.awaited if one not in brought]
