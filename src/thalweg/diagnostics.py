@@ -101,6 +101,7 @@ CATALOGUE: Final = {
     "E310": "predicate that the program does not have",
     "E311": "column without values",
     "W312": "rows of a table are not facts",
+    "W315": "times without a zone",
     "E401": "file cannot be read or written",
     "E402": "unknown kind of program or stream",
     "E403": "invalid option",

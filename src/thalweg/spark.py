@@ -71,7 +71,7 @@ def reason(
     delay: int | str = 0,
     idle: str | None = None,
     tick: str = "1s",
-    zone: str = "UTC",
+    zone: str | None = None,
     partitions: int | None = None,
     late: bool = False,
     on_error: Literal["skip", "stop"] = "skip",

@@ -35,7 +35,7 @@ def in_place(given: Sequence[Any], known: Sequence[DeployedSource]) -> tuple[lis
 
     >>> north, south = DeployedSource("north", "mqtt://b/n"), DeployedSource("south", "mqtt://b/s")
     >>> in_place(["data/south.csv"], [north, south])
-    ([NamedSource(name='south', origin='data/south.csv', stated=StatedDialect(separator=None, ...))], True)
+    ([NamedSource(name='south', origin='data/south.csv', stated=StatedDialect(separator=None, ...), zone=None)], True)
     """
     only = known[0] if len(known) == len(given) == 1 else None
     names = {one.name: one for one in known}
@@ -77,8 +77,8 @@ def _called(thing: Any) -> str:
 def _named(origin: Any, known: DeployedSource | None) -> Any:
     match origin:
         case HeldTable():
-            return origin if known is None else HeldTable(origin.data, known.name)
+            return origin if known is None else HeldTable(origin.data, known.name, known.zone)
         case str() | Path() | Source() if known is not None:
             written: dict[str, Any] = {**known.written, "columns": tuple(known.written.get("columns", ()))}
-            return NamedSource(known.name, origin, StatedDialect(**written))
+            return NamedSource(known.name, origin, StatedDialect(**written), known.zone)
     return origin

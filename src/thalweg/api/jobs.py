@@ -336,10 +336,11 @@ def _unchanging(
         **{option: name and absolute(on_command_line(name)) for option, name in sinks.items()},
         "--format": format,
         "--tick": timing.clock.tick_length,
-        "--zone": timing.zone,
+        "--zone": timing.zone or "UTC",
         "--times": timing.times,
         **({"--map": list(map(str, mapped.mappings))} if mapped is not None and mapped.mappings else {}),
         **({"`separator` and the like": repr(mapped.stated)} if mapped is not None and mapped.stated else {}),
+        **({"`zone`": {name: str(zone) for name, zone in mapped.zones.items()}} if mapped and mapped.zones else {}),
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypedDict
 from thalweg.api.naming import events_of, predicates_of, prefixes_of
 from thalweg.api.sources import On, language_of_program, looks_like_a_stream, name_of, named, unnamed
 from thalweg.api.timing import Timing
+from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.mapping.dialect import UNSTATED
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
@@ -21,6 +22,7 @@ from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.languages.registry import registry
+from thalweg.model.local_times import zone_named
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import Prefixes
 from thalweg.model.time import Duration
@@ -168,9 +170,10 @@ def ask(
     texts = [mappings] if isinstance(mappings, str) else [*mappings]
     if isinstance(mappings, Mapping) or not all(isinstance(one, str) for one in texts):
         raise TypeError(f'`map` is a text such as "speed(sensor, v) at ts", or several of them, and not {mappings!r}')
-    known_as = [one for one in (*(named(streams) or ()), *background) if isinstance(one, NamedSource)]
-    stated = {one.name: one.stated for one in known_as if one.stated != UNSTATED}
-    mapped = Tally(read_mappings(texts, prefixes), stated) if texts or stated else None
+    sources = (*(named(streams) or ()), *background)
+    stated = {one.name: one.stated for one in sources if isinstance(one, NamedSource) and one.stated != UNSTATED}
+    zones = {one.name: zone_named(one.zone) for one in sources if isinstance(one, NamedSource | HeldTable) and one.zone}
+    mapped = Tally(read_mappings(texts, prefixes), stated, zones) if texts or stated or zones else None
     ontology = with_frequencies(ontology, streams, timing)
     return Asked(timing, ontology, solving, inputs, shown, prefixes, mapped, warnings)
 

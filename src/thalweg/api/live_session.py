@@ -170,7 +170,7 @@ class Session:
         from thalweg.model.sealed import seal
         from thalweg.runtimes.embedded_checkpoint import FORMAT
 
-        header = encode({"program": self._identity()}, {})
+        header = encode({"program": self._identity(), "order": self._rows.clock.save()}, {})
         with self._lock:
             self._need_open()
             self._take_pushed()
@@ -196,6 +196,7 @@ class Session:
             raise RejectedError([Diagnostic("E408", message, help="open the session as it was when it was taken")])
         with self._lock:
             self._job.runtime.load(state)
+            self._rows.clock.load(header.get("order", {}))
 
     def close(self) -> None:
         """Ends the session; facts of ticks that were not closed are given up, except to an `async for`."""
@@ -235,7 +236,7 @@ class Session:
     def _tick_of(self, at: Moment) -> int:
         """The tick of a moment; `RejectedError` where it is none, or outside the timeline."""
         with usage():
-            return self._timing.tick_of(at)
+            return self._timing.tick_of(at, self._rows.clock)
 
     @contextmanager
     def _one_notation(self, what: str) -> Iterator[None]:

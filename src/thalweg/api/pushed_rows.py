@@ -46,7 +46,7 @@ class PushedRows:
     def __init__(
         self, clock: Clock, tally: Tally | None, on_error: Literal["stop", "skip"], report: Callable[[Diagnostic], None]
     ) -> None:
-        self._clock = clock
+        self.clock = clock
         self._tally = tally or Tally()
         self._on_error = on_error
         self._report = report
@@ -58,7 +58,7 @@ class PushedRows:
         """
         if tick is not None and self._tally.mappings and all(one.time is not None for one in self._tally.mappings):
             raise TypeError("the mapping says the time of each row: push them without `at`")
-        source = MappedStream(words, stream or NAME, stream, self._clock, self._tally, "pushed", tick)
+        source = MappedStream(words, stream or NAME, stream, self.clock, self._tally, "pushed", tick)
         items = list(_items(rows, source))
         wrong = [in_python(one) for one in items if isinstance(one, Diagnostic)]
         if wrong and self._on_error == "stop":

@@ -205,7 +205,7 @@ def _under(name: str, thing: Any) -> HeldTable | NamedSource:
 
 def named(on: On) -> list[Text | HeldTable | NamedSource] | None:
     """The streams that are named, texts or tables; None where Python hands over the events themselves."""
-    texts = str | Path | Source | NamedSource
+    texts = str | Path | Source | NamedSource | HeldTable
     if _is_graph(on) or (isinstance(on, list | tuple | Mapping) and any(map(_is_graph, _values(on)))):
         raise TypeError(
             "a graph of rdflib has no times: give it as `background`, or as events, "

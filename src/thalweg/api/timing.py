@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta
 from typing import Final, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from thalweg.model.local_times import SkippedTimeError, zone_named
 from thalweg.model.time import FOREVER, Calendar, Clock, Duration, Notation, TimeFormat, milliseconds
 
 Moment = int | str | datetime | date
@@ -18,9 +18,10 @@ _COUNT: Final = re.compile(r"[0-9]{1,18}")
 class Timing:
     """Times as users write them: ticks, durations, timestamps; and how they are written in answers.
 
-    `zone` is the zone of the run, by its name; `times` are written as numbers (`ticks`), as timestamps (`iso`), or as
-    they came in. By the `wall` clock time passes on live streams while nothing comes; a stream that is `idle` for so
-    long holds others no longer back. A row that is more than `max_ahead` beyond the last one is doubtful.
+    `zone` is the zone of the run, by its name: that of times without one, and of those in answers. `times` are written
+    as numbers (`ticks`), as timestamps (`iso`), or as they came in. By the `wall` clock time passes on live streams
+    while nothing comes; a stream that is `idle` for so long holds others no longer back. A row that is more than
+    `max_ahead` beyond the last one is doubtful.
 
     >>> Timing(tick="10s", delay="1 min", last="1970-01-01T00:01:30Z").ticks()
     (None, 9, 6)
@@ -30,7 +31,7 @@ class Timing:
     first: Moment | None = None
     last: Moment | None = None
     delay: int | Duration = 0
-    zone: str = "UTC"
+    zone: str | None = None
     times: Literal["iso", "ticks"] | None = None
     passing: Literal["events", "wall"] = "events"
     idle: Duration | None = None
@@ -42,12 +43,13 @@ class Timing:
         length = milliseconds(self.tick)
         if length <= 0:
             raise ValueError("a tick must be longer than 0")
-        return Clock(length, notation=self.notation)
+        zone = None if self.zone is None else zone_named(self.zone)
+        return Clock(length, notation=self.notation, zone=zone, slack=self._duration(length) * length)
 
     @property
     def calendar(self) -> Calendar:
         """Which date and hour a tick is; `ValueError` where there is no such zone."""
-        return Calendar(self.clock, _zone(self.zone))
+        return Calendar(self.clock, zone_named(self.zone or "UTC"))
 
     @property
     def idle_seconds(self) -> float | None:
@@ -66,53 +68,50 @@ class Timing:
 
     def ticks(self) -> tuple[int | None, int | None, int]:
         """First, last and delay in ticks; what cannot be understood, or does not fit together, is a `ValueError`."""
-        clock = self.clock
         first, last = (None if time is None else self.tick_of(time) for time in (self.first, self.last))
         if first is not None and last is not None and last < first:
             raise ValueError(f"the timeline cannot end at {last} before it begins at {first}")
-        return first, last, self._duration(clock)
+        return first, last, self._duration(self.clock.tick_length)
 
-    def tick_of(self, time: Moment) -> int:
-        """The tick of a moment; `ValueError` where it cannot be understood.
+    def tick_of(self, time: Moment, clock: Clock | None = None) -> int:
+        """The tick of a moment, by a clock that may have seen others; `ValueError` where it cannot be understood.
 
         >>> Timing(tick="10s").tick_of("1970-01-01T00:01:30Z"), Timing(tick="10s").tick_of(7)
         (9, 7)
         """
-        clock = self.clock
-        # Numbers and timestamps of numpy are written as Python's.
-        text = time.isoformat() if isinstance(time, date) else str(time)
-        try:
-            if isinstance(time, int) or _COUNT.fullmatch(text):
-                clock.notation.bare = True
-                tick = int(text)
-            else:
-                tick = clock.tick(text.removeprefix("@"))
-        except ValueError:
-            raise ValueError(f"`{time}` is neither a tick nor a timestamp such as `2026-01-01T12:00:00Z`") from None
+        before = self.notation.unzoned
+        tick = self._tick(time, clock or self.clock)
+        # An option is a time of the run's zone, which is UTC where none is set.
+        self.notation.unzoned = before if clock is None else self.notation.unzoned
         if tick < 0:
             raise ValueError(f"`{time}` is before tick 0")
         if tick >= FOREVER:
             raise ValueError(f"`{time}` is beyond the last tick, {FOREVER - 1}")
         return tick
 
-    def _duration(self, clock: Clock) -> int:
+    @staticmethod
+    def _tick(time: Moment, clock: Clock) -> int:
+        # Numbers and timestamps of numpy are written as Python's.
+        text = time.isoformat() if isinstance(time, date) else str(time)
+        try:
+            if isinstance(time, int) or _COUNT.fullmatch(text):
+                clock.notation.bare = True
+                return int(text)
+            return clock.tick_at(time) if isinstance(time, datetime) else clock.tick(text.removeprefix("@"))
+        except SkippedTimeError:
+            raise
+        except ValueError:
+            raise ValueError(f"`{time}` is neither a tick nor a timestamp such as `2026-01-01T12:00:00Z`") from None
+
+    def _duration(self, tick_length: int) -> int:
         written = str(self.delay).strip()
         if isinstance(self.delay, int) or _COUNT.fullmatch(written):
             ticks, rest = int(written), 0
         else:
             length = self.delay if isinstance(self.delay, timedelta) else written
-            ticks, rest = divmod(milliseconds(length), clock.tick_length)
+            ticks, rest = divmod(milliseconds(length), tick_length)
         if ticks >= FOREVER:
             raise ValueError(f"`{self.delay}` is longer than any timeline")
         if rest or ticks < 0:
             raise ValueError(f"`{self.delay}` is not a whole number of ticks of {self.tick}")
         return ticks
-
-
-def _zone(name: str) -> tzinfo:
-    if name == "UTC":
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"`{name}` is not a time zone; write a name such as `Europe/Rome`") from None

@@ -59,7 +59,7 @@ class WhyKeywords(KindKeywords, total=False):
     start: Moment | None
     tick: Duration
     delay: int | Duration
-    zone: str
+    zone: str | None
     times: Literal["iso", "ticks"] | None
     max_ahead: Duration
     report: Report
@@ -78,7 +78,7 @@ def run(
     end: Moment | None = None,
     tick: Duration = "1s",
     delay: int | Duration = 0,
-    zone: str = "UTC",
+    zone: str | None = None,
     times: Literal["iso", "ticks"] | None = None,
     clock: Literal["events", "wall"] = "events",
     idle: Duration | None = None,
@@ -153,7 +153,7 @@ def open(
     start: Moment | None = None,
     tick: Duration = "1s",
     delay: int | Duration = 0,
-    zone: str = "UTC",
+    zone: str | None = None,
     times: Literal["iso", "ticks"] | None = None,
     max_ahead: Duration = "1 d",
     show: str | Iterable[str] | None = None,

@@ -69,8 +69,12 @@ Delay = Annotated[
     str, typer.Option(metavar="DURATION|TICKS", help="How far out of order events may arrive without being late.")
 ]
 Zone = Annotated[
-    str,
-    typer.Option(metavar="ZONE", help="The time zone of the output, and of hours and dates in rules: `Europe/Rome`."),
+    str | None,
+    typer.Option(
+        metavar="ZONE",
+        help="The time zone of times without one, of the output, and of hours and dates in rules: `Europe/Rome`; by "
+        "default UTC.",
+    ),
 ]
 ClockOption = Annotated[
     Literal["events", "wall"],

@@ -51,7 +51,7 @@ def run(
     clock: options.ClockOption = "events",
     idle: options.Idle = None,
     max_ahead: options.MaxAhead = "1 d",
-    zone: options.Zone = "UTC",
+    zone: options.Zone = None,
     times: options.Times = None,
     profile: options.Profile = None,
     window: options.Windows = None,

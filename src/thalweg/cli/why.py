@@ -48,7 +48,7 @@ def why(
     tick: options.Tick = "1s",
     delay: options.Delay = "0s",
     max_ahead: options.MaxAhead = "1 d",
-    zone: options.Zone = "UTC",
+    zone: options.Zone = None,
     times: options.Times = None,
     profile: options.Profile = None,
     window: options.Window = None,

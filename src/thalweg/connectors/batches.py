@@ -7,7 +7,7 @@ most of them come again and again, and are then looked up as they stand.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
+from datetime import date, datetime
 from numbers import Integral
 from typing import Final, NamedTuple
 
@@ -18,6 +18,7 @@ from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
+from thalweg.model.local_times import SkippedTimeError
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import OWN, RDF_TYPE, RDF_VALUE, fact_of, names_a_predicate, term
 from thalweg.model.time import FOREVER, Clock
@@ -193,10 +194,16 @@ def moment(text: str, clock: Clock) -> int:
             tick = int(text)
         else:
             tick = clock.tick(text)
+    except SkippedTimeError:
+        raise
     except (ValueError, OverflowError):
         raise ValueError(f"`{text}` is neither a tick nor a timestamp: {proposed_writing(text)}") from None
+    return _within(tick, text)
+
+
+def _within(tick: int, written: object) -> int:
     if not 0 <= tick < FOREVER:
-        raise ValueError(f"`{text}` is outside the timeline, which begins at tick 0")
+        raise ValueError(f"`{written}` is outside the timeline, which begins at tick 0")
     return tick
 
 
@@ -245,6 +252,8 @@ def event_tick(time: Instant, clock: Clock) -> int:
         return time
     if isinstance(time, bool) or not isinstance(time, Integral | str | date | np.datetime64):
         raise TypeError(f"{time!r} is not a time: give a tick, a datetime, or a timestamp as text")
+    if isinstance(time, datetime):
+        return _within(clock.tick_at(time), time)
     return moment(time.isoformat() if isinstance(time, date) else str(time), clock)
 
 

@@ -16,10 +16,11 @@ TABLE: Final = "table"
 
 @dataclass(frozen=True, slots=True)
 class HeldTable:
-    """A table under a name."""
+    """A table under a name; `zone` is that of times without one."""
 
     data: Any = field(repr=False)
     name: str = TABLE
+    zone: str | None = None
 
     def as_arrow(self) -> Any:
         """The table as Arrow has it; `RejectedError` where a column is of several types."""

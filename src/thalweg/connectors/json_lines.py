@@ -25,6 +25,7 @@ from thalweg.languages.lars.facts import FactReader, TimedFacts, is_unicode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
+from thalweg.model.local_times import SkippedTimeError
 from thalweg.model.rdf import RdfSyntaxError, fact_of, read_graph
 from thalweg.model.time import FOREVER, Clock
 
@@ -184,6 +185,8 @@ class JsonLinesReader(LineReader):
         if isinstance(time, str):
             try:
                 time = self._clock.tick(time)
+            except SkippedTimeError:
+                raise
             except ValueError:
                 raise ValueError(f"`{time}` is not a timestamp; a tick is written without quotes") from None
         else:

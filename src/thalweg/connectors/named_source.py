@@ -9,8 +9,12 @@ from thalweg.diagnostics import Source
 
 @dataclass(frozen=True, slots=True)
 class NamedSource:
-    """What rules and mappings call `name` (`from north`, `north: temp(…)`); `stated` is how a table is written."""
+    """What rules and mappings call `name` (`from north`, `north: temp(…)`); `stated` is how a table is written.
+
+    `zone` is that of times without one.
+    """
 
     name: str
     origin: str | Path | Source
     stated: StatedDialect = UNSTATED
+    zone: str | None = None

@@ -45,6 +45,7 @@ _BEGINNINGS: Final = {
     "facts": re.compile(r"(?:<[^<>\s]*>|(?:[\w-]*:)?\w+)\s*(?:\(|at\s)|[%/]"),
     "trig": re.compile(r"\[|@base\b|(?:PREFIX|BASE|GRAPH)\s|(?:<[^<>\s]*>|_:\S+)\s*\{", re.IGNORECASE),
 }
+_ORDER: Final = "order"
 _NAMES_STREAM: Final = b'"stream"'
 _STATEMENT: Final = re.compile(r"[\w-]*:|<")
 
@@ -228,6 +229,48 @@ def open_reader(
     mapped = MappedStream(words, name, stream, clock, tally or Tally(), kind)
     format = format or format_of(name)
     return SniffingReader(context, mapped) if format is None else _opened(format, context, mapped)
+
+
+class OrderedReader:
+    """A reader of one file or partition, whose local times go by their order: what is saved says how far that is."""
+
+    def __init__(self, reader: Reader, clock: Clock) -> None:
+        self._reader = reader
+        self._clock = clock
+
+    def feed(self, block: bytes) -> Iterator[Item]:
+        return self._reader.feed(block)
+
+    def finish(self) -> Iterator[Item]:
+        return self._reader.finish()
+
+    def save(self) -> State | None:
+        saved, order = self._reader.save(), self._clock.save()
+        return {**saved, _ORDER: order} if saved is not None and order else saved
+
+    def load(self, saved: State) -> None:
+        self._reader.load(saved)
+        self._clock.load(saved.get(_ORDER, {}))
+
+    def waiting(self) -> Iterator[Batch]:
+        return self._reader.waiting() if isinstance(self._reader, Ahead) else iter(())
+
+
+def open_ordered(
+    name: str,
+    stream: str | None,
+    words: Dictionary,
+    clock: Clock,
+    tally: Tally | None = None,
+    kind: Literal["recorded", "live"] = "recorded",
+    format: str | None = None,
+) -> Reader:
+    """The reader for a file, or a stream that is not made of files; local times are in the zone of the stream."""
+    tally = tally or Tally()
+    own = clock.of_file(tally.zones.get(stream or ""))
+    reader = open_reader(name, stream, words, own, tally, kind, format)
+    zoned = own.zone is not None or any(one.time is not None and one.time.zone for one in tally.mappings)
+    return OrderedReader(reader, own) if zoned else reader
 
 
 def _opened(format: str, context: "_Context", mapped: MappedStream) -> Reader:

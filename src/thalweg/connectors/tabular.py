@@ -17,13 +17,18 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import repeat
 from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
 from thalweg.connectors.files import PathTransport, shortened, unreadable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import LineError, State, lines_of, wrong_line
 from thalweg.connectors.mapping.dialect import Dialect, cells_of, with_point
+from thalweg.connectors.mapping.instants import instants
+from thalweg.connectors.mapping.mapping import Path, Time
 from thalweg.connectors.mapping.propose import proposal, proposal_for_text
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import read_fact
@@ -39,7 +44,6 @@ ROWS: Final = 65_536
 
 _KEPT: Final = 65_536
 _RDF: Final = re.compile(rf"(?:{IRI}|{BLANK}|{LITERAL})\Z")
-_UNITS: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _SHAPE: Final = "a table has the columns s, p, o and t, or fact and t"
 _SIGNS: Final = "put a cell with a separator or a quote in quotes, and double the quotes inside it"
 
@@ -79,7 +83,9 @@ class Layout:
             "o": thing,
             "fact": _fact,
         }
-        self._columns = [(names.index(name), _Column(name, readers[name])) for name in wanted]
+        # A local time may come twice, and be another one then.
+        kept = [name for name in wanted if name != "t" or clock.zone is None]
+        self._columns = [(names.index(name), _Column(name, readers[name], name in kept)) for name in wanted]
         self._width = len(names)
         self._stream = stream
         self._streams_at = names.index("stream") if "stream" in names else None
@@ -115,18 +121,21 @@ class ShapeError(LineError):
 
 
 class _Column(dict[Any, Any]):
-    """What the cells of a column stand for; most of them come again."""
+    """What the cells of a column stand for; most of them come again, and are `kept` where they are the same then."""
 
-    def __init__(self, name: str, read: Callable[[object], Any]) -> None:
+    def __init__(self, name: str, read: Callable[[object], Any], kept: bool) -> None:
         self._name = name
         self._read = read
+        self._kept = kept
 
     def __missing__(self, cell: object) -> Any:
         if cell is None or (isinstance(cell, str) and not cell.strip()):
             raise ValueError(f"the cell in column `{self._name}` is empty")
-        if len(self) >= _KEPT:
-            self.clear()
-        value = self[cell] = self._read(cell)
+        value = self._read(cell)
+        if self._kept:
+            if len(self) >= _KEPT:
+                self.clear()
+            self[cell] = value
         return value
 
 
@@ -334,20 +343,26 @@ class ArrowReader:
         if name != "t" or not pa.types.is_timestamp(column.type):
             return list(column.to_pylist())
         self._clock.notation.stamped = True
-        parts = _UNITS[column.type.unit]
-        epoch, length = self._clock.epoch * parts, self._clock.tick_length * parts
-        counts = column.cast(pa.int64()).to_pylist()
-        return [None if count is None else _Stamp((count * 1_000 - epoch) // length, count) for count in counts]
+        clock, times = self._clock, instants(column, Time(Path((name,))), self._clock)
+        ticks = (times.words - clock.epoch * 1_000) // (clock.tick_length * 1_000)
+        reasons = [times.wrong.get(row, "") for row in range(len(ticks))] if times.wrong else repeat("")
+        stamps: list[_Stamp | None] = list(map(_Stamp, ticks.tolist(), times.words.tolist(), reasons))
+        for row in () if times.null is None else np.flatnonzero(times.null).tolist():
+            stamps[row] = None
+        return stamps
 
 
 class _Stamp(NamedTuple):
-    """A timestamp of Arrow, whose tick is known."""
+    """A timestamp of Arrow, whose tick is known; or what is `wrong` with it."""
 
     number: int
     written: int
+    wrong: str = ""
 
     @property
     def tick(self) -> int:
+        if self.wrong:
+            raise ValueError(self.wrong)
         if not 0 <= self.number < FOREVER:
             raise ValueError(f"`{self.written}` is outside the timeline, which begins at tick 0")
         return self.number

@@ -1,10 +1,12 @@
 """Ticks, durations and the clock that turns timestamps into ticks."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Literal
 
+from thalweg.model.local_times import LocalTimes, microseconds, zone_named
 from thalweg.model.timestamps import read_timestamp
 
 UNITS: Final = {
@@ -28,6 +30,8 @@ class Notation:
 
     stamped: bool = False
     bare: bool = False
+    unzoned: bool = False
+    """Whether timestamps without a zone were taken as UTC because no zone was set."""
 
     @property
     def is_mixed(self) -> bool:
@@ -38,7 +42,8 @@ class Notation:
 class Clock:
     """Maps timestamps to ticks: `floor((timestamp - epoch) / tick_length)`, both in milliseconds.
 
-    Readers note in `notation` whether they meet timestamps or ticks.
+    Readers note in `notation` whether they meet timestamps or ticks. Those without a zone are local times of `zone`,
+    and are taken as UTC where there is none; out of order within `slack` milliseconds are those of one file.
 
     >>> Clock(tick_length=1000).tick("1970-01-01T00:01:30Z")
     90
@@ -47,14 +52,55 @@ class Clock:
     tick_length: int = 1_000
     epoch: int = 0
     notation: Notation = field(default_factory=Notation, compare=False, repr=False)
+    zone: tzinfo | None = field(default=None, compare=False, repr=False)
+    slack: int = field(default=0, compare=False, repr=False)
+    _local: dict[str, LocalTimes] = field(default_factory=dict, compare=False, repr=False)
+    """The local times of one file or partition, by zone."""
 
     def tick(self, timestamp: str) -> int:
-        """The tick of an `xsd:dateTime`; one without a zone is read as UTC."""
-        moment = read_timestamp(timestamp)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        milliseconds = round(moment.timestamp() * 1_000)
+        """The tick of an `xsd:dateTime`; `SkippedTimeError` where it is local and no clock shows it."""
+        return self.tick_at(read_timestamp(timestamp))
+
+    def tick_at(self, moment: datetime) -> int:
+        """The tick of a moment of Python."""
+        since = round(self.instant(moment) / 1_000)
         self.notation.stamped = True
-        return (milliseconds - self.epoch) // self.tick_length
+        return (since - self.epoch) // self.tick_length
+
+    def instant(self, moment: datetime) -> int:
+        """The microseconds since 1970 of a moment, which is local where it has no zone."""
+        if moment.tzinfo is not None:
+            return microseconds(moment.astimezone(UTC))
+        local = self.local()
+        if local is not None:
+            return local.instant(moment)
+        self.notation.unzoned = True
+        return microseconds(moment)
+
+    def local(self, zone: tzinfo | None = None) -> LocalTimes | None:
+        """The local times of what is read, in the zone of the run or another one; None where none is known."""
+        zone = zone or self.zone
+        if zone is None:
+            return None
+        name = str(zone)
+        if name not in self._local:
+            self._local[name] = LocalTimes(zone, self.slack * 1_000)
+        return self._local[name]
+
+    def of_file(self, zone: tzinfo | None = None) -> "Clock":
+        """The clock for a file or partition, whose local times have an order, and may have a zone, of their own."""
+        return replace(self, zone=zone or self.zone, _local={})
+
+    def save(self) -> dict[str, int]:
+        """How far the local times of each zone are, where their order matters."""
+        return {name: latest for name, local in self._local.items() if (latest := local.latest) is not None}
+
+    def load(self, saved: Mapping[str, int]) -> None:
+        """Goes on, or begins again, where local times were so far."""
+        for name in {*self._local, *saved}:
+            local = self.local(zone_named(name))
+            assert local is not None
+            local.latest = saved.get(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.passing_time import PassingTime
 from thalweg.runtimes.reorder import Reorder
 from thalweg.runtimes.shedding import Shedding
+from thalweg.runtimes.unzoned_times import UnzonedTimes
 from thalweg.runtimes.watermark import Watermark
 
 Item = tuple[int, Batch] | Far | Diagnostic | None
@@ -179,6 +180,7 @@ class Embedded(Generic[R]):
         self._far = FarFacts()
         self._pushed: dict[str | None, PlausibleTimes] = {}
         self._latest: int | None = None
+        self._unzoned = UnzonedTimes(settings.calendar.clock, report)
         self._report = report
         self._interrupt = interrupt or Interrupt()
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
@@ -210,6 +212,7 @@ class Embedded(Generic[R]):
             # A run that ends at any time after this finds what it has written.
             self._save(self._checkpoint, items)
         for item in items:
+            self._unzoned.see()
             self._unsaved = True
             if item is None:
                 self._follow(items)
@@ -283,6 +286,7 @@ class Embedded(Generic[R]):
 
     def put(self, tick: int, batch: Batch) -> None:
         """Takes a batch that waits until its tick is closed; it is late if that has happened."""
+        self._unzoned.see()
         for item in self._times_of(batch.stream).take((tick, batch)):
             self._put(item)
 

@@ -27,7 +27,7 @@ from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.open import open_stream, text_stream
-from thalweg.connectors.readers import Ahead, Reader, open_reader
+from thalweg.connectors.readers import Ahead, Reader, open_ordered
 from thalweg.connectors.replay import Pace, ReplayTransport
 from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
@@ -97,7 +97,7 @@ class Streams:
         self._live = [
             _Live(
                 one,
-                open_reader(one.name, one.stream, words, clock, tally, "live"),
+                open_ordered(one.name, one.stream, words, clock, tally, "live"),
                 position_of(one),
                 PlausibleTimes(limits, lambda: passing.tick, live=True),
                 _keeping(one, MappedStream(words, one.name, one.stream, clock, tally or Tally(), "live")),
@@ -373,7 +373,7 @@ class Values:
     ) -> None:
         self._events = events
         self._words = words
-        self._clock = clock or Clock()
+        self._clock = (clock or Clock()).of_file()
         self._tally = tally or Tally()
         # What is made while it is read begins about now.
         now = None if self.repeats else lambda: PassingTime(self._clock).tick
@@ -522,7 +522,7 @@ class Recording:
     def _all_items(self) -> Iterator[Timed]:
         for part, transport in enumerate(self._parts(), self._start.part):
             format = transport.format if isinstance(transport, TableTransport) else None
-            reader = open_reader(transport.name, self._transport.stream, *self._context, format=format)
+            reader = open_ordered(transport.name, self._transport.stream, *self._context, format=format)
             self.reader = reader
             start = self._start if part == self._start.part else _Place(part)
             if start.at is not None and isinstance(transport, Positioned):

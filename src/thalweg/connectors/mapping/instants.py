@@ -1,10 +1,11 @@
 """Times as tables and messages write them become microseconds since 1970, each distinct one once.
 
-2026-11-15T08:00:00Z   2026-11-15 09:00:00+01:00   2026-11-15    ISO 8601; UTC where no zone is written
+2026-11-15T08:00:00Z   2026-11-15 09:00:00+01:00   2026-11-15    ISO 8601; local where no zone is written
 1794729600   1794729600.25   1794729600000 (ms)                  a number since 1970, in the unit of the mapping
 """
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from numbers import Integral, Real
 from typing import Any, Final
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from thalweg.connectors.mapping.cells import JSON_NUMBER, Coded, Column, Words, coded_rows, is_missing, taken
 from thalweg.connectors.mapping.mapping import Time
+from thalweg.model.local_times import LocalTimes, microseconds, zone_named
+from thalweg.model.time import Clock
 from thalweg.model.timestamps import proposed_writing, read_timestamp
 
 MICROSECONDS: Final = {"": 1_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
@@ -25,18 +28,57 @@ _ISO: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0
 _ZONED: Final = _ISO + r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"
 _PARTS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _FEW: Final = 64
-_NONE: Final = -(2**62)
+_NONE: Final = (-(2**62), False)
 
 
-def instants(column: Column, time: Time) -> Coded:
-    """The times of a column, in microseconds since 1970.
+@dataclass(slots=True)
+class _Times:
+    """Times as they are written, in microseconds since 1970; which of them have no zone (None: no one has)."""
+
+    coded: Coded
+    local: NDArray[np.bool_] | None = None
+
+
+def instants(column: Column, time: Time, clock: Clock) -> Coded:
+    """The times of a column, in microseconds since 1970; those without a zone by the local times of a clock.
 
     >>> import pyarrow as pa
     >>> from thalweg.connectors.mapping.mapping import Path
-    >>> found = instants(pa.array(["1970-01-01T01:00:01+01:00", "2", None, "soon"]), Time(Path(("ts",))))
+    >>> found = instants(pa.array(["1970-01-01T01:00:01+01:00", "2", None, "soon"]), Time(Path(("ts",))), Clock())
     >>> found.words[:2].tolist(), found.null.tolist(), found.wrong
     ([1000000, 2000000], [False, False, True, False], {3: '`soon` is not a time; times are ISO 8601, ...'})
     """
+    times = _read(column, time)
+    if times.local is None:
+        return times.coded
+    local = clock.local(None if time.zone is None else zone_named(time.zone))
+    if local is None:
+        clock.notation.unzoned = True
+        return times.coded
+    return _settled(times, local)
+
+
+def _settled(times: _Times, local: LocalTimes) -> Coded:
+    """Times with those that have no zone as the instants that they are, in the order of the rows."""
+    coded = times.coded
+    if times.local is None:
+        return coded
+    if times.local.all() and coded.null is None and not coded.wrong:
+        words, skipped = local.instants(coded.words)
+        rows = np.arange(len(words))
+    else:
+        chosen = times.local.copy()
+        chosen[list(coded.wrong)] = False
+        if coded.null is not None:
+            chosen &= ~coded.null
+        rows = np.flatnonzero(chosen)
+        words = coded.words.copy()
+        words[rows], skipped = local.instants(coded.words[rows])
+    wrong = {int(rows[place]): local.skipped(int(coded.words[rows[place]])) for place in skipped.tolist()}
+    return Coded(words, coded.null, coded.wrong | wrong)
+
+
+def _read(column: Column, time: Time) -> _Times:
     import pyarrow as pa
 
     if isinstance(column, list):
@@ -45,39 +87,40 @@ def instants(column: Column, time: Time) -> Coded:
     null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
     if kinds.is_dictionary(column.type):
         if not len(column.dictionary):
-            return Coded(np.zeros(len(column), dtype=np.int64), np.ones(len(column), dtype=bool), {})
-        inner = instants(column.dictionary, time)
-        return taken(inner, column.indices.fill_null(0).to_numpy(zero_copy_only=False), null)
+            return _Times(Coded(np.zeros(len(column), dtype=np.int64), np.ones(len(column), dtype=bool), {}))
+        inner, places = _read(column.dictionary, time), column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        return _Times(taken(inner.coded, places, null), None if inner.local is None else inner.local[places])
     if kinds.is_date(column.type):
         column = column.cast(pa.timestamp("ms"))
     if kinds.is_timestamp(column.type):
         counts = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
         unit = column.type.unit
-        return Coded(counts // 1_000 if unit == "ns" else counts * _PARTS[unit], null, {})
+        words = counts // 1_000 if unit == "ns" else counts * _PARTS[unit]
+        return _Times(Coded(words, null, {}), np.ones(len(words), dtype=bool) if column.type.tz is None else None)
     if kinds.is_integer(column.type):
         counts = column.cast(pa.int64(), safe=False).fill_null(0).to_numpy(zero_copy_only=False)
-        return _numbers(counts, time, null)
+        return _Times(_numbers(counts, time, null))
     if kinds.is_floating(column.type):
-        return _numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False), time, null)
+        return _Times(_numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False), time, null))
     if kinds.is_string(column.type) or kinds.is_large_string(column.type) or kinds.is_string_view(column.type):
         if len(column) > _FEW and null is None:
             found = _all_at_once(column)
             if found is not None:
-                return Coded(found, None, {})
+                return found
         return _one_by_one(column.to_pylist(), time)
     return _one_by_one(column.to_pylist(), time)
 
 
-def instant(value: object, time: Time) -> int:
-    """The microseconds of one value; `ValueError` where it is not a time.
+def _instant(value: object, time: Time) -> tuple[int, bool]:
+    """The microseconds of one value, and whether they are local; `ValueError` where it is not a time.
 
-    >>> instant("2026-11-15T08:00:00Z", Time(None)), instant(1.5, Time(None)), instant("1500", Time(None, "ms"))
-    (1794729600000000, 1500000, 1500000)
+    >>> _instant("2026-11-15T08:00:00Z", Time(None)), _instant(1.5, Time(None)), _instant("1500", Time(None, "ms"))
+    ((1794729600000000, False), (1500000, False), (1500000, False))
     """
     if isinstance(value, str):
         text = value.strip()
         if _NUMBER.match(text):
-            return _scaled(float(text) if re.search("[.eE]", text) else int(text), time, text)
+            return _scaled(float(text) if re.search("[.eE]", text) else int(text), time, text), False
         try:
             return _microseconds(read_timestamp(text))
         except ValueError:
@@ -88,7 +131,7 @@ def instant(value: object, time: Time) -> int:
         return _microseconds(datetime(value.year, value.month, value.day))
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"`{value}` is not a time")
-    return _scaled(int(value) if isinstance(value, Integral) else float(value), time, str(value))
+    return _scaled(int(value) if isinstance(value, Integral) else float(value), time, str(value)), False
 
 
 def _scaled(number: int | float, time: Time, written: str) -> int:
@@ -114,10 +157,8 @@ def _far(written: str, time: Time) -> str:
     return f"`{written}` {unit} since 1970 are beyond the year 9999; {way_out}"
 
 
-def _microseconds(moment: datetime) -> int:
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+def _microseconds(moment: datetime) -> tuple[int, bool]:
+    return microseconds(moment.astimezone(UTC) if moment.tzinfo else moment), moment.tzinfo is None
 
 
 def _numbers(counts: NDArray[Any], time: Time, null: NDArray[np.bool_] | None) -> Coded:
@@ -138,36 +179,46 @@ def _numbers(counts: NDArray[Any], time: Time, null: NDArray[np.bool_] | None) -
     return Coded(np.rint(counts * MICROSECONDS[time.unit]).astype(np.int64), null, wrong)
 
 
-def _all_at_once(texts: Any) -> Words | None:
-    """The times of texts that are all written the usual way, with a zone; None for others."""
+def _all_at_once(texts: Any) -> _Times | None:
+    """The times of texts that are all written the usual way, with a zone or all without; None for others."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not pc.all(pc.match_substring_regex(texts, _ZONED)).as_py():
+    is_zoned = pc.all(pc.match_substring_regex(texts, _ZONED)).as_py()
+    if not is_zoned and not pc.all(pc.match_substring_regex(texts, f"{_ISO}$")).as_py():
         return None
     try:
-        found: Words = texts.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        words: Words = texts.cast(pa.timestamp("us", "UTC" if is_zoned else None)).cast(pa.int64()).to_numpy()
     except pa.ArrowInvalid:
         return None
-    return found
+    return _Times(Coded(words, None, {}), None if is_zoned else np.ones(len(words), dtype=bool))
 
 
-def _one_by_one(values: list[Any], time: Time) -> Coded:
-    known: dict[Any, int] = {}
-    found: list[int] = []
+def _one_by_one(values: list[Any], time: Time) -> _Times:
+    known: dict[Any, tuple[int, bool]] = {}
+    words: list[int] = []
     null: list[int] = []
+    local: list[int] = []
     wrong: dict[int, str] = {}
     for place, value in enumerate(values):
-        word = known.get(value, _NONE) if not isinstance(value, dict | list | bool) else _NONE
-        if word == _NONE:
-            word = 0
+        is_key = not isinstance(value, dict | list | bool)
+        word, is_local = known.get(value, _NONE) if is_key else _NONE
+        if word == _NONE[0]:
+            word, is_local = 0, False
             if is_missing(value):
                 null.append(place)
             else:
                 try:
-                    word = instant(value, time)
-                    known[value] = word
+                    word, is_local = _instant(value, time)
+                    known[value] = word, is_local
                 except ValueError as error:
                     wrong[place] = str(error)
-        found.append(word)
-    return coded_rows(found, null, wrong)
+        words.append(word)
+        if is_local:
+            local.append(place)
+    coded = coded_rows(words, null, wrong)
+    if not local:
+        return _Times(coded)
+    without_zone = np.zeros(len(words), dtype=bool)
+    without_zone[local] = True
+    return _Times(coded, without_zone)

@@ -63,7 +63,7 @@ def facts_of(
     """
     coded: list[tuple[Path | None, Coded]] = []
     if mapping.time is not None:
-        times = instants(given.columns[mapping.time.path], mapping.time)
+        times = instants(given.columns[mapping.time.path], mapping.time, clock)
         clock.notation.stamped = True
         ticks = (times.words - clock.epoch * 1_000) // (clock.tick_length * 1_000)
         if len(ticks) and int(ticks.min()) < 0:

@@ -126,13 +126,17 @@ class MappedRows:
     ) -> Iterator[Item]:
         """Batches, and what is wrong with rows; `place` has the line of a row."""
         source = self._source
-        arrival = source.arrival
         made: list[Facts] = []
+        arrival, before, after = source.arrival, source.clock.save(), dict[str, int]()
         for mapping, columns in found:
+            # Each mapping reads the same rows from the first on.
+            source.clock.load(before)
             for facts in facts_of(mapping, columns, source.words, source.clock, source.tally, arrival):
                 made.append(facts)
                 for row, (path, reason) in facts.wrong.items():
                     said.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
+            after |= {zone: max(latest, after.get(zone, latest)) for zone, latest in source.clock.save().items()}
+        source.clock.load(after)
         self._runs = runs = Runs(made, source.stream, said)
         yield from runs
         self._runs = None

@@ -83,10 +83,14 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """Which cell has the time, and what a number there counts: seconds since 1970, or parts of them."""
+    """Which cell has the time, and what a number there counts: seconds since 1970, or parts of them.
+
+    `zone` is the name of the zone of times that are written without one, where it is not that of the run.
+    """
 
     path: Path
     unit: Unit = ""
+    zone: str | None = None
 
 
 Argument = Cell | Constant | Template

@@ -1,6 +1,6 @@
 """`temp(device_id, meta.temp) at ts ms` becomes a `Mapping`.
 
-    [stream:] predicate(argument, …) [at path [s|ms|us|ns]]
+    [stream:] predicate(argument, …) [at path [s|ms|us|ns] [in zone]]
 
     argument    path   number(path)   text(path)   "a text"   21.5   <http://example.org/{path}>
     path        name   name.name   name[].name   `any name`
@@ -27,6 +27,7 @@ from thalweg.connectors.mapping.mapping import (
     Unit,
 )
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
+from thalweg.model.local_times import zone_named
 from thalweg.model.number import read_number, shortest, show_number
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
@@ -45,6 +46,9 @@ _TEXT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _TEMPLATE: Final = re.compile(r"<[^<>\s]*>")
 _KIND: Final = re.compile(r"(number|text)\s*\(")
 _UNIT: Final = re.compile(r"(s|ms|us|ns)\b")
+_IN: Final = re.compile(r"in\s+")
+_ZONE: Final = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+)*")
+_ZONES: Final = "write a name such as `Europe/Berlin`"
 _BLANKS: Final = re.compile(r"\s*")
 
 
@@ -181,7 +185,23 @@ class _Reader:
         self._blanks()
         found = self._take(_UNIT)
         unit: Unit = found[1] if found else ""  # type: ignore[assignment]
-        return Time(path, unit)
+        return Time(path, unit, self._zone())
+
+    def _zone(self) -> str | None:
+        """The zone of times that are written without one, where the mapping says it."""
+        self._blanks()
+        if not self._take(_IN):
+            return None
+        at = self._at
+        zone = self._take(_ZONE)
+        if zone is None:
+            self._fail("expected the name of a time zone", at, _ZONES)
+        try:
+            zone_named(zone[0])
+        except ValueError as error:
+            message, _, way_out = str(error).partition("; ")
+            self._fail(message, at, way_out)
+        return zone[0]
 
     def _check_arrays(self, mapping: Mapping) -> None:
         """Elements are of one array, and of those around it: which of two others would go together is not said."""

@@ -6,6 +6,7 @@ One tally is shared by all sources of a run, because a mapping is in vain only w
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
+from datetime import tzinfo
 from functools import partial
 from typing import Final
 
@@ -22,6 +23,8 @@ _RARE: Final = 60.0
 class Tally:
     """The mappings of a run, and what became of them; `stated` has how tables are written, by the source's name.
 
+    `zones` are those of times without one, by the stream's name, where they are not that of the run.
+
     >>> from thalweg.connectors.mapping.read_mapping import read_mappings
     >>> tally = Tally(read_mappings(["temp(device, v) at ts", "hum(device, h) at ts"]))
     >>> tally.met(["ts", "device", "v"]); tally.fitted(tally.mappings[0], 3)
@@ -29,9 +32,15 @@ class Tally:
     ['`hum(device, h) at ts` never fitted']
     """
 
-    def __init__(self, mappings: Sequence[Mapping] = (), stated: Table[str, StatedDialect] | None = None) -> None:
+    def __init__(
+        self,
+        mappings: Sequence[Mapping] = (),
+        stated: Table[str, StatedDialect] | None = None,
+        zones: Table[str, tzinfo] | None = None,
+    ) -> None:
         self.mappings = tuple(mappings)
         self.stated = dict(stated or {})
+        self.zones = dict(zones or {})
         self._facts: Counter[Mapping] = Counter()
         self._fitted: set[Mapping] = set()
         self._empty: dict[Mapping, Counter[Path]] = {}

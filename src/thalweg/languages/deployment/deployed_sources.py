@@ -8,6 +8,7 @@ decimal = ","
 encoding = "cp1252"
 header = false
 columns = ["ts", "device", "temp"]
+zone = "Europe/Berlin"              that of times without one
 """
 
 import codecs
@@ -28,12 +29,16 @@ _OTHERS: Final = re.compile(r"\.(?!csv\b)(?:facts|jsonl?|ndjson|tnt|nq|trig|json
 
 @dataclass(frozen=True, slots=True)
 class DeployedSource:
-    """A stream or a background under its name; `written` has what is said of its text, by key."""
+    """A stream or a background under its name; `written` has what is said of its text, by key.
+
+    `zone` is that of times without one.
+    """
 
     name: str
     origin: str
     map: tuple[str, ...] = ()
     written: Mapping[str, Any] = field(default_factory=dict)
+    zone: str | None = None
 
 
 def tied_mappings(streams: Sequence[DeployedSource], background: Sequence[DeployedSource]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from thalweg.languages.deployment.deployed_sources import (
     tied_mappings,
     wrong_text_keys,
 )
+from thalweg.model.local_times import zone_named
 from thalweg.model.nesting import too_deep
 
 TEXT, PATH, LIST, PATHS, FLAG, TABLE = (
@@ -35,7 +36,7 @@ TEXT, PATH, LIST, PATHS, FLAG, TABLE = (
 )
 
 _ROOT: Final = {"program": ("programs", PATHS), "background": ("background", PATHS)}
-_SOURCE: Final = ("from", "map", *WRITTEN)
+_SOURCES: Final = {"streams": ("from", "map", "zone", *WRITTEN), "background": ("from", "map", *WRITTEN)}
 SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "time": {
         **{key: (key, TEXT) for key in ("tick", "delay", "clock", "idle", "max_ahead", "to", "zone")},
@@ -174,15 +175,15 @@ class _Reading:
         for name, about in data.items():
             section = f"{kind}.{name}"
             for key in about:
-                if key not in _SOURCE:
-                    self._unknown(section, key, list(_SOURCE))
+                if key not in _SOURCES[kind]:
+                    self._unknown(section, key, list(_SOURCES[kind]))
             origin = self._origin(section, about.get("from"))
             own = self._value(section, "map", about.get("map", []), LIST)
             for key, message, way_out in wrong_text_keys(str(about.get("from")), about):
                 self._wrong(section, key, message, way_out)
             if isinstance(origin, str) and isinstance(own, list):
                 written = {key: about[key] for key in WRITTEN if key in about}
-                source = DeployedSource(name, origin, tuple(own), written)
+                source = DeployedSource(name, origin, tuple(own), written, self._zone(section, about.get("zone")))
                 (self.streams if kind == "streams" else self.background).append(source)
 
     def _origin(self, section: str, value: object) -> str | None:
@@ -200,6 +201,16 @@ class _Reading:
                 way_out = "name a folder to read all its files, or write a table for each"
         self._wrong(section, "from", message, way_out)
         return None
+
+    def _zone(self, section: str, value: object) -> str | None:
+        """The zone of the times of a stream."""
+        try:
+            if value is not None:
+                zone_named(str(value))
+        except ValueError as error:
+            message, _, way_out = str(error).partition("; ")
+            self._wrong(section, "zone", message, way_out)
+        return None if value is None else str(value)
 
     def _name_sources(self) -> None:
         """Their options, as the command line has them; names are unique, because mappings are tied to them."""

@@ -22,6 +22,7 @@ from thalweg.languages.lars.terms import GROUND, PREDICATE, TERM, ReadingError, 
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Rows
 from thalweg.model.fact import Fact
+from thalweg.model.local_times import SkippedTimeError
 from thalweg.model.number import read_number
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import BARE
@@ -386,6 +387,9 @@ class FactReader:
         text = time[1:] if time[0] == "@" else time[1 : time.rindex('"')]
         try:
             tick = self.clock.tick(text)
+        except SkippedTimeError as error:
+            message, _, way_out = str(error).partition("; ")
+            raise ReadingError("E301", message, way_out) from None
         except (ValueError, OverflowError):
             raise ReadingError(
                 "E301", f"`{text}` is not a timestamp", 'write it as in "2014-08-11T11:00:00Z"'
@@ -429,16 +433,14 @@ class FactReader:
                 raise ReadingError("E301", f"`{time}` is not a tick", "ticks are the natural numbers 0, 1, 2, …")
             fact = _ground(rule)
             # A timestamp has become a tick on the way, if it was one.
-            if time[0] != '"' and _first_letter(rule.time.span) in ("@", '"'):
-                self.clock.notation.stamped = True
-                return _Stated(int(time), *fact)
-            return _Stated(self._at(time), *fact)
+            written = _written_at(rule.time.span)
+            return _Stated(self._at(written if written[:1] in ("@", '"') else time), *fact)
         except ReadingError as bad:
             return Diagnostic("E301", str(bad), rule.span, help=bad.way_out)
 
 
-def _first_letter(span: Span) -> str:
-    return span.source.text[span.start : span.start + 1]
+def _written_at(span: Span) -> str:
+    return span.source.text[span.start : span.end]
 
 
 def _by_name(facts: list[str]) -> tuple[Iterable[str], dict[str, list[str]]]:

@@ -30,6 +30,7 @@ from thalweg.runtimes.schema import SchemaWatch
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import Parcel, parcels_batch
+from thalweg.runtimes.unzoned_times import UnzonedTimes
 from thalweg.runtimes.watermark import Watermark
 
 if TYPE_CHECKING:
@@ -312,7 +313,9 @@ class Feeder(threading.Thread):
         facts, skipped = 0, self._last.events if self._items.repeats else 0
         self.watermark.widen(self._items.groups)
         self.watermark.resume(self._last.decided, self._last.highest)
+        unzoned = UnzonedTimes(self._job.settings.calendar.clock, self._report)
         for item in self._items:
+            unzoned.see()
             if self._stopped.is_set():
                 return
             if isinstance(item, Diagnostic):
