@@ -70,3 +70,29 @@ def test_a_run_without_answers_writes_an_empty_file() -> None:
         Path(out).write_bytes(b"earlier")
         assert run("--out", out).exit_code == 0
     assert [Path(out).read_bytes() for out in OUTPUTS[:2]] == [b"", b"t,op,predicate,args\n"]
+
+
+def test_a_byte_that_is_not_utf8_makes_a_message_malformed(folder: Path) -> None:
+    (folder / "in.jsonl").write_bytes('{"d": "Zürich", "ts": 1}\n{"d": "b", "ts": 2}\n'.encode("latin-1"))
+    result = CliRunner().invoke(
+        app, ["run", "q.lars", "--stream", "in.jsonl", "--map", "p(d) at ts", "--on-error", "skip"]
+    )
+    assert "error[E301]: this is not UTF-8: the byte 0xFC\n  in.jsonl:1:9\n" in result.stderr
+    assert 'encoding = "latin-1"' in result.stderr
+    assert "\ufffd" not in result.stdout
+    assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [["q(b)"]]
+    (folder / "q.toml").write_text(
+        'program = "q.lars"\n[streams.in]\nfrom = "in.jsonl"\nencoding = "latin-1"\nmap = "p(d) at ts"\n'
+    )
+    result = CliRunner().invoke(app, ["run", "q.toml"])
+    assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [['q("Zürich")'], ["q(b)"]]
+
+
+def test_a_message_over_several_blocks_keeps_its_encoding(folder: Path) -> None:
+    text = '[\n{"d": "Zürich", "x": "' + "ü" * (2 << 20) + '",\n"ts": 1}\n]\n'
+    (folder / "in.json").write_bytes(text.encode("latin-1"))
+    (folder / "q.toml").write_text(
+        'program = "q.lars"\n[streams.in]\nfrom = "in.json"\nencoding = "latin-1"\nmap = "p(d) at ts"\n'
+    )
+    result = CliRunner().invoke(app, ["run", "q.toml"])
+    assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [['q("Zürich")']]

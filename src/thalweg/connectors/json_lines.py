@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from thalweg.connectors.batches import Item, code_facts
 from thalweg.connectors.documents import document
-from thalweg.connectors.lines import LineError, LineReader, State, wrong_line
+from thalweg.connectors.lines import LineError, LineReader, State, undecodable, wrong_line
 from thalweg.connectors.mapping.propose import proposal_for_message
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.lars.facts import FactReader, TimedFacts, is_unicode
@@ -166,8 +166,9 @@ class JsonLinesReader(LineReader):
             return self._wrong(line, f"{error} (at {error.line}:{error.column} of the graph)", self._within(line))
         except json.JSONDecodeError as error:
             return self._wrong(line, f"this is not JSON: {error.msg}", error.pos)
-        except UnicodeDecodeError:
-            return self._wrong(line, "this is not UTF-8")
+        except UnicodeDecodeError as error:
+            wrong = undecodable(line, error)
+            return self._wrong(line, str(wrong), wrong.at)
         except RecursionError:
             return self._wrong(line, "this is nested too deeply", help=_SHAPE)
         except RejectedError as error:

@@ -88,7 +88,7 @@ class LineReader:
                 start, end = lines.rfind(b"\n", 0, error.start) + 1, lines.find(b"\n", error.start)
                 yield from self._read(lines[:start].decode())
                 line = lines[start : end if end >= 0 else len(lines)].decode(errors="replace")
-                wrong = LineError("this is not UTF-8", error.start - start)
+                wrong = undecodable(lines[start:], error, start)
                 yield wrong_line(self._name, self._line + 1, line, wrong)
                 # The line break stays, so that lines are counted as they are written.
                 text, lines = "\n", lines[end + 1 :] if end >= 0 else b""
@@ -103,6 +103,20 @@ class LineReader:
 
     def _remaining(self) -> Iterable[Item]:
         return ()
+
+
+def undecodable(line: bytes, error: UnicodeDecodeError, before: int = 0) -> LineError:
+    """What is wrong with a line that is not in its encoding; it begins `before` bytes behind what was decoded.
+
+    >>> try:
+    ...     b"Z\\xfcrich".decode()
+    ... except UnicodeDecodeError as error:
+    ...     print(undecodable(b"Z\\xfcrich", error))
+    this is not UTF-8: the byte 0xFC
+    """
+    at = error.start - before
+    message = f"this is not {error.encoding.upper()}: the byte 0x{line[at]:02X}"
+    return LineError(message, len(line[:at].decode(error.encoding, "replace")))
 
 
 def lines_of(text: str) -> list[str]:

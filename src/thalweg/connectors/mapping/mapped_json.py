@@ -19,7 +19,7 @@ import numpy as np
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.json_lines import JsonLinesReader, parse_lines
-from thalweg.connectors.lines import LineError, State, wrong_line
+from thalweg.connectors.lines import LineError, State, undecodable, wrong_line
 from thalweg.connectors.mapping.mapped_facts import Columns, Said
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
@@ -29,6 +29,7 @@ from thalweg.diagnostics import Diagnostic
 MESSAGES: Final = "messages"
 """What diagnostics call messages that Python hands over."""
 _OBJECT: Final = "a message is an object of JSON, or an array of them"
+_ENCODING: Final = 'write UTF-8, or say the encoding in a deployment: `encoding = "latin-1"` below `[streams.NAME]`'
 _LARGE: Final = 1 << 20
 """Bytes of a document from which on it is tried again only when there is twice as much of it."""
 _TOGETHER: Final = 8192
@@ -107,9 +108,10 @@ class MappedJsonReader(MappedRows):
             return
         if self._line == 0:
             data = data.removeprefix(b"\xef\xbb\xbf")
-        lines = data.decode(errors="replace").split("\n")
-        if not lines[-1]:
-            lines.pop()
+        lines, undecoded = _lines(data, self._source.stated.encoding or "utf-8")
+        for place, wrong in undecoded:
+            line = data.split(b"\n")[place].decode(errors="replace")
+            yield wrong_line(self._source.name, self._line + place + 1, line, wrong, _ENCODING)
         start = 0
         while start < len(lines):
             some = lines[start : start + _TOGETHER]
@@ -141,7 +143,7 @@ class MappedJsonReader(MappedRows):
             at.append((line, text[begins:place].partition("\n")[0]))
             line += text.count("\n", begins, place)
         if place < end:
-            self._rest = (text[place:] + "\n").encode() + self._rest
+            self._rest = (text[place:] + "\n").encode(self._source.stated.encoding or "utf-8") + self._rest
             self._wanted = 2 * len(self._rest) if len(self._rest) > _LARGE else 0
         yield from self._messages(values, self._line, [one for _, one in at], [number for number, _ in at])
         self._line = line if place >= end else line - 1
@@ -235,6 +237,27 @@ class MappedJsonReader(MappedRows):
         number, line = where
         message = "this is not JSON" if value is False else "this is not a message"
         yield wrong_line(self._source.name, number, line, LineError(message, 0), _OBJECT)
+
+
+def _lines(data: bytes, encoding: str) -> tuple[list[str], list[tuple[int, LineError]]]:
+    """The lines of a block, and what is wrong with those that are not in its encoding, which are left out.
+
+    >>> _lines(b'{"a": 1}\\n{"a": "\\xfc"}\\n', "utf-8")[0], _lines(b'"\\xfc"', "latin-1")[0]
+    (['{"a": 1}', ''], ['"ü"'])
+    """
+    try:
+        lines, undecoded = data.decode(encoding).split("\n"), list[tuple[int, LineError]]()
+    except UnicodeDecodeError:
+        lines, undecoded = [], []
+        for place, line in enumerate(data.split(b"\n")):
+            try:
+                lines.append(line.decode(encoding))
+            except UnicodeDecodeError as error:
+                undecoded.append((place, undecodable(line, error)))
+                # A part of a document is not left out without a word: what it stands in is not JSON without it.
+                is_whole = next(parse_lines([line.decode("latin-1")])) is not False
+                lines.append("" if is_whole else "\0")
+    return lines if lines[-1] else lines[:-1], undecoded
 
 
 def _decoded(text: str, place: int) -> tuple[Any, int]:

@@ -24,6 +24,7 @@ WRITTEN: Final = ("separator", "decimal", "encoding", "header", "columns")
 IS_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _TIMED: Final = re.compile(r"\)\s*at\s|^[^(]*\sat\s")
 _TIED: Final = re.compile(r"\s*(?:[^\s:`()<>,]+|`[^`]+`):\s")
+_MESSAGES: Final = re.compile(r"\.(?:jsonl?|ndjson)(?:\.gz)?\Z")
 _OTHERS: Final = re.compile(r"\.(?!csv\b)(?:facts|jsonl?|ndjson|tnt|nq|trig|jsonld|parquet|ttl|nt|rdf|owl)(?:\.gz)?\Z")
 
 
@@ -81,7 +82,7 @@ def wrong_text_keys(origin: str, about: Mapping[str, object]) -> Iterator[tuple[
     """
     for key in WRITTEN:
         if key in about:
-            if _OTHERS.search(origin):
+            if _OTHERS.search(origin) and not (key == "encoding" and _MESSAGES.search(origin)):
                 yield key, f"`{key}` is for tables of text, and `{origin}` is not one", f"leave `{key}` out"
             elif found := _CHECKS[key](about[key]):
                 yield key, *found
