@@ -1,5 +1,6 @@
 """What is wrong with data is a rejection while nothing has been answered, and a failure of the run after that."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -96,3 +97,28 @@ def test_a_message_over_several_blocks_keeps_its_encoding(folder: Path) -> None:
     )
     result = CliRunner().invoke(app, ["run", "q.toml"])
     assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [['q("Zürich")']]
+
+
+@pytest.mark.parametrize(
+    ("data", "said", "way_out"),
+    [
+        (gzip.compress(b"d,ts\na,1\n"), "this is compressed with gzip", "gunzip"),
+        (b"PK\x03\x04" + bytes(range(256)), "this is a ZIP archive or a workbook", "save the sheet as CSV"),
+        (b"PAR1" + bytes(range(256)), "this is Parquet", ".parquet"),
+        (bytes(range(1, 256)) * 4 + b"\0", "this is not a table of text: it has NUL bytes", "export it as CSV"),
+    ],
+)
+def test_no_mapping_is_proposed_for_what_is_not_a_table(folder: Path, data: bytes, said: str, way_out: str) -> None:
+    (folder / "in.csv").write_bytes(data)
+    Path("in.facts").write_text("p(a) at 1.\n")
+    for words in (
+        ["run", "q.lars", "--stream", "in.csv"],
+        ["run", "q.lars", "--stream", "in.csv", "--map", "p(d) at ts"],
+        ["run", "q.lars", "--stream", "in.facts", "--background", "in.csv"],
+        ["init", "in.csv"],
+    ):
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 1
+        assert said in result.stderr
+        assert way_out in result.stderr
+        assert "--map" not in result.stderr

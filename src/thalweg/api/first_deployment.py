@@ -16,7 +16,7 @@ from thalweg.connectors.mapping.dialect import Dialect, dialect_of
 from thalweg.connectors.mapping.mapping import spelled
 from thalweg.connectors.mapping.propose import first_row, mapping_for, values_of
 from thalweg.connectors.mapping.read_mapping import read_mappings
-from thalweg.connectors.mapping.table_text import TableText
+from thalweg.connectors.mapping.table_text import TableText, binary
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.readers import ENDINGS
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -91,6 +91,8 @@ def _mapping(data: Path) -> tuple[str, str]:
     begun = content[: encoding.complete(content)] or content
     text = encoding.as_utf8(begun)[0].decode(errors="replace")
     if format == "csv":
+        if (found := binary(content)) is not None:
+            raise RejectedError([Diagnostic("E301", f"`{data}`: {found[0]}", help=found[1])])
         dialect = dialect_of(text)
         if dialect is None:
             raise RejectedError([Diagnostic("E301", f"`{data}` is empty")])

@@ -14,7 +14,7 @@ from thalweg.connectors.mapping.mapped_facts import Columns, Said
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, columns_of
 from thalweg.connectors.mapping.mapping import Mapping, Path
 from thalweg.connectors.mapping.propose import first_row
-from thalweg.connectors.mapping.table_text import TableText
+from thalweg.connectors.mapping.table_text import TableText, binary
 from thalweg.connectors.tabular import STATING, FactRows, has_times
 from thalweg.diagnostics import Diagnostic
 
@@ -94,6 +94,10 @@ class MappedCsvReader(MappedRows):
 
     def _read(self, data: bytes) -> Iterator[Item]:
         if not data or self.hopeless:
+            return
+        if self._dialect is None and self._source.stated.encoding is None and (found := binary(data)) is not None:
+            self.hopeless = True
+            yield wrong_line(self._source.name, 1, "", LineError(found[0], 0), found[1])
             return
         data, undecoded = self._text.as_utf8(data)
         if b"\n" not in data:

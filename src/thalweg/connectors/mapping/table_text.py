@@ -11,6 +11,12 @@ from typing import Final
 
 _SEQUENCE: Final = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _QUOTE: Final = b'"'
+# How files begin that are often taken for tables of text, what they are, and what to do with them.
+_BINARY: Final = (
+    (b"\x1f\x8b", "this is compressed with gzip", "unpack it with `gunzip`, or let its name end in `.csv.gz`"),
+    (b"PK\x03\x04", "this is a ZIP archive or a workbook", "unpack it, or save the sheet as CSV"),
+    (b"PAR1", "this is Parquet", "let its name end in `.parquet`"),
+)
 
 
 def encoding_of(begun: bytes) -> str:
@@ -28,6 +34,20 @@ def encoding_of(begun: bytes) -> str:
     if begun.isascii():
         return ""
     return "utf-8" if any(map(_is_utf8, begun.split(b"\n"))) else "cp1252"
+
+
+def binary(begun: bytes) -> tuple[str, str] | None:
+    """What a file is that is not text, by how it begins, and what to do with it; None for text.
+
+    >>> binary(b"\\x1f\\x8b\\x08")[0], binary(b"device,temp"), binary("a,b".encode("utf-16"))
+    ('this is compressed with gzip', None, None)
+    """
+    for mark, what, way_out in _BINARY:
+        if begun.startswith(mark):
+            return what, way_out
+    if b"\0" in begun and not encoding_of(begun).startswith("utf-16"):
+        return "this is not a table of text: it has NUL bytes", "export it as CSV; for text in UTF-16, say `encoding`"
+    return None
 
 
 def _is_utf8(line: bytes) -> bool:
