@@ -62,7 +62,18 @@ from thalweg.engine.layout import (
     TABLE_TUPLES,
     TABLE_WAKE,
 )
-from thalweg.ir.nodes import Call, Comparison, Constant, Expression, Operation, TimeWindow, TupleWindow, Variable, names
+from thalweg.ir.nodes import (
+    Call,
+    Comparison,
+    Constant,
+    Expression,
+    Operation,
+    Rule,
+    TimeWindow,
+    TupleWindow,
+    Variable,
+    names,
+)
 from thalweg.model.functions import CONDITIONS, LOOKED_UP
 from thalweg.model.number import AT_LEAST, COMPARISONS, EQUAL, LESS, NUMERIC_FUNCTIONS, OPERATORS, ZERO
 from thalweg.planning.plan import Count, Join, Plan, PlanRule, RelationAtom
@@ -85,7 +96,8 @@ class Table:
 
     Where reasons are asked for, what streams bring is found that way, too, as far as rules have an index for it.
     `variants` has the rule of each place in the table that can be fired; `registers` and `lookups` are the most that
-    one of them needs. `orders` has the comparisons by `<` and its like, where the terms stand that they cannot compare.
+    one of them needs. `orders` has the comparisons by `<` and its like, where the terms stand that they cannot compare;
+    `timed` the rules whose heads have a time, where those in the future are counted.
     """
 
     words: NDArray[np.int64]
@@ -96,6 +108,7 @@ class Table:
     lookups: int
     variants: dict[int, PlanRule]
     orders: dict[int, Comparison]
+    timed: dict[int, Rule]
 
     @property
     def tuple_starts(self) -> int:
@@ -187,6 +200,7 @@ def _lay_out(
     table = [0] * (TABLE_HEAD + (relations + 3) * RECORD)
     variants: dict[int, PlanRule] = {}
     orders: dict[int, Comparison] = {}
+    timed: dict[int, Rule] = {}
 
     def place(words: list[int]) -> int:
         table.extend(words)
@@ -198,6 +212,8 @@ def _lay_out(
             at = place(variant.words)
             variants[at] = rule
             orders.update((at + behind, comparison) for behind, comparison in variant.orders)
+            if rule.timed and rule.origin is not None:
+                timed[at + len(variant.words) - 1] = rule.origin
             pairs += (level, at)
         return place([len(fired), *pairs, *more])
 
@@ -240,7 +256,7 @@ def _lay_out(
     registers = max((len(each.registers) for each in fired), default=0)
     lookups = max((each.lookups for each in fired), default=0)
     words = np.array(table, dtype=np.int64)
-    return Table(words, stride, by_column, len(plan.tuples), registers, lookups, variants, orders)
+    return Table(words, stride, by_column, len(plan.tuples), registers, lookups, variants, orders, timed)
 
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
@@ -328,6 +344,8 @@ class _Variant:
         if rule.extension:
             self.words += [STEP_EXTEND, rule.extension]
         self.words += [STEP_EMIT, rule.head.relation.number, len(rule.head.args), int(rule.timed), complete, *operands]
+        if rule.timed:
+            self.words.append(0)
 
     def register(self, name: str) -> int:
         return self.registers.setdefault(name, len(self.registers))

@@ -21,6 +21,7 @@ from thalweg.engine.decoder import Decoder, Rows, of_relations, relation_mask
 from thalweg.engine.delta import Delta, Given
 from thalweg.engine.equality import EqualityState
 from thalweg.engine.feeds import Feeds, feed_index, gathered
+from thalweg.engine.future_heads import FutureHeads
 from thalweg.engine.groups import GroupState
 from thalweg.engine.incomparable import Incomparable, IncomparableTerms
 from thalweg.engine.layout import (
@@ -47,7 +48,7 @@ from thalweg.engine.remember import Remembered, is_delayed
 from thalweg.engine.tick import step
 from thalweg.engine.tuples import KeyedState, TupleState
 from thalweg.ir.annotate_terms import SUPPLIED, annotate_terms
-from thalweg.ir.nodes import meant_by
+from thalweg.ir.nodes import Rule, meant_by
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -120,6 +121,7 @@ class Engine:
         self._changes: list[ref[Delta]] = []
         self._most_changes = _CHANGES
         self._incomparable = IncomparableTerms(self.dictionary)
+        self._future = FutureHeads()
         self.adopt(plan)
 
     def adopt(self, plan: Plan) -> None:
@@ -128,6 +130,7 @@ class Engine:
         weigh(self)
         self.table = assemble(plan, self.dictionary.code)
         self._incomparable.follow(self.table)
+        self._future.follow(self.table)
         self.arrays = new_arrays(self.table)
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.keyed = [KeyedState(feed) for feed in plan.keyed]
@@ -552,6 +555,11 @@ class Engine:
     def incomparable(self) -> list[Incomparable]:
         """Where `<` or its like met terms of different kinds, and was false for that reason."""
         return self._incomparable.found()
+
+    @property
+    def future(self) -> list[tuple[Rule, int]]:
+        """The rules with conclusions that were in the future for as long as they followed, and how many."""
+        return self._future.found()
 
     def words_in_use(self) -> Rows:
         """Every word of a term that the engine would miss."""

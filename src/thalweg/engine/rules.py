@@ -124,17 +124,30 @@ def _fits(table: Any, store: Store, row: int, place: int, columns: int) -> bool:
 
 
 @kernel
+def _conclude(table: Any, store: Store, step: int) -> None:
+    """Puts the answer of a rule at TUPLE."""
+    for column in range(table[step + 2]):
+        store.scratch[TUPLE + column] = _operand(table, store, step + 5 + 2 * column)
+
+
+@kernel
 def _emit(table: Any, store: Store, step: int, horizon: int, why: int, trigger: int) -> bool:
     """Does with an answer what the rule was fired for; False when there is no room."""
     if store.scalars[HELD] == MOST_HELD and not lift_held(table, store):
         return False
     relation, columns, timed = table[step + 1], table[step + 2], table[step + 3]
-    for column in range(columns):
-        store.scratch[TUPLE + column] = _operand(table, store, step + 5 + 2 * column)
+    _conclude(table, store, step)
     if timed:
         tick = store.scratch[TUPLE + columns - 1]
         if tick & 3 != 1 or (tick >> 2) < store.scalars[FIRST]:
             return True
+        if why == GROW and (tick >> 2) > horizon:
+            # Another variant of the rule may have found the same, and it may be kept back.
+            if not lift_held(table, store):
+                return False
+            _conclude(table, store, step)
+            row = find(table, store, relation)
+            table[step + 5 + 2 * columns] += row < 0 or store.words[row] < store.scalars[NOW]
     if why == GROW:
         _hold(table, store, relation, columns, horizon)
         return True

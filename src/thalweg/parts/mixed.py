@@ -72,6 +72,7 @@ class Mixed:
     def started(self, context: Context, split: "Mapping[int, SplitPlace]") -> Evaluation:
         """A plan at work, some of whose places, by their numbers, are split over buckets elsewhere."""
         from thalweg.parts.wired_run import WiredRun
+        from thalweg.planning.check_future import future_heads
         from thalweg.planning.revocable import guaranteed
         from thalweg.runtimes.emit import Lasting, emitter_of
         from thalweg.runtimes.mixed_kinds import mixed_kinds
@@ -89,6 +90,7 @@ class Mixed:
         def summary() -> Iterator[Diagnostic]:
             yield from watch.summary()
             yield from mixed_kinds(self.around.rules, run.incomparable)
+            yield from future_heads(run.future)
 
         look = watch.look(dictionary)
         return Evaluation(run, run, present=watch.present, look=look, state=run, summary=summary, close=run.close)

@@ -46,6 +46,7 @@ class Rules:
         return FactColumns(emit, None if only is None else head_names(self.rules, only))
 
     def start(self, context: Context) -> Evaluation:
+        from thalweg.planning.check_future import future_heads
         from thalweg.planning.revocable import guaranteed
         from thalweg.runtimes.emit import Lasting, emitter_of
         from thalweg.runtimes.mixed_kinds import mixed_kinds
@@ -60,6 +61,7 @@ class Rules:
         def summary() -> Iterator[Diagnostic]:
             yield from watch.summary()
             yield from mixed_kinds(self.rules, engine.incomparable)
+            yield from future_heads(engine.future)
 
         emitter = emitter_of(settings.emit, Lasting(guaranteed(self.rules))) if settings.with_until else None
         return Evaluation(engine, emitter, present=watch.present, look=look, state=engine, summary=summary)

@@ -107,11 +107,11 @@ class LayerWorker(Worker):
     def _output(self, tick: int, what: int, signature: Predicate, rows: Words, until: int = FOREVER) -> None:
         self._handed.setdefault(signature, []).append((tick, what, rows))
 
-    def _warnings(self) -> list[str]:
+    def _warnings(self, over: bool) -> list[str]:
         """Where all places meet, each comparison is reported once."""
         found = self.engine.incomparable
         self._incomparable, self._noted = found[self._noted :], len(found)
-        return []
+        return self._future(over)
 
     def _process(self, payloads: Iterable[bytes]) -> Any:
         out, error = super()._process(payloads)

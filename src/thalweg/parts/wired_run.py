@@ -23,7 +23,7 @@ from thalweg.engine import Delta
 from thalweg.engine.absence import Absence
 from thalweg.engine.incomparable import Incomparable
 from thalweg.engine.proof import Proof
-from thalweg.ir.nodes import meant_by
+from thalweg.ir.nodes import Rule, meant_by
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -404,6 +404,11 @@ class WiredRun(Emitter):
     def incomparable(self) -> list[Incomparable]:
         """The comparisons of rules that met terms of different kinds."""
         return [one for place in self.places for one in getattr(place.worker, "incomparable", ())]
+
+    @property
+    def future(self) -> list[tuple[Rule, int]]:
+        """The rules with conclusions that were in the future for as long as they followed, and how many."""
+        return [one for _, engine in self._engines(len(self.places)) for one in engine.future]
 
     # State ----------------------------------------------------------------------------------------------------------
 

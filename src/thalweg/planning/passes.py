@@ -14,6 +14,7 @@ from thalweg.ir.nodes import Program
 from thalweg.planning.assign_memories import assign_memories
 from thalweg.planning.check_capacity import check_capacity, fit_capacity
 from thalweg.planning.check_endless import check_endless
+from thalweg.planning.check_future import check_future
 from thalweg.planning.check_safety import check_safety
 from thalweg.planning.check_unmatched import check_unmatched
 from thalweg.planning.fuse_input_copies import fuse_input_copies
@@ -38,7 +39,7 @@ PASSES: Final[tuple[Callable[[Plan], Plan], ...]] = (
 
 def check(program: Program) -> list[Diagnostic]:
     """Errors and warnings; a program that is safe and stratified is also looked at for what would fill the memory."""
-    found = check_safety(program) + check_strata(program)
+    found = check_safety(program) + check_strata(program) + check_future(program)
     if any(one.severity == "error" for one in found):
         return found
     return found + check_endless(program) + check_capacity(program) + check_unmatched(program)

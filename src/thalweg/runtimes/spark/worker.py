@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from thalweg.diagnostics import FailedError, RejectedError
+from thalweg.diagnostics import NOWHERE, FailedError, RejectedError
 from thalweg.engine import Delta, Given
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import as_streamed
@@ -22,6 +22,7 @@ from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER, NEVER
 from thalweg.model.triples import TRIPLES, as_facts
+from thalweg.planning.check_future import future_heads
 from thalweg.planning.partition import Route, Stage
 from thalweg.planning.plan import Relation
 from thalweg.planning.revocable import guaranteed
@@ -158,7 +159,7 @@ class Worker:
         reached = time.decided if error is None else self._reached
         over = error is None and time.is_over and not self._finished
         self._finished |= over
-        lists, warnings = self.answers.batch(begin, reached, over), self._warnings()
+        lists, warnings = self.answers.batch(begin, reached, over), self._warnings(over)
         if any(map(len, lists.values())) or self._reports_progress or self._missing or warnings:
             out.append(self._answers(time.start, reached, lists, warnings))
         for supply in self._supplies:
@@ -204,11 +205,16 @@ class Worker:
         number = self.stage.number
         return number == len(self.job.stages) - 1 and self.bucket == self.job.buckets(number)[0]
 
-    def _warnings(self) -> list[str]:
-        """What deserves a warning since the batch before."""
+    def _warnings(self, over: bool) -> list[str]:
+        """What deserves a warning since the batch before; some of it at the end."""
         found = self.engine.incomparable
         new, self._noted = found[self._noted :], len(found)
-        return [warning_text(one) for one in mixed_kinds(self.job.program, new)]
+        return [*map(warning_text, mixed_kinds(self.job.program, new)), *self._future(over)]
+
+    def _future(self, over: bool) -> list[str]:
+        """At the end, conclusions in the future; rules that only pass them on have no place."""
+        dropped = [(rule, count) for rule, count in self.engine.future if rule.span != NOWHERE] if over else []
+        return list(map(warning_text, future_heads(dropped)))
 
     def _answers(self, first: int, decided: int, lists: Lists, warnings: Sequence[str] = ()) -> Parcel:
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.watermark.is_over}

@@ -98,3 +98,18 @@ def test_nothing_is_shed_while_a_batch_is_replayed():
     worker.process(payloads(parcels(JOB, 6, many(6)), 0))
     worker.process(payloads(parcels(JOB, 7, many(7)), 0))
     assert worker.engine.shed
+
+
+def test_conclusions_in_the_future_are_sent_at_the_end():
+    job = Job(api.load("a(X) at 9 :- e(X,Y)."), Settings(emit="changes"), partitions=1)
+    worker = Worker(job, 0, 0)
+    sent = [
+        content.header.get("warnings", [])
+        for tick in range(4)
+        for content in map(
+            unwrap,
+            payloads(worker.process(payloads(parcels(job, tick, [Fact("e", ("x", "y"))], ended=tick == 3), 0)), OUT),
+        )
+    ]
+    (text,) = (text for texts in sent for text in texts)
+    assert warning_of(text).code == "W208"
