@@ -29,7 +29,7 @@ from thalweg.engine.sorted_numbers import (
     remove,
 )
 from thalweg.engine.totals import LIMBS, SQUARE_LIMBS, add_number, add_square, total_word
-from thalweg.model.number import DIVIDE, NO_VALUE, calculate, mantissa, scale, word_of
+from thalweg.model.number import DIVIDE, NO_VALUE, calculate, mantissa, scale, shortest, word_of
 
 COUNT: Final = 0
 SUM: Final = 1
@@ -241,7 +241,7 @@ def _value(store: Groups, group: int) -> int:
     if function == DEVIATION:
         return ASKS
     if function in (LEAST, GREATEST):
-        return nth(store.directories, store.blocks, store.groups, group + STATE, 0)
+        return shortest(nth(store.directories, store.blocks, store.groups, group + STATE, 0))
     return _between(store, group, numbers)
 
 

@@ -58,6 +58,7 @@ from thalweg.model.number import (
     read_number,
     root_of_ratio,
     scale,
+    shortest,
     show_number,
     total,
 )
@@ -412,11 +413,9 @@ def aggregate(function: str, tuples: set[tuple[str, ...]], share: str | None = N
         found = words[0]
         for word in words[1:]:
             sign = order(word, found)
-            # Equal numbers of different spelling: the shorter word wins, so that the answer does not depend on order.
             if (sign < 0) if function == "min" else (sign > 0):
                 found = word
-            elif sign == 0:
-                found = min(found, word)
+        found = shortest(found)
     return None if found == NO_VALUE else show_number(found)
 
 
