@@ -1,5 +1,8 @@
 """On Spark, too, disorder inside the delay changes no answer, and what comes later still is told of, fact by fact."""
 
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +74,26 @@ def test_without_a_late_channel_they_are_counted(tmp_path: Path) -> None:
     facts = ["warm(s1) at 9", "warm(s2) at 3", "other(x) at 4", "at(s1,r1) at 9"]
     assert run(command(tmp_path, "spark.jsonl", facts, "--runtime", "spark"), said) == 0
     assert said.read_text().startswith("warning[W302]: 2 facts were late and ignored: `warm(s2) at 3`")
+
+
+@pytest.mark.slow
+def test_a_live_run_warns_while_it_goes_on_and_one_that_drops_most_facts_fails(tmp_path: Path) -> None:
+    (tmp_path / "hot.lars").write_text("hot(D) :- temp(D).")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        stream = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        options = ("--stream", stream, "--runtime", "spark", "--out", tmp_path / "hot.jsonl")
+        command = [sys.executable, "-m", "thalweg", "run", tmp_path / "hot.lars", *options]
+        live = subprocess.Popen(command, stderr=subprocess.PIPE)
+        sender, _ = server.accept()
+        with sender:
+            times = ("2026-11-15T08:00:05Z", "2026-11-15T08:00:02Z", "2026-11-15T08:00:01Z", "2999-01-01T00:00:00Z")
+            sender.sendall("".join(f"temp(a) at @{time}.\n" for time in times).encode())
+            assert live.stderr is not None
+            # Far facts are known in the driver, late ones when the workers have seen them.
+            warned = (line for line in live.stderr if line.startswith(b"warning"))
+            assert next(warned).startswith(b"warning[W308]: 1 fact has")
+            assert next(warned).startswith(b"warning[W302]: 2 facts were late")
+        _, complaints = live.communicate(timeout=120)
+    assert live.returncode == 3
+    assert b"W309" in complaints
+    assert b"3 of 4 facts dropped; 4 events" in complaints

@@ -122,6 +122,8 @@ def run(
         delivery = deliver(folder / LEDGER)
         stack.callback(delivery.close)
         guard.delivering(delivery)
+        if warnings is not None:
+            warnings.watch(lambda: _counts(delivery, feeder))
         feeder.start()
         stack.callback(feeder.stop)
         with _failures(interrupt, delivery):
@@ -129,8 +131,6 @@ def run(
             stack.callback(_stop, query)
             shown = stack.enter_context(Watch(query, delivery.on_terminal))
             beat = watch or _beat(shown, feeder, warnings)
-            if warnings is not None:
-                warnings.watch(lambda: _counts(delivery, feeder))
             _follow(query, feeder, delivery, lambda: _must_stop(interrupt, guard, feeder, target), beat)
         if feeder.error is not None:
             raise feeder.error
