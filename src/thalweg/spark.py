@@ -24,7 +24,7 @@ from thalweg.connectors.mapping.mapping import Cell, Constant, Path, Template, s
 from thalweg.connectors.mapping.propose import errors_in_python
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
-from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.diagnostics import Diagnostic, RejectedError, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
@@ -35,6 +35,7 @@ from thalweg.parts.part import Context, SparkWork
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
+from thalweg.runtimes.unzoned_times import unzoned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,6 +49,7 @@ __all__ = ["reason", "register"]
 
 STORE: Final = "spark.sql.streaming.stateStore.providerClass"
 ROCKS_DB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_LOCAL: Final = "timestamp_ntz"
 _SQL_TYPES: Final = {"integer": "long", "number": "double", "text": "string"}
 _TYPES: Final = {
     **dict.fromkeys(("long", "integer", "short", "byte"), "integer"),
@@ -118,9 +120,10 @@ def reason(
         known, mapped = _background(background, asked.mapped)
         about = tick, asked.ontology, asked.solving, asked.inputs
         part = load_part(programs, known, *about, show=asked.shown, mapped=mapped)
-        length = asked.timing.clock.tick_length
-        shapes = {name: _shape(name, table, mapped, length) for name, table in tables.items()}
+        shapes = {name: _shape(name, table, mapped, asked.timing) for name, table in tables.items()}
         check_tables(part.rules if isinstance(part, Rules) else None, tables, shapes)
+        if any(_is_unzoned(shapes[name], table) for name, table in tables.items()):
+            warn(unzoned())
         with usage():
             chosen = None if of is None else predicates_of(of, asked.prefixes)[0]
         return _Asked(part, tables, shapes, asked.timing, emit, on_error, partitions).answers(late, chosen)
@@ -298,17 +301,32 @@ def _background(given: Any, mapped: Tally | None) -> tuple[Any, Tally | None]:
     return (given.toArrow() if hasattr(given, "sparkSession") else given), mapped
 
 
-def _shape(name: str, table: "DataFrame", mapped: Tally | None, tick_length: int) -> "Shape":
+def _shape(name: str, table: "DataFrame", mapped: Tally | None, timing: Timing) -> "Shape":
     from thalweg.runtimes.spark.columns import mapped_shape, shape_of
 
+    clock = timing.clock
+    tick_length = clock.tick_length
     if mapped is not None and any(one.time is not None for one in mapped.mappings):
         timed = [one for one in mapped.mappings if one.time is not None]
-        return mapped_shape(table.columns, timed, name or None, tick_length)
-    return shape_of(table.columns, name or None, tick_length)
+        shape = mapped_shape(table.columns, timed, name or None, tick_length)
+    else:
+        shape = shape_of(table.columns, name or None, tick_length)
+    return replace(shape, zone=timing.zone, slack=clock.slack)
 
 
 def _is_stamped(shape: "Shape", table: "DataFrame") -> bool:
-    return bool(shape.mappings) or ("t" in table.columns and table.schema["t"].dataType.typeName() == "timestamp")
+    return bool(shape.mappings) or ("t" in table.columns and _type(table, "t") in ("timestamp", _LOCAL))
+
+
+def _is_unzoned(shape: "Shape", table: "DataFrame") -> bool:
+    """Whether a table has a column of local times, and no zone is known."""
+    times = [one.time for one in shape.mappings if one.time is not None]
+    columns = [time.path.whole for time in times if time.zone is None] if shape.mappings else ["t"]
+    return shape.zone is None and any(name in table.columns and _type(table, name) == _LOCAL for name in columns)
+
+
+def _type(table: "DataFrame", column: str) -> str:
+    return table.schema[column].dataType.typeName()
 
 
 def _inputs(shape: "Shape", table: "DataFrame") -> "dict[Predicate, Types]":

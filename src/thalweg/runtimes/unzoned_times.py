@@ -12,6 +12,11 @@ _HELP: Final = (
 )
 
 
+def unzoned() -> Diagnostic:
+    """The warning that times without a zone are taken as UTC."""
+    return Diagnostic("W315", "times without a zone are taken as UTC", help=_HELP)
+
+
 class UnzonedTimes:
     """Reports the first time without a zone that the readers of a run meet."""
 
@@ -24,4 +29,4 @@ class UnzonedTimes:
         """Reports what has been met by now, unless it was reported."""
         if self._notation.unzoned and not self._reported:
             self._reported = True
-            self._report(Diagnostic("W315", "times without a zone are taken as UTC", help=_HELP))
+            self._report(unzoned())

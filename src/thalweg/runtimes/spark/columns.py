@@ -19,9 +19,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from thalweg.connectors.batches import Item, read_fact, triple
+from thalweg.connectors.mapping.instants import instants
 from thalweg.connectors.mapping.mapped_facts import facts_of
 from thalweg.connectors.mapping.mapped_rows import columns_of
-from thalweg.connectors.mapping.mapping import Mapping
+from thalweg.connectors.mapping.mapping import Mapping, Path, Time
 from thalweg.connectors.mapping.propose import proposal
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.readers import open_reader
@@ -29,6 +30,7 @@ from thalweg.connectors.tabular import cell_term
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.local_times import zone_named
 from thalweg.model.number import LARGEST_INTEGER
 from thalweg.model.predicate import Predicate
 from thalweg.model.python_values import term_of
@@ -49,7 +51,10 @@ _SHAPES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Which columns hold what: the arguments of one predicate, facts as text, triples, or what mappings say."""
+    """Which columns hold what: the arguments of one predicate, facts as text, triples, or what mappings say.
+
+    Times without a zone are of `zone`, out of order within `slack` milliseconds.
+    """
 
     predicate: str | None
     columns: tuple[str, ...]
@@ -57,6 +62,13 @@ class Shape:
     tick_length: int
     mappings: tuple[Mapping, ...] = ()
     stream: str | None = None
+    zone: str | None = None
+    slack: int = 0
+
+    def clock(self) -> Clock:
+        """The clock for the rows of a partition, whose local times go by their order."""
+        zone = None if self.zone is None else zone_named(self.zone)
+        return Clock(self.tick_length, zone=zone, slack=self.slack)
 
     @property
     def is_messages(self) -> bool:
@@ -144,26 +156,28 @@ class WrongRow(NamedTuple):
 Found = Arrivals | WrongRow
 
 
-def read_rows(batch: Any, shape: Shape, words: Dictionary, start: int = 0) -> Iterator[Found]:
+def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int = 0) -> Iterator[Found]:
     """The facts of a record batch, and the rows that hold none; the places of facts begin with `start`."""
     if shape.mappings:
-        yield from _mapped(batch, shape, words, start)
+        yield from _mapped(batch, shape, words, clock, start)
     else:
-        yield from _unmapped(batch, shape, words, start, 0)
+        yield from _unmapped(batch, shape, words, clock, start, 0)
 
 
-def _unmapped(batch: Any, shape: Shape, words: Dictionary, start: int, row: int) -> Iterator[Found]:
+def _unmapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int, row: int) -> Iterator[Found]:
     """The same for rows that state facts by themselves, of which `row` is the first."""
+    order = clock.save()
     try:
-        found = list(_stated_in(batch, shape, words, start + row))
+        found = list(_stated_in(batch, shape, words, clock, start + row))
     except (ValueError, TypeError, RejectedError) as error:
         half = batch.num_rows // 2
         if not half:
             yield _wrong(batch, row, error)
             return
         # Half of the rows have none of the wrong ones, or are halved again.
-        yield from _unmapped(batch.slice(0, half), shape, words, start, row)
-        yield from _unmapped(batch.slice(half), shape, words, start, row + half)
+        clock.load(order)
+        yield from _unmapped(batch.slice(0, half), shape, words, clock, start, row)
+        yield from _unmapped(batch.slice(half), shape, words, clock, start, row + half)
         return
     yield from found
 
@@ -174,22 +188,27 @@ def _wrong(batch: Any, row: int, error: Exception) -> WrongRow:
     return WrongRow(row, str(error), any(column.null_count for column in batch.columns))
 
 
-def _mapped(batch: Any, shape: Shape, words: Dictionary, start: int) -> Iterator[Found]:
+def _mapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[Found]:
     if shape.columns == (VALUE,):
-        items = list(_mapped_messages(batch.column(0), shape, words))
+        items = list(_mapped_messages(batch.column(0), shape, words, clock))
         yield from gather((item for _, item in items if isinstance(item, tuple)), start)
         yield from (WrongRow(row, item.message, False) for row, item in items if isinstance(item, Diagnostic))
         return
+    order = clock.save()
     for mapping in shape.mappings:
-        yield from _read_by(mapping, batch, shape, words, start)
+        # Each mapping reads the same rows from the first on.
+        clock.load(order)
+        yield from _read_by(mapping, batch, shape, words, clock, start)
 
 
-def _read_by(mapping: Mapping, batch: Any, shape: Shape, words: Dictionary, start: int) -> Iterator[Found]:
+def _read_by(
+    mapping: Mapping, batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int
+) -> Iterator[Found]:
     """What a mapping makes of rows."""
     columns = columns_of(batch, mapping)
     if columns is None:
         return
-    made = facts_of(mapping, columns, words, Clock(shape.tick_length), Tally(shape.mappings))
+    made = facts_of(mapping, columns, words, clock, Tally(shape.mappings))
     read = [np.zeros(0, dtype=np.int64)]
     for facts in made:
         read.append(facts.rows)
@@ -200,24 +219,24 @@ def _read_by(mapping: Mapping, batch: Any, shape: Shape, words: Dictionary, star
     yield from (WrongRow(row, f"`{mapping}` has no value here", True) for row in empty.tolist())
 
 
-def _mapped_messages(column: Any, shape: Shape, words: Dictionary) -> Iterator[tuple[int, Item]]:
+def _mapped_messages(column: Any, shape: Shape, words: Dictionary, clock: Clock) -> Iterator[tuple[int, Item]]:
     """What mappings make of messages, each of which stands for itself, with its row."""
     tally = Tally(shape.mappings)
     for row, value in enumerate(column.to_pylist()):
         if value is None:
             yield row, Diagnostic("E301", "the message is empty")
             continue
-        reader = open_reader("message.json", shape.stream, words, Clock(shape.tick_length), tally)
+        reader = open_reader("message.json", shape.stream, words, clock, tally)
         block = value if isinstance(value, bytes) else str(value).encode()
         yield from ((row, item) for item in chain(reader.feed(block), reader.finish()))
 
 
-def _stated_in(batch: Any, shape: Shape, words: Dictionary, start: int) -> Iterator[Arrivals]:
+def _stated_in(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[Arrivals]:
     """The facts that rows state by themselves; `ValueError` where one states none."""
     if shape.is_messages:
-        yield from gather(_messages(batch.column(VALUE), words, Clock(shape.tick_length)), start)
+        yield from gather(_messages(batch.column(VALUE), words, clock), start)
         return
-    ticks = _ticks(batch.column(TIME), shape.tick_length)
+    ticks = _ticks(batch.column(TIME), clock)
     places = np.arange(start, start + len(ticks), dtype=np.int64)
     for stream, which in _streams(batch, shape):
         for signature, chosen, rows in _facts(batch, shape, words, which):
@@ -301,18 +320,19 @@ def _argument(value: object) -> str:
     return term_of(value) if isinstance(value, date) else cell_term(value)
 
 
-def _ticks(column: Any, tick_length: int) -> Words:
+def _ticks(column: Any, clock: Clock) -> Words:
     import pyarrow as pa
 
     if column.null_count:
         raise ValueError("an event has no time")
     if pa.types.is_timestamp(column.type):
-        milliseconds: Words = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64()).to_numpy()
-        ticks = milliseconds // tick_length
+        times = instants(column, Time(Path((TIME,))), clock)
+        for reason in times.wrong.values():
+            raise ValueError(reason)
+        ticks = times.words // (1_000 * clock.tick_length)
     elif pa.types.is_integer(column.type):
         ticks = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
     else:
-        clock = Clock(tick_length)
         texts = (str(each) for each in column.to_pylist())
         ticks = np.array([int(text) if text.isdecimal() else clock.tick(text) for text in texts], dtype=np.int64)
     if len(ticks) and int(ticks.min()) < 0:

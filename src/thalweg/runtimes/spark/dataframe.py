@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from pyspark import TaskContext
 
+from thalweg.model.time import Clock
 from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
 from thalweg.runtimes.spark.ingest import Arrivals
 from thalweg.runtimes.spark.job import Job
@@ -48,9 +49,9 @@ def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wr
     """
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
-        packer = _packer(job, group)
+        packer, clock = _packer(job, group), shape.clock()
         for some in _gathered(_named(batches, shape.wanted)):
-            facts, wrong = _read(some, shape, packer)
+            facts, wrong = _read(some, shape, packer, clock)
             parcels = [*packer.pack_unordered(facts), *_about_rows(some, wrong, job, all_wrong)]
             if shape.brings is None:
                 parcels.append(_came(facts, job))
@@ -99,12 +100,12 @@ Wrong = tuple[int, WrongRow]
 """A row that holds no fact, and which of some record batches it is in."""
 
 
-def _read(batches: list[Any], shape: Shape, packer: Packer) -> tuple[list[Arrivals], list[Wrong]]:
+def _read(batches: list[Any], shape: Shape, packer: Packer, clock: Clock) -> tuple[list[Arrivals], list[Wrong]]:
     facts: list[Arrivals] = []
     wrong: list[Wrong] = []
     start = 0
     for number, batch in enumerate(batches):
-        for found in read_rows(batch, shape, packer.words, start):
+        for found in read_rows(batch, shape, packer.words, clock, start):
             if isinstance(found, Arrivals):
                 facts.append(found)
             else:
