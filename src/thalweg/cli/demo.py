@@ -1,11 +1,24 @@
 """The verb `demo`."""
 
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 
-from thalweg.cli.errors import announce_compilation, outcome
+from thalweg.cli.errors import announce_compilation, complain, missing, outcome
+
+# Its programs are of every kind.
+_NEEDED: Final = ("clingo", "pyhornedowl", "rdflib")
+_ON_SPARK: Final = ("pyspark", "pandas")
+
+
+def _is_there(package: str) -> bool:
+    try:
+        import_module(package)
+    except ImportError:
+        return False
+    return True
 
 
 def demo(
@@ -35,5 +48,8 @@ def demo(
         if files is not None:
             demo.leave_files(Console(), files)
             return
+        if absent := [name for name in (*_NEEDED, *(_ON_SPARK if runtime == "spark" else ())) if not _is_there(name)]:
+            complain(missing(absent, "demo"))
+            raise typer.Exit(1)
         announce_compilation()
         demo.main(Console(), out, runtime)

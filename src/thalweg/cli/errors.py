@@ -7,13 +7,43 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.model.prefixes import Prefixes
+
+
+EXTRAS: Final = {
+    "clingo": "asp",
+    "pyhornedowl": "owl",
+    "jpype": "dl",
+    "owlready2": "dl",
+    "rdflib": "rspql",
+    "pyspark": "spark",
+    "pandas": "spark",
+    "google": "spark",
+    "confluent_kafka": "kafka",
+    "paho": "mqtt",
+    "websockets": "web",
+    "resvg_py": "pictures",
+    "matplotlib": "bench",
+    "owlrl": "bench",
+    "polars": "bench",
+    "hypothesis": "testing",
+}
+"""Packages that the small installation does not have, and the extra that installs each."""
+
+
+def missing(packages: Sequence[str], extra: str) -> "Diagnostic":
+    """Says which packages are not installed, and what installs them."""
+    from thalweg.diagnostics import Diagnostic
+
+    message = f"packages are not installed: {', '.join(f'`{name}`' for name in packages)}"
+    help_ = f"install what this needs with `pip install 'thalweg[{extra}]'`"
+    return Diagnostic("E406", message, help=help_)
 
 
 @dataclass(slots=True)
@@ -55,7 +85,10 @@ def outcome() -> Iterator[Ending]:
         forget_stdout()
     except (typer.Exit, typer.BadParameter):
         raise
-    except Exception:
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (name := (error.name or "").partition(".")[0]) in EXTRAS:
+            ending.complain(missing([name], EXTRAS[name]))
+            raise typer.Exit(1) from None
         traceback.print_exc()
         raise typer.Exit(3) from None
 

@@ -102,9 +102,7 @@ def read_address(uri: str, options: Collection[str]) -> Address:
 def not_installed(scheme: str, extra: str) -> RejectedError:
     """A scheme that needs a package which is not there."""
     message = f"`{scheme}://` needs a package that is not installed"
-    return RejectedError(
-        [Diagnostic("E402", message, help=f"install thalweg[{extra}], as in `pip install 'thalweg[{extra}]'`")]
-    )
+    return RejectedError([Diagnostic("E406", message, help=f"install it with `pip install 'thalweg[{extra}]'`")])
 
 
 def as_lines(message: bytes) -> bytes:

@@ -220,7 +220,7 @@ def test_a_message_that_the_broker_refuses_is_a_failure(kafka):
 def test_without_the_package_the_way_out_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     for opened in (open_stream, open_output):
-        with pytest.raises(RejectedError, match=r"E402.*not installed[^$]*thalweg\[kafka\]"):
+        with pytest.raises(RejectedError, match=r"E406.*not installed[^$]*thalweg\[kafka\]"):
             opened("kafka://localhost:9092/readings")
 
 

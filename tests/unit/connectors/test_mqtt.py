@@ -327,7 +327,7 @@ def test_ctrl_c_is_the_normal_end(mosquitto, topic, tmp_path):
 
 def test_without_the_package_the_way_out_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "paho.mqtt.client", None)
-    with pytest.raises(RejectedError, match=r"E402.*not installed[^$]*thalweg\[mqtt\]"):
+    with pytest.raises(RejectedError, match=r"E406.*not installed[^$]*thalweg\[mqtt\]"):
         open_stream("mqtt://localhost/readings")
 
 

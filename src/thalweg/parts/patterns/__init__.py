@@ -243,7 +243,7 @@ class EventCascade:
     def contradictions(self) -> list[Diagnostic]:
         """What contradicts the ontology, which events can never happen, and which ones a selection loses."""
         if self.abstraction is None:
-            return []
+            return _wrong_classes(self)
         found = Abstraction(self.abstraction).contradictions()
         if found:
             return found
@@ -268,6 +268,15 @@ class EventCascade:
         from thalweg.explain.event_patterns import ExplainedCascade
 
         return ExplainedCascade(self.program, self.abstraction, self.output, partitions)
+
+
+def _wrong_classes(events: EventCascade) -> list[Diagnostic]:
+    """What is wrong with classes that are read when a run begins, where there is no ontology."""
+    try:
+        events.classifier()
+    except RejectedError as error:
+        return list(error.diagnostics)
+    return []
 
 
 def cascade_part(

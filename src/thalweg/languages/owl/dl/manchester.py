@@ -99,6 +99,8 @@ class Vocabulary:
         try:
             found = syntaxes.read(f"{head} {_bracketed(text)}\n", "omn", source)
         except RejectedError as error:
+            if any(found.code == "E406" for found in error.diagnostics):
+                raise RejectedError([_NOT_INSTALLED]) from None
             raise RejectedError(_explained(error.diagnostics, text, len(head) + 1, source)) from None
         for axiom in found.axioms:
             if isinstance(axiom, ax.EquivalentClasses) and _NAME in axiom.classes:
@@ -146,6 +148,11 @@ class Vocabulary:
 
 _XSD: Final = f"<{XSD}"
 _CLOSE: Final = 0.9
+_NOT_INSTALLED: Final = Diagnostic(
+    "E406",
+    "class expressions are read by py-horned-owl, which is not installed",
+    help="install it with `pip install 'thalweg[owl]'`, or name the class in the ontology, and use its name",
+)
 _TITLES: Final = {
     "Class": "a class",
     "ObjectProperty": "an object property",
