@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from time import sleep
 
@@ -15,6 +16,9 @@ from typer.testing import CliRunner
 
 import thalweg
 from thalweg.cli import app
+from thalweg.model.sealed import seal_json
+from thalweg.runtimes.spark.delivery import Delivered
+from thalweg.runtimes.spark.job import FORMAT
 
 GATES = "1 { go(X) : open(X) } 1.\n:- go(X), closed(X).\n#show go/1.\n"
 EVENTS = "open(a) at 1. open(b) at 1.\nclosed(b) at 2.\nopen(a) at 3. open(b) at 3.\nopen(a) at 4.\n"
@@ -90,14 +94,14 @@ def test_a_report_tells_which_part_is_slow(folder: Path) -> None:
     ("file", "content", "code"),
     [
         ("program.json", {"fingerprint": "", "program": "another", "options": {}}, 1),
-        ("delivered.json", {"over": True}, 0),
+        ("delivered.json", asdict(Delivered(over=True)), 0),
     ],
 )
 def test_a_run_with_nothing_to_tell_leaves_an_old_report_alone(
     folder: Path, file: str, content: dict[str, object], code: int
 ) -> None:
     (folder / "kept").mkdir()
-    (folder / "kept" / file).write_text(json.dumps(content))
+    (folder / "kept" / file).write_bytes(seal_json(content, FORMAT))
     (folder / "report.jsonl").write_text("what was")
     spark = ("--runtime", "spark", "--checkpoint", "kept", "--out", "answers.jsonl", "--report", "report.jsonl")
     result = CliRunner().invoke(app, ["run", "gates.lp", "--stream", "gates.facts", *spark])
