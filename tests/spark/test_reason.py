@@ -250,6 +250,17 @@ def test_clashes_and_classes_of_events_have_their_columns(session: "SparkSession
     assert (row.t, row.event, row.individual, row.bindings) == (6, ex("Warm"), ex("y"), None)
 
 
+def test_objects_of_events_are_classified_where_that_is_asked_for(session: "SparkSession", tmp_path: Path) -> None:
+    pytest.importorskip("pyhornedowl")
+    (tmp_path / "o.ofn").write_text(ONTOLOGY.replace("SubClassOf(", "ObjectPropertyRange(:near :Hot) SubClassOf(", 1))
+    ex = "<http://ex.org/{}>".format
+    facts = session.createDataFrame([(ex("x"), ex("near"), ex("y"), 5)], "s string, p string, o string, t long")
+    options = {"as_": "abstraction", "profile": "dl", "classes": ":Warm", "prefix": PREFIX}
+    assert reason(tmp_path / "o.ofn", facts, **options).collect() == []
+    (row,) = reason(tmp_path / "o.ofn", facts, **options, individuals="all").collect()
+    assert (row.t, row.event, row.individual) == (5, ex("Warm"), ex("y"))
+
+
 PREFIX = {"": "http://ex.org/"}
 EVENTS = """PREFIX : <http://ex.org/>
 NAMED EVENT :Heat AS :Hot
