@@ -261,7 +261,9 @@ def test_a_row_or_a_message_is_one_event(folder: Path, name: str, text: str, map
 
 
 def test_a_time_far_from_all_others_counts_as_late(folder: Path) -> None:
-    (folder / "far.csv").write_text("d,ts\nx,2026-11-15T08:00:00Z\ny,2090-11-15T08:00:00Z\n")
+    (folder / "far.csv").write_text(
+        "d,ts\nx,2026-11-15T08:00:00Z\ny,2090-11-15T08:00:00Z\n" + "z,2026-11-15T08:00:01Z\n" * 3
+    )
     assert "; 1 late, " in run("--map", "speed(d, d) at ts", stream="far.csv").stderr
 
 
