@@ -65,6 +65,18 @@ def said(program: str, *more: str) -> list[str]:
         ("h(D) :- h(D) in [5], temp(D,V).", ["rule 1: `h/1` was never derived"]),
         ("known(d9). h(D) :- known(D), temp(D,V).", ["rule 1: `known(D)` and `temp(D,V)` never had the same D"]),
         ("known(d1,9). h(D) :- known(D,V), V > 10.", ["rule 1: `V > 10`: 1 reading, largest 9"]),
+        # The same column twice has its values in common with itself.
+        ("h(D) :- temp(D,V), temp(D,W) in [5], V > 1200.", ["rule 1: `V > 1200`: 2 readings, largest 980.5"]),
+        ("h(D) :- room(D,D).", ["rule 1: `room(D,D)` never came, though facts of `room/2` did"]),
+        ("h(D) :- count{V : temp(_,V)} > 7, room(D,_).",
+         ["rule 1: `room(D,_)` came, but never with `count{V : temp(_,V)} > 7`"]),
+        ("h(A) :- A = max{V : temp(_,V)}, A > 1200.",
+         ["rule 1: `A = max{V : temp(_,V)}`, `A > 1200` never held together"]),
+        # What holds at another tick than now is in no answer.
+        ("h(D) at T-1 :- temp(D,V) at T in [0].", []),
+        ("h(D) at T-1 :- nowhere(D) at T in [0].", ["rule 1: `nowhere(D) at T in [0]` never came"]),
+        ("h(D) at T-1 :- temp(D,V) at T in [0]. g(D) :- h(D) in [2], late(D).",
+         ["rule 2: all that streams bring came; whether `h/1` held as well is not known"]),
         # What is not output may have held or not.
         ("#show h/1. h(D) :- hot(D), late(D). hot(D) :- temp(D,V), V > 1200.",
          ["rule 1: `hot/1` was never derived (rule 2)"]),

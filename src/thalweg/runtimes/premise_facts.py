@@ -1,6 +1,7 @@
 """What came of the premises of rules, as far as a warning at the end of a run needs it.
 
     room(D,r1)            whether a fact with `r1` came
+    road(X,X)             whether a fact with the same value twice came
     V > 1200              how many readings there were, and the largest; no more once one is above 1200
     temp(D,_), room(D,_)  the values of each D; no more once both have had one in common
 
@@ -33,11 +34,12 @@ _NEAR: Final = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Facts of a predicate, on one stream if it is named, with constants in some columns."""
+    """Facts of a predicate, on one stream if it is named, with constants in some columns and pairs of equal columns."""
 
     signature: Predicate
     stream: str | None = None
     constants: tuple[tuple[int, str], ...] = ()
+    equal: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(slots=True)
@@ -167,6 +169,8 @@ class PremiseFacts:
     def _see(self, rows: Words, words: Dictionary, most: int) -> None:
         for place, term in self.pattern.constants:
             rows = rows[rows[:, place] == words.code(term)]
+        for place, other in self.pattern.equal:
+            rows = rows[rows[:, place] == rows[:, other]]
         if not len(rows):
             return
         self.has_come = True

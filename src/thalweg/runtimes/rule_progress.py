@@ -7,7 +7,8 @@
 
 The premises are taken in the order in which they are written, and the first that can be said to have failed is named.
 Only what is certain is said: windows are left out of account, so a rule whose premises all came, at whatever time, is
-said to have had them never together.
+said to have had them never together. Of one whose head has a time (`p(X) at T-3`) it is said only which premise failed:
+what follows at another tick than now is not seen among the answers.
 """
 
 from bisect import bisect_left
@@ -82,6 +83,8 @@ class RuleProgress:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._derived, self._outputs = program.derived, program.outputs
+        # A fact that begins and ends before now is in no answer.
+        self._seen = self._outputs - {rule.head.signature for rule in program.rules if rule.time is not None}
         self._imports = {name for name, _ in program.interface.imports}
         self._background: dict[Predicate, list[Fact]] = {}
         for fact in program.background:
@@ -117,9 +120,11 @@ class RuleProgress:
         for name, users in places.items():
             for (left, place), (right, other) in _pairs(users):
                 first, second = self._facts_of(left).column(place), self._facts_of(right).column(other)
-                first.partners.append(second)
-                second.partners.append(first)
-                watched.joins.append((left, right, name, first, second))
+                # `temp(D,V), temp(D,W) in [5]` read the same column, which has its values in common with itself.
+                if first is not second:
+                    first.partners.append(second)
+                    second.partners.append(first)
+                    watched.joins.append((left, right, name, first, second))
         return watched
 
     def _watch_condition(
@@ -143,7 +148,10 @@ class RuleProgress:
     def _facts_of(self, formula: Formula) -> PremiseFacts:
         args = formula.atom.args
         constants = tuple((place, arg.term) for place, arg in enumerate(args) if isinstance(arg, Constant))
-        pattern = Pattern(formula.atom.signature, formula.stream, constants)
+        variables = [(arg.name, place) for place, arg in enumerate(args) if isinstance(arg, Variable)]
+        firsts = {name: place for name, place in reversed(variables) if not is_anonymous(name)}
+        equal = tuple((firsts[name], place) for name, place in variables if firsts.get(name, place) != place)
+        pattern = Pattern(formula.atom.signature, formula.stream, constants, equal)
         return self._facts.setdefault(pattern, PremiseFacts(pattern))
 
     # What happens ---------------------------------------------------------------------------------------------------
@@ -191,7 +199,7 @@ class RuleProgress:
             for watched in self._rules
             if watched.rule.head.signature in self._pending and _is_readable(watched.rule)
             for failure in (self._failure(watched) or self._apart(watched.rule),)
-            if failure.missing not in said
+            if failure is not None and failure.missing not in said
         ]
         for watched, failure in found[:_MOST]:
             where = f" of {watched.rule.span.source.name}" if self._several else ""
@@ -212,7 +220,7 @@ class RuleProgress:
     def _possible(self) -> frozenset[Predicate]:
         """The predicates that were concluded, or that may have been, for all that is known."""
         possible = {head for head in self._derived & self._outputs if head not in self._pending}
-        waiting = [watched for watched in self._rules if watched.rule.head.signature not in self._outputs]
+        waiting = [watched for watched in self._rules if watched.rule.head.signature not in self._seen]
         readers: dict[Predicate, list[_Watched]] = {}
         for watched in waiting:
             for formula, _ in formulas(watched.rule.body):
@@ -274,8 +282,10 @@ class RuleProgress:
         where = f" (rule{'s' * (len(rules) > 1)} {numbers})" if numbers else ""
         return _Failure(f"`{signature}` was never derived{where}", formula.span)
 
-    def _apart(self, rule: Rule) -> _Failure:
+    def _apart(self, rule: Rule) -> _Failure | None:
         """What is left to say where nothing is known to have failed alone."""
+        if rule.time is not None:
+            return None
         premises = [one for one in rule.body if not isinstance(one, Not | Comparison | Aggregate)]
         hidden = [one for one in premises if self._is_hidden(one.atom.signature)]
         if hidden:
@@ -284,9 +294,10 @@ class RuleProgress:
             return _Failure(message, rule.span)
         if len(premises) > 1:
             return _Failure("all premises came, but never together", rule.span)
-        conditions = ", ".join(_outermost([one for one in rule.body if isinstance(one, Not | Comparison | Aggregate)]))
+        literals = [*_outermost([one for one in rule.body if isinstance(one, Not | Comparison | Aggregate)])]
+        conditions = ", ".join(literals)
         if not premises:
-            return _Failure(f"{conditions} never held", rule.span)
+            return _Failure(f"{conditions} never held{' together' * (len(literals) > 1)}", rule.span)
         with_ = f" with {conditions}" if conditions else ""
         return _Failure(f"`{_text(premises[0])}` came, but never{with_ or ' when it was looked for'}", rule.span)
 
@@ -294,7 +305,7 @@ class RuleProgress:
         """Whether a predicate may have held or not, because nothing that holds of it is seen."""
         if signature in self._imports:
             return True
-        return signature in self._derived - self._outputs and signature not in self._came
+        return signature in self._derived - self._seen and signature not in self._came
 
 
 def watched_rules(program: Program) -> RuleProgress | None:
@@ -326,12 +337,12 @@ def _pairs(users: list[tuple[Formula, int]]) -> Iterator[tuple[tuple[Formula, in
 def _outermost(literals: list[Literal]) -> Iterator[str]:
     """Literals as they were written, each once; `1 < count{…}` stands for a comparison and an aggregate."""
     spans = [literal.span for literal in literals]
-    texts = (
-        _text(literal)
-        for literal in literals
-        if not any(span != literal.span and span.start <= literal.span.start < span.end for span in spans)
-    )
+    texts = (_text(literal) for literal in literals if not any(_is_inside(literal.span, span) for span in spans))
     return (f"`{text}`" for text in dict.fromkeys(texts))
+
+
+def _is_inside(span: Span, other: Span) -> bool:
+    return span != other and other.start <= span.start and span.end <= other.end
 
 
 def _has(facts: tuple[str, ...], name: Predicate) -> bool:
