@@ -147,7 +147,10 @@ def test_why_and_explain_name_it_with_its_file() -> None:
 def test_a_rule_that_never_held_names_it_with_its_file() -> None:
     Path("c.lars").write_text("#local far/1.\nfar(X) :- nowhere(X).\nnear(X) :- far(X).\n")
     output = command("run", "c.lars", "--stream", "in.facts", "--verbose")
-    assert re.findall(r"W314\]: (.*)", output) == ["rule 2: `far/1 of c.lars` was never derived (rule 1)"]
+    assert re.findall(r"W314\]: (.*)", output) == [
+        "rule 1: `nowhere(X)` never came",
+        "rule 2: `far/1 of c.lars` was never derived (rule 1)",
+    ]
 
 
 def test_texts_of_python_have_local_predicates_of_their_own() -> None:

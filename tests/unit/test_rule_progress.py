@@ -79,7 +79,8 @@ def said(program: str, *more: str) -> list[str]:
          ["rule 2: all that streams bring came; whether `h/1` held as well is not known"]),
         # What is not output may have held or not.
         ("#show h/1. h(D) :- hot(D), late(D). hot(D) :- temp(D,V), V > 1200.",
-         ["rule 1: `hot/1` was never derived (rule 2)"]),
+         ["rule 1: `hot/1` was never derived (rule 2)", "rule 2: `V > 1200`: 2 readings, largest 980.5"]),
+        ("#show h/1. h(D) :- temp(D,V). hot(D) :- temp(D,V), V > 1200.", []),
         ("#show h/1. h(D) :- hot(D), late(D). hot(D) :- temp(D,V).",
          ["rule 1: all that streams bring came; whether `hot/1` held as well is not known"]),
         # Another rule of the same predicate held.

@@ -197,7 +197,7 @@ class RuleProgress:
         found = [
             (watched, failure)
             for watched in self._rules
-            if watched.rule.head.signature in self._pending and _is_readable(watched.rule)
+            if self._is_silent(watched.rule.head.signature) and _is_readable(watched.rule)
             for failure in (self._failure(watched) or self._apart(watched.rule),)
             if failure is not None and failure.missing not in said
         ]
@@ -208,6 +208,11 @@ class RuleProgress:
         if len(found) > _MOST:
             more = len(found) - _MOST
             yield Diagnostic("W314", f"{more:,} more rule{'s' * (more > 1)} never held")
+
+    def _is_silent(self, signature: Predicate) -> bool:
+        """Whether nothing was concluded of a predicate: of one that is not output, as far as others wait for it."""
+        is_hidden = bool(self._pending) and signature not in self._outputs and signature not in self._possible
+        return signature in self._pending or (is_hidden and _is_written(signature.public))
 
     @cached_property
     def _by_head(self) -> dict[Predicate, list[_Watched]]:
