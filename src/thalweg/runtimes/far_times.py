@@ -167,9 +167,9 @@ class PlausibleTimes:
         if tick < self.last:
             return True
         before = sum(vote - self.last < tick - vote for vote in votes)
-        if is_over and not votes:
-            # A live stream that has kept to the machine's clock so far has no reason to leave it.
-            return self._live and self._now is not None and self.last <= self._now() + self._ahead
+        if is_over and self._live and self._now is not None and self.last <= self._now() + self._ahead:
+            # A live stream that has kept to the machine's clock so far leaves it only if most rows do.
+            return 2 * before >= len(votes)
         return _verdict(before, len(votes), is_over)
 
     def _is_first_far(self, tick: int, votes: list[int], is_over: bool) -> bool | None:

@@ -269,6 +269,10 @@ def test_a_live_row_ahead_of_the_machine_waits_for_three_rows_or_a_second() -> N
     assert live([(0, 0), (10, 365), (20, 0), (30, 0), (40, None)]) == [
         (0, 0, False), (11, 365, True), (20, 0, False), (30, 0, False)
     ]  # fmt: skip
+    # One of two sensors is wrong: within a second as many rows are for it as against it.
+    assert live([(0, 0), (1, 365), (1.4, 0), (1.8, 365), (2.2, 0), (4, None)]) == [
+        (0, 0, False), (2, 365, True), (2, 0, False), (2, 365, True), (2.2, 0, False)
+    ]  # fmt: skip
 
 
 def test_a_live_stream_that_has_paused_is_answered_at_once() -> None:
