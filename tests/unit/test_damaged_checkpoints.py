@@ -75,6 +75,16 @@ def test_a_damaged_checkpoint_is_refused(name: str, count: int) -> None:
 
 
 @pytest.mark.usefixtures("stopped")
+def test_a_state_without_its_manifest_is_refused() -> None:
+    Path("kept/program.json").unlink()
+    answers = Path("out.jsonl").read_bytes()
+    result = run()
+    assert (result.exit_code, result.output.count("error[E408]")) == (1, 1), result.output
+    assert "`kept/program.json` of the checkpoint is damaged" in result.output
+    assert Path("out.jsonl").read_bytes() == answers
+
+
+@pytest.mark.usefixtures("stopped")
 def test_a_checkpoint_of_another_version_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealed, "version", lambda name: "9.9.9")
     monkeypatch.setattr(embedded_checkpoint, "FORMAT", embedded_checkpoint.FORMAT + 1)

@@ -103,6 +103,12 @@ def _is_before_checksums(manifest: bytes) -> bool:
         return False
 
 
+def need_manifest(folder: Path) -> None:
+    """Refuses a folder with a state that could be any program's."""
+    if not (folder / MANIFEST).exists():
+        raise damaged(folder / MANIFEST)
+
+
 def damaged(file: Path) -> RejectedError:
     """The error for a file of a checkpoint that is not what was written to it."""
     way_out = "restore the folder from a copy; or start again with a new folder and another output"

@@ -18,7 +18,7 @@ from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.sealed import seal, unseal
-from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, read_sealed, replace_file
+from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, need_manifest, read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, need_no_output, settled
 from thalweg.runtimes.parquet_output import ParquetParts
 
@@ -62,6 +62,7 @@ class EmbeddedCheckpoint:
             stack.enter_context(held(self._folder))
             self._claim.check(self._folder)
             if (self._folder / STATE).exists():
+                need_manifest(self._folder)
                 self._read()
             self._stack = stack.pop_all()
         return self
