@@ -66,30 +66,53 @@ _WORDS: Final = {
     "table": (
         b"s", b"p", b"o", b"t", b"fact", b"stream", b'"a,b"', b'"""', b",,", b"<a>", b'"x""y"',
     ),
+    "toml": (
+        b"program", b"[streams.a]", b"[time]", b"[output]", b"[runtime]", b"from", b"map", b"=", b"{a=1}", b"[[a]]",
+        b"1979-05-27T07:32:00Z", b"inf", b"nan", b"0x1", b"tick", b"true", b"zone", b"encoding",
+    ),
+    "events": (
+        b"NAMED EVENT", b"AS", b"MATCH", b"EVERY", b"FIRST", b"LAST", b"SEQ", b"AND", b"OR", b"NOT", b"IF",
+        b"EVENT", b"FILTER(?v > 3)", b":A", b":B", b"some", b"only", b"PREFIX", b"INCLUDE", b"{", b"}", b"(", b")",
+        b"?v", b"WITHIN (3 s)", b"xsd:double[> 3.0]", b"value", b"min 2",
+    ),
+    "session": (
+        b'["advance"]', b'["snapshot"]', b'["push",', b'["why",', b"null", b"true", b"-1", b"1e400", b"NaN", b'"@big"',
+        b'"@naive"', b'"@date"', b'"@bytes"', b'"@nan"', b'"2026-03-29T02:30:00"', b"9223372036854775808", b"{}", b"[]",
+    ),
     "bytes": (
         b"\x00\x00\x00\x00\x00\x00\x00\x00", b"\xff\xff\xff\xff\xff\xff\xff\xff", b"\x7f\xff\xff\xff",
         b"\x80\x00\x00\x00", b"PAR1", b"\x01", b"@",
     ),
 }  # fmt: skip
 _NUMBER: Final = re.compile(rb"-?[0-9]+")
-_PAIRS: Final = (
-    b"()",
-    b"[]",
-    b"{}",
-    b"<>",
-    b"--",
-    b"((",
-    b"[[",
-    b'""',
-    b"\\\\",
-    b",,",
-    b"((",
-    b"..",
-    b"  ",
-    b"::",
-    b"@@",
-    b"**",
+_PAIRS: Final = tuple(
+    (pair[:1], pair[1:])
+    for pair in (
+        b"()",
+        b"[]",
+        b"{}",
+        b"<>",
+        b"--",
+        b"((",
+        b"[[",
+        b'""',
+        b"\\\\",
+        b",,",
+        b"..",
+        b"  ",
+        b"::",
+        b"@@",
+        b"**",
+    )
 )
+# Documents in documents, as each language nests them.
+_DOCUMENTS: Final = (
+    (b'{"a":', b"}"), (b'{"http://ex.org/p":', b"}"), (b'{"@list":[', b"]}"), (b'{"@graph":', b"}"),
+    (b'{"@context":', b"}"), (b"<a>", b"</a>"), (b"<e:C><e:p>", b"</e:p></e:C>"), (b"[ <p> ", b" ]"),
+    (b"<<( <a> <p> ", b" )>>"), (b"<< <a> <p> ", b" >>"), (b"not ", b""), (b"NOT ", b""),
+    (b"ObjectComplementOf(", b")"), (b"p some (", b")"), (b"[[", b"]]"), (b"f(", b")"),
+    (b"{ WINDOW <w> {", b"}}"), (b"a.", b""),
+)  # fmt: skip
 _ENCODINGS: Final = ("utf-16", "utf-16-le", "utf-32", "latin-1", "utf-8-sig", "cp037")
 
 
@@ -178,10 +201,11 @@ def _encode(random: Random, data: bytes, others: Sequence[bytes], words: Sequenc
 
 
 def _nest(random: Random, data: bytes, others: Sequence[bytes], words: Sequence[bytes]) -> bytes:
-    """Something in thousands of brackets."""
+    """Something in thousands of brackets, or documents."""
     start, end = _place(random, data)
-    pair, times = random.choice(_PAIRS), random.choice((2, 10, 100, 1_000, 5_000, 20_000))
-    return data[:start] + pair[:1] * times + data[start:end] + pair[1:] * times + data[end:]
+    first, last = random.choice(_PAIRS if random.random() < 0.4 else _DOCUMENTS)
+    times = min(random.choice((2, 10, 60, 210, 1_000, 5_000, 20_000)), LONGEST // (len(first) + len(last)))
+    return data[:start] + first * times + data[start:end] + last * times + data[end:]
 
 
 def _repeat(random: Random, data: bytes, others: Sequence[bytes], words: Sequence[bytes]) -> bytes:
@@ -197,4 +221,4 @@ _CHANGES: Final[tuple[Change, ...]] = (
     _flip, _delete, _insert, _replace, _number, _double, _truncate, _splice, _shuffle, _line_ends, _encode,
     _nest, _repeat,
 )  # fmt: skip
-_WEIGHTS: Final = (12, 12, 16, 16, 8, 8, 8, 6, 4, 3, 1.5, 0.5, 0.5)
+_WEIGHTS: Final = (12, 12, 16, 16, 8, 8, 8, 6, 4, 3, 1.5, 1.5, 0.5)

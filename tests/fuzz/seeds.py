@@ -1,15 +1,20 @@
 """Small documents of each kind, to begin with: those in `corpus`, and those that the project shows its users."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
+from typer.testing import CliRunner
+
+import thalweg
 from thalweg import load
+from thalweg.cli import app
 from thalweg.model.fact import Fact
 from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
@@ -37,6 +42,10 @@ def documents(kind: str) -> Sequence[bytes]:
         return _parquet_files()
     if kind == "snapshot":
         return _snapshots()
+    if kind == "checkpoint":
+        return _checkpoints()
+    if kind == "session-snapshot":
+        return _session_snapshots()
     if kind == "options":
         return (HERE / "corpus" / "options.txt").read_bytes().splitlines()
     own = [path.read_bytes() for path in sorted((HERE / "corpus").glob(f"{kind}-*"))]
@@ -73,6 +82,36 @@ def _parquet_files() -> list[bytes]:
         parquet.write_table(table, file, compression=compression)
         files.append(file.getvalue())
     return files
+
+
+@cache
+def saved_run() -> Mapping[str, bytes]:
+    """The files of a run that had a checkpoint, by their names."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "saved.lars").write_text(SAVED)
+        (folder / "in.facts").write_text("p(a) at 1.\ne(a,2.5) at 1.\np(b) at 4.\nk at 5.\n")
+        ended = CliRunner().invoke(app, command_in(folder))
+        assert ended.exit_code == 0, ended.output
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def command_in(folder: Path) -> list[str]:
+    """The command of that run, in a folder."""
+    words = ["run", "saved.lars", "--stream", "in.facts", "--out", "out.jsonl", "--checkpoint", "checkpoint"]
+    return [str(folder / word) if "." in word or word == "checkpoint" else word for word in words]
+
+
+def _checkpoints() -> list[bytes]:
+    return [data for name, data in saved_run().items() if name.startswith("checkpoint/") and data]
+
+
+def _session_snapshots() -> list[bytes]:
+    with thalweg.open(SAVED) as session:
+        session.push("p", "a", at=1)
+        session.push("e", "a", 2.5, at=3)
+        session.advance(2)
+        return [session.snapshot()]
 
 
 def _snapshots() -> list[bytes]:

@@ -8,14 +8,21 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from random import Random
-from typing import Final
+from tempfile import TemporaryDirectory
+from typing import Any, Final
 from zlib import crc32
 
-from fuzz.seeds import SAVED
+from typer.testing import CliRunner
+
+import thalweg
+from fuzz.seeds import SAVED, command_in, saved_run
 from thalweg import Event, FailedError, RejectedError, api, load
 from thalweg.api import SolveOptions, Timing
+from thalweg.cli import app
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.connectors.open import open_stream
@@ -24,6 +31,7 @@ from thalweg.diagnostics import CATALOGUE, Diagnostic, Source
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.explain.plan import explain
 from thalweg.languages.asp.directives import signatures
+from thalweg.languages.deployment.read_deployment import read_deployment
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.arrow import DamagedError, decode
 from thalweg.model.byte_size import size_in_bytes
@@ -257,14 +265,17 @@ def _options(path: Path, data: bytes) -> None:
             read(text)
 
 
+_PLAIN: Final = (ValueError, TypeError, RuntimeError, MismatchError, DamagedError)
+
+
 class _sentences:  # noqa: N801
-    """Passes over a plain `ValueError` that was written for people."""
+    """Passes over a plain error that was written for people."""
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, kind: object, error: object, trace: object) -> bool:
-        plain = type(error) in (ValueError, MismatchError, DamagedError) or type(error).__name__ == "UnevenError"
+        plain = type(error) in _PLAIN or type(error).__name__ == "UnevenError"
         return plain and bool(str(error)) and not _PYTHONS_OWN.search(str(error))
 
 
@@ -279,6 +290,114 @@ def _snapshot(path: Path, data: bytes) -> None:
         engine = Engine.restore(_SAVED, data)
         engine.advance((engine.now or 0) + 3)
         assert all(str(fact).encode() for fact in engine.facts())
+
+
+def _deployment(path: Path, data: bytes) -> None:
+    read_deployment(Source("in.toml", data.decode(errors="replace")))
+
+
+def _run_events(path: Path, data: bytes) -> None:
+    """Events and patterns over a stream of graphs."""
+    path.write_bytes(data)
+    for answer in api.run(path, stream=_GRAPHS, background=Source("known.ttl", _ROOMS), report=_report):
+        assert str(answer).encode()
+
+
+def _checkpoint(path: Path, data: bytes) -> None:
+    """A checkpoint with a file that is damaged: the run goes on, or is refused."""
+    files = saved_run()
+    damaged = Random(crc32(data)).choice([name for name in files if name.startswith("checkpoint/")])
+    with TemporaryDirectory(dir=path.parent) as folder:
+        for name, content in files.items():
+            (Path(folder) / name).parent.mkdir(exist_ok=True)
+            (Path(folder) / name).write_bytes(data if name == damaged else content)
+        ended = CliRunner().invoke(app, command_in(Path(folder)))
+    assert ended.exit_code in (0, 1), ended.output
+    assert "Traceback" not in ended.output, ended.output
+    assert ended.exit_code == 0 or _NUMBERED.search(ended.stderr), ended.output
+
+
+def _session_snapshot(path: Path, data: bytes) -> None:
+    with thalweg.open(SAVED, report=_report) as session:
+        session.restore(data)
+        session.advance(20)
+
+
+def _session(path: Path, data: bytes) -> None:
+    """Calls of a live session, one a line: a list with the name of the method and its values."""
+    program, options = Random(crc32(data)).choice(_LIVE)
+    sessions = [thalweg.open(program, report=_report, **options)]
+    try:
+        for line in data.decode(errors="replace").splitlines()[:_MOST_CALLS]:
+            with _sentences(), suppress(RejectedError):
+                _call(sessions, program, options, *_method(line))
+    finally:
+        for session in sessions:
+            session.close()
+
+
+def _method(line: str) -> tuple[object, list[Any]]:
+    """The name of a method and its values; what is not JSON is pushed as it is."""
+    try:
+        called = json.loads(line)
+    except (ValueError, RecursionError):
+        called = ["push", line, 3]
+    method, *values = called if isinstance(called, list) and called else [called]
+    return method, [_VALUES.get(value, value) if isinstance(value, str) else value for value in values]
+
+
+def _call(sessions: list[Any], program: Any, options: Any, method: object, values: list[Any]) -> None:
+    session = sessions[-1]
+    match method:
+        case "push":
+            what, *args = values or [None]
+            at = args.pop() if args else None
+            session.push(what, *args, at=at)
+        case "advance":
+            for answer in session.advance(*values[:1]):
+                assert str(answer).encode()
+        case "snapshot":
+            sessions.append(thalweg.open(program, report=_report, **options))
+            sessions[-1].restore(session.snapshot())
+        case "why" | "why_not":
+            assert str(getattr(session, str(method))(*(values or ["q(a)"])[:1])).encode()
+        case "close":
+            session.close()
+        case _:
+            assert repr(session.now).encode()
+
+
+# What a text in a call stands for, where JSON has no such value.
+_VALUES: Final = {
+    "@big": 2**70,
+    "@nan": float("nan"),
+    "@naive": datetime(2026, 3, 29, 2, 30),
+    "@aware": datetime(2026, 3, 29, 2, 30, tzinfo=UTC),
+    "@date": date(2026, 3, 29),
+    "@bytes": b"a\xff",
+    "@decimal": Decimal("1E+400"),
+    "@iri": thalweg.IRI("http://ex.org/a"),
+    "@object": object(),
+}
+_MOST_CALLS: Final = 40
+_QUERY: Final = "SELECT ?s FROM NAMED WINDOW <w> ON <s> [RANGE 3s, SLIDE 1s] { WINDOW <w> { ?s ?p ?o } }"
+_LIVE: Final[tuple[tuple[Any, dict[str, Any]], ...]] = (
+    (SAVED, {}),
+    (SAVED, {"emit": "intervals", "delay": 2, "map": "p(d) at ts"}),
+    (Source("a.lp", "q(X) :- p(X), not r(X). r(X) :- e(X,_)."), {"window": 3, "slide": 1, "solver": "engine"}),
+    (Source("q.rspql", _QUERY), {}),
+    (Source("e.tw", "PREFIX : <http://ex.org/> NAMED EVENT :A AS :A"), {}),
+)
+_NUMBERED: Final = re.compile(r"error\[E[0-9]{3}\]")
+_ROOMS: Final = "@prefix : <http://ex.org/> . :r1 a :Room ; :on 1 ."
+_GRAPHS: Final = Source(
+    "in.trig",
+    "@prefix : <http://ex.org/> . @prefix prov: <http://www.w3.org/ns/prov#> .\n"
+    + "".join(
+        f":g{tick} prov:generatedAtTime {tick} . :g{tick} {{ :e{tick} a :{kind} ; :in :r1 ; :v {tick} }}\n"
+        for tick, kind in ((1, "A"), (2, "B"), (4, "A"), (9, "C"), (11, "B"))
+    ),
+)
 
 
 # Endings, kinds, languages and weights.
@@ -321,4 +440,10 @@ TARGETS: Final = (
     Target("background.nq", "quads", "turtle", 0.5, _background),
     Target("options", "options", "bytes", 15, _options),
     Target("snapshot", "snapshot", "bytes", 1, _snapshot),
+    Target("program.tw", "cascade", "events", 2, _check),
+    Target("run.tw", "cascade", "events", 0.7, _run_events),
+    Target("deployment.toml", "deployment", "toml", 2, _deployment),
+    Target("checkpoint", "checkpoint", "bytes", 0.3, _checkpoint),
+    Target("session-snapshot", "session-snapshot", "bytes", 0.7, _session_snapshot),
+    Target("session", "session", "session", 2, _session),
 )

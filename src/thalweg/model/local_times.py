@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 Microseconds = NDArray[np.int64]
 
 _EPOCH: Final = datetime(1970, 1, 1)
+_NONE: Final = timedelta()
 _SECOND: Final = 1_000_000
 _DAY: Final = 86_400 * _SECOND
 _EARLIEST: Final = -62_135_596_800 * _SECOND
@@ -49,9 +50,15 @@ def zone_named(name: str) -> tzinfo:
         raise ValueError(f"`{name}` is not a time zone; write a name such as `Europe/Rome`") from None
 
 
-def microseconds(local: datetime) -> int:
-    """The microseconds since 1970 that a clock shows."""
-    since = local.replace(tzinfo=None) - _EPOCH
+def microseconds(moment: datetime) -> int:
+    """The microseconds since 1970 of a moment with a zone, or those that a clock shows.
+
+    >>> from datetime import timedelta, timezone
+    >>> microseconds(datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))) < microseconds(datetime(1, 1, 1))
+    True
+    """
+    # In UTC a moment may be outside the years that Python knows, and a difference may not.
+    since = moment.replace(tzinfo=None) - _EPOCH - (moment.utcoffset() or _NONE)
     return (since.days * 86_400 + since.seconds) * _SECOND + since.microseconds
 
 

@@ -70,7 +70,7 @@ class Clock:
     def instant(self, moment: datetime) -> int:
         """The microseconds since 1970 of a moment, which is local where it has no zone."""
         if moment.tzinfo is not None:
-            return microseconds(moment.astimezone(UTC))
+            return microseconds(moment)
         local = self.local()
         if local is not None:
             return local.instant(moment)

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-_UTC: Final = re.compile(r"\s+(?:UTC|GMT)\Z")
+_UTC: Final = re.compile(r"(?<!\s)\s+(?:UTC|GMT)\Z")
 _ZONE: Final = re.compile(r"(.*[0-9])\s+([A-Z]{3,5}|[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+)\Z")
 _YEAR_LAST: Final = re.compile(
     r"([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{4})(?:[ ,T]+([0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?))?"

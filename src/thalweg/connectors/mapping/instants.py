@@ -6,7 +6,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from numbers import Integral, Real
 from typing import Any, Final
 
@@ -158,7 +158,7 @@ def _far(written: str, time: Time) -> str:
 
 
 def _microseconds(moment: datetime) -> tuple[int, bool]:
-    return microseconds(moment.astimezone(UTC) if moment.tzinfo else moment), moment.tzinfo is None
+    return microseconds(moment), moment.tzinfo is None
 
 
 def _numbers(counts: NDArray[Any], time: Time, null: NDArray[np.bool_] | None) -> Coded:
