@@ -75,6 +75,20 @@ def test_a_damaged_checkpoint_is_refused(name: str, count: int) -> None:
 
 
 @pytest.mark.usefixtures("stopped")
+def test_the_state_of_another_program_is_refused() -> None:
+    state, manifest = Path("kept/state").read_bytes(), Path("kept/program.json")
+    Path("rules.lars").write_text("slow(R) :- speed(R,V) in [4], V < 20.\n")
+    manifest.unlink()
+    Path("kept/state").unlink()
+    Path("out.jsonl").unlink()
+    assert run().exit_code == 0
+    Path("kept/state").write_bytes(state)
+    result = run()
+    assert (result.exit_code, result.output.count("error[E408]")) == (1, 1), result.output
+    assert "belongs to another program" in result.output
+
+
+@pytest.mark.usefixtures("stopped")
 def test_a_state_without_its_manifest_is_refused() -> None:
     Path("kept/program.json").unlink()
     answers = Path("out.jsonl").read_bytes()

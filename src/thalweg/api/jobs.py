@@ -161,6 +161,8 @@ def _mapped(mapped: Tally | None, resumed: bool) -> Iterator[Diagnostic]:
 
 def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
     """Brings a job to where its checkpoint was taken, and makes the checkpoint its own."""
+    from thalweg.engine.checkpoint import MismatchError
+    from thalweg.runtimes.checkpoint_folder import refused
     from thalweg.runtimes.inputs import Streams
 
     assert isinstance(job.inputs, Streams)
@@ -169,6 +171,9 @@ def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
             job.inputs.seek(job.runtime.load(checkpoint.state))
         job.inputs.hold()
         checkpoint.claim()
+    except MismatchError as error:
+        job.__exit__()
+        raise refused(f"`{checkpoint.folder}`: {error}") from None
     except BaseException:
         job.__exit__()
         raise

@@ -24,7 +24,7 @@ from thalweg.connectors import broker
 from thalweg.connectors.broker import Address, LineSink, as_lines, not_installed, read_address
 from thalweg.connectors.deliveries import Deliveries, Receipt, digest_of
 from thalweg.connectors.interrupt import Interrupt, Interrupted
-from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.diagnostics import Diagnostic, RejectedError
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client, ConnectFlags, DisconnectFlags, MQTTMessage
@@ -257,9 +257,9 @@ class Link:
     def check(self) -> None:
         """Fails where the broker refuses us, or has been away for too long."""
         if self._refused:
-            raise self._failed(self._refused)
+            raise self._address.failed(self._refused)
         if self._lost is not None and monotonic() - self._lost > broker.PATIENCE:
-            raise self._failed("it was lost and could not be restored")
+            raise self._address.failed("it was lost and could not be restored")
 
     def acknowledge(self, receipt: Receipt) -> None:
         """Tells the broker that it need not send a message again; one of an earlier connection comes again first."""
@@ -283,10 +283,6 @@ class Link:
         self.client.disconnect()
         self.client.loop_stop()
 
-    def _failed(self, reason: str) -> FailedError:
-        help_ = "a session needs a broker that supports MQTT 5" if "session" in self._address.options else ""
-        return self._address.failed(reason, help_)
-
     def _open(self) -> None:
         try:
             connect(self.client, self._address)
@@ -297,7 +293,8 @@ class Link:
             self._refused = "the broker does not answer"
         if self._refused:
             self.close()
-            raise self._failed(self._refused)
+            help_ = "a session needs a broker that supports MQTT 5" if "session" in self._address.options else ""
+            raise self._address.failed(self._refused, help_)
 
     def _subscribe(self) -> "tuple[int, int | None]":
         return subscribe(self.client, self._address)

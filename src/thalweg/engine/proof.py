@@ -365,7 +365,7 @@ class Prover:
             only = steps[0]
             until = horizon if only.until is None else min(horizon, only.until)
             return Proof(only.claim, last_tick(until), only.kind, only.rule, only.place, only.because)
-        negated = [literal.formula for literal in rule.origin.body if isinstance(literal, Not)]
+        negated = [self.as_read(literal.formula) for literal in rule.origin.body if isinstance(literal, Not)]
         steps += [Proof(f"not {show(substitute(each, terms))}", self.engine.now, "absent") for each in negated]
         ends = [step.until for step in steps if step.until is not None and step.kind != "absent"]
         end = last_tick(min(horizon, *ends, FOREVER))
@@ -373,6 +373,17 @@ class Prover:
             # A rule that planning made up: the reader knows its premises only.
             return Proof(claim, end, "element", because=tuple(steps))
         return Proof(claim, end, "rule", *as_written(rule.origin), because=tuple(steps))
+
+    def as_read(self, formula: Formula) -> Formula:
+        """The formula that a reader knows, where planning made up a predicate for it: `not r(D,_) in [5]`."""
+        origins = [rule.origin for rule in self.engine.plan.rules if rule.origin is not None]
+        while formula.atom.predicate.startswith("'"):
+            made = [origin for origin in origins if origin.head.signature == formula.atom.signature]
+            if len(made) != 1 or len(made[0].body) != 1 or not isinstance(made[0].body[0], Formula):
+                break
+            # The head of such a rule has the variables of the formula that it stands for, by the same names.
+            formula = made[0].body[0]
+        return formula
 
     # Running a rule backwards -----------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ class EmbeddedCheckpoint:
     def __init__(
         self, folder: Path, claim: Claim, every: float | None = None, clock: Callable[[], float] = monotonic
     ) -> None:
-        self._folder = folder
+        self.folder = folder
         self._claim = claim
         self._every = EVERY if every is None else every
         self._clock = clock
@@ -59,10 +59,10 @@ class EmbeddedCheckpoint:
     def __enter__(self) -> "EmbeddedCheckpoint":
         """Holds the folder and reads it; `RejectedError` where it is not this run's, or the run ended with an error."""
         with ExitStack() as stack:
-            stack.enter_context(held(self._folder))
-            self._claim.check(self._folder)
-            if (self._folder / STATE).exists():
-                need_manifest(self._folder)
+            stack.enter_context(held(self.folder))
+            self._claim.check(self.folder)
+            if (self.folder / STATE).exists():
+                need_manifest(self.folder)
                 self._read()
             self._stack = stack.pop_all()
         return self
@@ -73,15 +73,15 @@ class EmbeddedCheckpoint:
         self._stack.close()
 
     def _read(self) -> None:
-        header, self.state = read_state(self._folder)
+        header, self.state = read_state(self.folder)
         if header["malformed"] is not None:
-            raise ended_at(self._folder, header["malformed"])
+            raise ended_at(self.folder, header["malformed"])
         self._lengths = header["lengths"]
-        self.over = complete(self._folder) if header["over"] else None
+        self.over = complete(self.folder) if header["over"] else None
 
     def claim(self) -> None:
         """Makes the folder this run's own, when nothing stands against the run any more."""
-        self._claim.make(self._folder)
+        self._claim.make(self.folder)
         self._due = self._clock() + self._every
 
     def open(self, name: str, path: str | None) -> Sink | ParquetParts:
@@ -116,7 +116,7 @@ class EmbeddedCheckpoint:
     def _write(self, state: bytes, **about: Any) -> None:
         lengths = {name: settled(sink) for name, sink in self._sinks.items()}
         header = encode({"malformed": None, **about, "lengths": lengths}, {})
-        replace_file(self._folder / STATE, seal(frame([header, state]), FORMAT))
+        replace_file(self.folder / STATE, seal(frame([header, state]), FORMAT))
 
 
 def read_state(folder: Path) -> tuple[dict[str, Any], bytes]:

@@ -420,7 +420,7 @@ class Values:
         return None
 
     def acknowledge(self) -> None:
-        """There is nobody to be told."""
+        """Values of Python need no acknowledgement."""
 
     def waiting(self) -> Iterator[Batch]:
         return (batch for _, batch in self._times.waiting())

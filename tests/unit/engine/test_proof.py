@@ -51,7 +51,15 @@ def test_what_must_stay_absent_is_named():
     proof = api.why("a(X) :- b(X). b(X) :- p(X) in [4], not q(X,_) in [2].", "a(x)", at=1, stream=[(1, "p(x)")])
     assert proof is not None
     assert proof.until == 5
-    assert proof.as_data()["unless"]
+    assert proof.unless == ("q(x,_) in [2]",)
+    assert [step.claim for step in proof.because[0].because] == ["p(x) in [4] at 1", "not q(x,_) in [2]"]
+
+
+def test_a_number_of_nothing_names_what_must_stay_absent():
+    rules = "n(R,N) :- road(R), N = count{C : at(C,R) in [5]}. road(r)."
+    proof = api.why(rules, "n(r,0)", at=1, stream=[(1, "at(c,q)")])
+    assert proof is not None
+    assert proof.unless == ("at(C,r) in [5]",)
 
 
 def test_an_aggregate_shows_its_elements():

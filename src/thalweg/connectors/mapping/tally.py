@@ -63,7 +63,7 @@ class Tally:
         self._facts[mapping] += facts
 
     def empty(self, mapping: Mapping, path: Path, rows: int) -> None:
-        """So many rows were no facts because a cell was empty, or missing."""
+        """Counts rows that gave no fact because a cell was empty or missing."""
         self._empty.setdefault(mapping, Counter())[path] += rows
 
     def unfit(self, messages: int) -> None:
