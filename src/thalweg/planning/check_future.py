@@ -43,9 +43,9 @@ def check_future(program: Program) -> list[Diagnostic]:
 def future_heads(dropped: Iterable[tuple[Rule, int]]) -> Iterator[Diagnostic]:
     """W208 for each rule with conclusions that were in the future for as long as they followed, and how many."""
     for rule, count in dropped:
-        name = rule.head.signature
-        many = f"{count:,} conclusions of `{name}` were" if count > 1 else f"1 conclusion of `{name}` was"
-        message = f"{many} in the future for as long as the body of this rule held, and dropped"
+        # Not the predicate: in a plan for Spark it may have another name than the one that was written.
+        many = f"{count:,} conclusions of this rule were" if count > 1 else "1 conclusion of this rule was"
+        message = f"{many} in the future for as long as its body held, and dropped"
         yield Diagnostic("W208", message, rule.span, help=_WAY_OUT)
 
 

@@ -62,3 +62,10 @@ def test_conclusions_in_the_future_are_counted(
     dropped = [one for one in found if one.code == "W208"]
     assert [int(one.message.split()[0]) for one in dropped] == counts
     assert all(one.span.source.text[one.span.start : one.span.end].startswith("p(X) at") for one in dropped)
+
+
+def test_names_of_plans_are_not_shown() -> None:
+    rule = Rule(Atom("p'0", (Variable("X"),)), (Now(Atom("q", (Variable("X"),))),), Constant("9"))
+    assert [diagnostic.message for diagnostic in future_heads([(rule, 1)])] == [
+        "1 conclusion of this rule was in the future for as long as its body held, and dropped"
+    ]
