@@ -77,8 +77,8 @@ def start(
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
-    `look` sees every batch that comes in, `observe` with its tick, too. A job that `explains` will be asked why, and one
-    that `saves` for its state. What is `mapped` becomes facts. `with_until`, changes say until when what begins is
+    `look` sees every batch that comes in, `observe` with its tick, too. A job that `explains` will be asked why, and
+    one that `saves` for its state. What is `mapped` becomes facts. `with_until`, changes say until when what begins is
     guaranteed. With `progress`, the job reports at its end how far those rules got that concluded nothing; one that
     `warns_live` does not wait for the end with other warnings.
     """

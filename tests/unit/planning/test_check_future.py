@@ -5,8 +5,9 @@ import pytest
 import thalweg
 from thalweg import Diagnostic
 from thalweg.diagnostics import Source
+from thalweg.ir.nodes import Atom, Constant, Now, Rule, Variable
 from thalweg.languages.lars.program import read
-from thalweg.planning.check_future import check_future
+from thalweg.planning.check_future import check_future, future_heads
 
 
 @pytest.mark.parametrize(
