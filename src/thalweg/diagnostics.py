@@ -184,8 +184,8 @@ VISIBLE: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not i
 
 # A password before the host of a URI, and values of parameters whose names say that nobody else may know them.
 _SECRETS: Final = re.compile(
-    r"""(?P<user>[A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s/?\#`"'<>:@]*:)[^\s/?\#`"'<>]*(?=@)"""
-    r"""|(?<=[?&])(?P<key>[\w.-]*(?:token|key|secret|passw|pwd|auth|credential|signature|sig)[\w.-]*=)[^&\s`"'<>]+""",
+    r"""(?<![A-Za-z0-9+.-])(?P<user>[A-Za-z][A-Za-z0-9+.-]{0,30}:/{1,2}[^\s/?\#`"'<>:@]*:)[^\s/?\#`"'<>]*(?=@)"""
+    r"""|(?<=[?&])(?P<key>[\w.-]{0,40}(?:token|key|secret|passw|pwd|auth|credential|sig)[\w.-]{0,40}=)[^&\s`"'<>]+""",
     re.IGNORECASE,
 )
 

@@ -71,6 +71,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
 }
 
+_LONG_NUMBER: Final = re.compile(r"[0-9](?:_?[0-9]){4299}")
+_TOO_MANY_DIGITS: Final = "a number has too many digits"
 _TOO_DEEP: Final = "a value is nested too deeply"
 _HEADER: Final = re.compile(r"\s*\[([^\[\]]+)\]")
 _KEY: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*[=.]""")
@@ -123,6 +125,11 @@ def _parsed(source: Source) -> dict[str, Any]:
             span, message = Span(source, start, start + 1), message[: place.start()].strip()
         sentence = f"this is not TOML: {message[:1].lower()}{message[1:]}"
         raise RejectedError([Diagnostic("E101", sentence, span)]) from None
+    except ValueError:
+        # Python reads no integers of thousands of digits.
+        digits = _LONG_NUMBER.search(source.text)
+        begins = digits.start() if digits else 0
+        raise RejectedError([Diagnostic("E104", _TOO_MANY_DIGITS, Span(source, begins, begins + 1))]) from None
 
 
 class _Reading:
