@@ -111,7 +111,9 @@ class Column:
         if self.values is None:
             return
         new = set(terms) - self.values
-        for partner in [one for one in self.partners if one.values is None or not one.values.isdisjoint(new)]:
+        for partner in [*self.partners]:
+            if partner.values is not None and partner.values.isdisjoint(new):
+                continue
             self.partners.remove(partner)
             partner.partners.remove(self)
             if not partner.partners:

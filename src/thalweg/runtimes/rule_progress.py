@@ -12,7 +12,7 @@ what follows at another tick than now is not seen among the answers.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -76,7 +76,7 @@ class RuleProgress:
     >>> rule = Rule(Atom("hot", (Variable("V"),)), (Now(Atom("temp", (Variable("V"),))), above), span=span)
     >>> progress, words = RuleProgress(Program((rule,))), Dictionary()
     >>> progress.look(words)(Batch({Predicate("temp", 1): [words.code("20"), words.code("21")]}))
-    >>> [one.message for one in progress.summary()]
+    >>> [diagnostic.message for diagnostic in progress.summary()]
     ['rule 1: `V > 30`: 2 readings, largest 21']
     """
 
@@ -157,10 +157,10 @@ class RuleProgress:
     # What happens ---------------------------------------------------------------------------------------------------
 
     def look(self, words: Dictionary) -> Callable[[Batch], None]:
-        """What looks at batches whose terms have these words."""
+        """Returns a function that looks at batches whose terms have these words."""
         for facts in self._facts.values():
-            if known := self._background.get(facts.pattern.signature):
-                facts.know(known, words)
+            if background := self._background.get(facts.pattern.signature):
+                facts.know(background, words)
 
         def look(batch: Batch) -> None:
             self._came.update(batch.rows)
@@ -194,19 +194,19 @@ class RuleProgress:
         """A warning for each rule of a predicate without conclusions, unless it lacks a predicate that was `said`."""
         if self._is_partial:
             return
-        found = [
+        failures = [
             (watched, failure)
             for watched in self._rules
             if self._is_silent(watched.rule.head.signature) and _is_readable(watched.rule)
             for failure in (self._failure(watched) or self._apart(watched.rule),)
             if failure is not None and failure.missing not in said
         ]
-        for watched, failure in found[:_MOST]:
+        for watched, failure in failures[:_MOST]:
             where = f" of {watched.rule.span.source.name}" if self._several else ""
             message = with_files(f"rule {watched.number}{where}: {failure.message}")
             yield Diagnostic("W314", message, failure.span)
-        if len(found) > _MOST:
-            more = len(found) - _MOST
+        if len(failures) > _MOST:
+            more = len(failures) - _MOST
             yield Diagnostic("W314", f"{more:,} more rule{'s' * (more > 1)} never held")
 
     def _is_silent(self, signature: Predicate) -> bool:
@@ -260,12 +260,12 @@ class RuleProgress:
             case Aggregate(function=function, body=body):
                 # The number of nothing is a number.
                 inside = () if function in _OF_NOTHING else body
-                return next(filter(None, (self._failed(one, watched, [], derived) for one in inside)), None)
+                return next(filter(None, (self._failed(inner, watched, [], derived) for inner in inside)), None)
         failure = self._missing(literal, watched, derived)
         if failure is None:
             before.append(literal)
             for left, right, name, first, second in watched.joins:
-                if right is literal and first.is_apart_from(second) and any(left is one for one in before):
+                if right is literal and first.is_apart_from(second) and any(left is premise for premise in before):
                     message = f"`{_text(left)}` and `{_text(right)}` never had the same {name}"
                     return _Failure(message, right.span)
         return failure
@@ -276,8 +276,8 @@ class RuleProgress:
             if self._facts_of(formula).has_come:
                 return None
             others = signature in self._came or signature in self._background
-            rest = f", though facts of `{signature}` did" if others else ""
-            return _Failure(f"`{_text(formula)}` never came{rest}", formula.span, None if others else signature)
+            contrast = f", though facts of `{signature}` did" if others else ""
+            return _Failure(f"`{_text(formula)}` never came{contrast}", formula.span, None if others else signature)
         if signature not in self._derived or signature in self._imports or signature in self._background:
             return None
         if signature in self._came or signature in derived:
@@ -291,20 +291,21 @@ class RuleProgress:
         """What is left to say where nothing is known to have failed alone."""
         if rule.time is not None:
             return None
-        premises = [one for one in rule.body if not isinstance(one, Not | Comparison | Aggregate)]
-        hidden = [one for one in premises if self._is_hidden(one.atom.signature)]
+        premises = [literal for literal in rule.body if not isinstance(literal, Not | Comparison | Aggregate)]
+        hidden = [premise for premise in premises if self._is_hidden(premise.atom.signature)]
         if hidden:
-            names = " and ".join(dict.fromkeys(f"`{one.atom.signature}`" for one in hidden))
+            names = " and ".join(dict.fromkeys(f"`{premise.atom.signature}`" for premise in hidden))
             message = f"all that streams bring came; whether {names} held as well is not known"
             return _Failure(message, rule.span)
         if len(premises) > 1:
             return _Failure("all premises came, but never together", rule.span)
-        literals = [*_outermost([one for one in rule.body if isinstance(one, Not | Comparison | Aggregate)])]
-        conditions = ", ".join(literals)
+        others = [literal for literal in rule.body if isinstance(literal, Not | Comparison | Aggregate)]
+        conditions = [*_outermost(others)]
+        listed = ", ".join(conditions)
         if not premises:
-            return _Failure(f"{conditions} never held{' together' * (len(literals) > 1)}", rule.span)
-        with_ = f" with {conditions}" if conditions else ""
-        return _Failure(f"`{_text(premises[0])}` came, but never{with_ or ' when it was looked for'}", rule.span)
+            return _Failure(f"{listed} never held{' together' * (len(conditions) > 1)}", rule.span)
+        when = f"with {listed}" if conditions else "when it was looked for"
+        return _Failure(f"`{_text(premises[0])}` came, but never {when}", rule.span)
 
     def _is_hidden(self, signature: Predicate) -> bool:
         """Whether a predicate may have held or not, because nothing that holds of it is seen."""
@@ -314,7 +315,7 @@ class RuleProgress:
 
 
 def watched_rules(program: Program) -> RuleProgress | None:
-    """What sees how far the rules of a program get; None where an ontology derives what they read from anything."""
+    """The progress of the rules of a program; None where an ontology may derive what they read from anything."""
     return None if Inputs(program).has_vocabulary else RuleProgress(program)
 
 
@@ -332,14 +333,14 @@ def _unmet(comparison: Comparison, condition: Condition) -> _Failure | None:
 
 
 def _pairs(users: list[tuple[Formula, int]]) -> Iterator[tuple[tuple[Formula, int], tuple[Formula, int]]]:
-    """Each two formulas that use a variable."""
+    """The pairs of different formulas that use a variable."""
     for number, right in enumerate(users):
         for left in users[:number]:
             if left[0] is not right[0]:
                 yield left, right
 
 
-def _outermost(literals: list[Literal]) -> Iterator[str]:
+def _outermost(literals: Sequence[Literal]) -> Iterator[str]:
     """Literals as they were written, each once; `1 < count{…}` stands for a comparison and an aggregate."""
     spans = [literal.span for literal in literals]
     texts = (_text(literal) for literal in literals if not any(_is_inside(literal.span, span) for span in spans))

@@ -93,7 +93,7 @@ class RuleWatch:
         self._progress = None if rules is None else watched_rules(rules)
 
     def look(self, words: Dictionary) -> Callable[[Batch], object]:
-        """What looks at batches whose terms have these words."""
+        """Returns a function that looks at batches whose terms have these words."""
         if self._progress is None:
             return self._unmatched.look
         unmatched, progress = self._unmatched.look, self._progress.look(words)
