@@ -92,6 +92,9 @@ class RuleProgress:
         self._facts: dict[Pattern, PremiseFacts] = {}
         self._came: set[Predicate] = set()
         self._pending = {rule.head.signature for rule in program.rules} & self._outputs
+        self._heads: dict[str, list[Predicate]] = {}
+        for head in self._pending:
+            self._heads.setdefault(head.name, []).append(head)
         self._is_partial = False
         numbers: dict[str, int] = {}
         self._rules: list[_Watched] = []
@@ -179,14 +182,19 @@ class RuleProgress:
         match block:
             case Change(begin=facts) | SnapshotRun(facts=facts):
                 self._is_partial |= block.partial
-                # They are in order.
-                self._pending -= {name for name in self._pending if _has(facts, name)}
+                self._pending -= self._concluded(facts)
             case Interval(fact):
                 self._is_partial |= block.partial
-                self._pending -= {name for name in self._pending if _has((fact,), name)}
+                self._pending -= self._concluded((fact,))
         if not self._pending:
             self._open.clear()
         return block
+
+    def _concluded(self, facts: Sequence[str]) -> set[Predicate]:
+        """The pending predicates of facts, which are in order; a few facts are not compared with all names."""
+        if len(facts) < len(self._pending):
+            return {head for fact in facts for head in self._heads.get(_name(fact), ()) if _has((fact,), head)}
+        return {name for name in self._pending if _has(facts, name)}
 
     # What is said ---------------------------------------------------------------------------------------------------
 
@@ -351,7 +359,16 @@ def _is_inside(span: Span, other: Span) -> bool:
     return span != other and other.start <= span.start and span.end <= other.end
 
 
-def _has(facts: tuple[str, ...], name: Predicate) -> bool:
+def _name(fact: str) -> str:
+    """The name of the predicate of a fact.
+
+    >>> _name("speed(a,12)"), _name("quiet"), _name("<http://ex.org/a(b)>(c)")
+    ('speed', 'quiet', '<http://ex.org/a(b)>')
+    """
+    return fact[: fact.find(">") + 1] if fact.startswith("<") else fact.partition("(")[0]
+
+
+def _has(facts: Sequence[str], name: Predicate) -> bool:
     """Whether some of the facts, which are in order, are of a predicate; of an IRI with any number of arguments."""
     text = f"{name.name}(" if name.arity else name.name
     place = bisect_left(facts, text)
