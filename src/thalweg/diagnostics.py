@@ -182,10 +182,16 @@ VISIBLE: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not i
 }
 """For `str.translate`: data may hold characters that move the cursor or colour what follows; people see pictures."""
 
-# A password before the host of a URI, and values of parameters whose names say that nobody else may know them.
-_SECRETS: Final = re.compile(
-    r"""(?<![A-Za-z0-9+.-])(?P<user>[A-Za-z][A-Za-z0-9+.-]{0,30}:/{1,2}[^\s/?\#`"'<>:@]*:)[^\s/?\#`"'<>]*(?=@)"""
-    r"""|(?<=[?&])(?P<key>[\w.-]{0,40}(?:token|key|secret|passw|pwd|auth|credential|sig)[\w.-]{0,40}=)[^&\s`"'<>]+""",
+# The user of a URI, and all behind its colon: a password reaches to the last `@`, since it may hold what should be
+# encoded; between backticks or quotes it may hold anything else.
+_LOGIN: Final = re.compile(
+    r"""(?:(?<=(?P<tick>`))|(?<=(?P<quote>"))|(?<![A-Za-z0-9+.-]))"""
+    r"""(?P<user>[A-Za-z][A-Za-z0-9+.-]{0,30}:/{1,2}[^\s/?\#`"'<>:@]*:)"""
+    r"""(?P<behind>(?(tick)[^`]*|(?(quote)[^"]*|[^\s`"'<>]*)))"""
+)
+# Values of parameters whose names say that nobody else may know them.
+_PARAMETER: Final = re.compile(
+    r"""(?<=[?&])([\w.-]{0,40}(?:token|key|secret|passw|pwd|auth|credential|sig)[\w.-]{0,40}=)([^&\s`"'<>]+)""",
     re.IGNORECASE,
 )
 
@@ -263,14 +269,23 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("no connection to `http://me:secret@host/a?last=3&token=77`")
     'no connection to `http://me:***@host/a?last=3&token=***`'
     """
-    return _SECRETS.sub(lambda found: f"{found['user'] or found['key']}***", text) if ":/" in text else text
+    return _with_masks(text, lambda secret: "***")
 
 
 def _masked(line: str) -> str:
     """The same for a line in which places are counted."""
-    if ":/" not in line:
-        return line
-    return _SECRETS.sub(lambda found: (found["user"] or found["key"]).ljust(len(found[0]), "*"), line)
+    return _with_masks(line, lambda secret: "*" * len(secret))
+
+
+def _with_masks(text: str, mask: Callable[[str], str]) -> str:
+    if ":/" not in text:
+        return text
+
+    def login(match: re.Match[str]) -> str:
+        password, at, place = match["behind"].rpartition("@")
+        return f"{match['user']}{mask(password)}@{place}" if at else match[0]
+
+    return _PARAMETER.sub(lambda match: match[1] + mask(match[2]), _LOGIN.sub(login, text))
 
 
 def _excerpt(line: str, place: int) -> tuple[str, int]:

@@ -79,6 +79,22 @@ def test_timelines_and_proofs_show_pictures() -> None:
         "mqtt://me:geheim@localhost:1/t",
         "kafka://me:geheim@/t",
         "unknown://me:geheim@host/a?access_token=geheim",
+        "mqtt://me:geheim/w@127.0.0.1:1/x",
+        "mqtt://me:x/geheim@127.0.0.1:1/x",
+        "mqtt://me:x?geheim@127.0.0.1:1/x",
+        "mqtt://me:x/y?geheim@127.0.0.1:1/x",
+        "mqtt://me:12/y?geheim@127.0.0.1:1/x",
+        "mqtt://me:x#geheim/w@127.0.0.1:1/x",
+        "mqtt://me:x@y/geheim@127.0.0.1:1/x",
+        "mqtt://me:[geheim@127.0.0.1:1/x",
+        "mqtt://me:x'geheim@127.0.0.1:1/x",
+        "kafka://me:x/geheim@127.0.0.1:1/x",
+        "http://me:geheim/w@127.0.0.1:1/x",
+        "http://me:x?geheim@127.0.0.1:1/x",
+        "http://me:[geheim@127.0.0.1:1/x",
+        "ws://me:geheim#w@127.0.0.1:1/x",
+        "tcp://me:geheim/w@127.0.0.1:1",
+        "unknown://me:x/geheim@127.0.0.1:1/x",
     ],
 )
 def test_secrets_of_addresses_are_not_shown(uri: str) -> None:
@@ -92,6 +108,13 @@ def test_secrets_of_addresses_are_not_shown(uri: str) -> None:
         assert "error[E40" in result.stderr
         assert "geheim" not in result.output
     assert "geheim" not in CliRunner().invoke(app, ["check", uri, "--format", "json"]).output
+
+
+@pytest.mark.parametrize("scheme", ["mqtt", "http", "ws", "tcp"])
+def test_what_a_password_may_hold_is_said(scheme: str) -> None:
+    result = CliRunner().invoke(app, ["run", "q.lars", "--stream", f"{scheme}://me:hun/ter2@127.0.0.1:1/x"])
+    assert f"error[E402]: where the host of `{scheme}://me:***@127.0.0.1:1/x` begins is not clear" in result.stderr
+    assert "%2F" in result.stderr
 
 
 def test_a_place_in_a_line_with_a_password_is_still_its_place() -> None:

@@ -6,9 +6,10 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote
 
-from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.connectors.web_address import raw_password, split_address
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, without_secrets
 
 # Seconds: how long to wait for the first answer of a broker, and for one that is lost to come back.
 OPENING: Final = 10.0
@@ -31,11 +32,11 @@ class Address:
     @property
     def name(self) -> str:
         """As the user wrote it, without the password."""
-        user = f"{quote(self.user)}@" if self.user else ""
+        password = ":***" if self.password is not None else ""
+        login = f"{quote(self.user or '')}{password}@" if self.user or password else ""
         options = "&".join(f"{key}={value}" for key, value in self.options.items())
-        return (
-            f"{self.scheme}://{user}{self.place}" + f"/{self.topic}" * bool(self.topic) + f"?{options}" * bool(options)
-        )
+        topic = f"/{self.topic}" * bool(self.topic)
+        return without_secrets(f"{self.scheme}://{login}{self.place}{topic}" + f"?{options}" * bool(options))
 
     def number(self, option: str) -> int | None:
         """The value of an option that counts something.
@@ -75,10 +76,10 @@ def read_address(uri: str, options: Collection[str]) -> Address:
     >>> address.place, address.topic, address.user, address.password
     ('localhost:1883', 'city/#', 'me', 'secret')
     >>> address.name
-    'mqtt://me@localhost:1883/city/#?messages=3'
+    'mqtt://me:***@localhost:1883/city/#?messages=3'
     """
     # In a topic `#` is a wildcard; in a URI it would begin a fragment.
-    parts = urlsplit(uri.replace("#", "%23"))
+    parts = split_address(uri.replace("#", "%23"))
     login, _, place = parts.netloc.rpartition("@")
     user, separator, password = login.partition(":")
     address = Address(
@@ -95,6 +96,8 @@ def read_address(uri: str, options: Collection[str]) -> Address:
             [Diagnostic("E402", f"`{address.name}` does not name both a host and a topic", help=example)]
         )
     if unknown := address.options.keys() - options:
+        if any("@" in option for option in unknown):
+            raise raw_password(uri)
         raise address.misfit(f"unknown option `{min(unknown)}`", f"the options are {', '.join(sorted(options))}")
     return address
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from thalweg.connectors.files import LIVE_BLOCK
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Sink
+from thalweg.connectors.web_address import split_address
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 
 
@@ -56,7 +57,7 @@ def address(uri: str) -> tuple[str, int]:
     >>> address("tcp://localhost:9000")
     ('localhost', 9000)
     """
-    parts = urlsplit(uri)
+    parts = split_address(uri)
     try:
         port = parts.port
     except ValueError:

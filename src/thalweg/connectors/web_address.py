@@ -1,11 +1,16 @@
 """Servers of the web by their addresses: what they are called, and what is said when they cannot be reached."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
 
 from thalweg.connectors.files import stream_of
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, without_secrets
+
+# Hosts, each with a port or without.
+_PLACES: Final = re.compile(r"(?:(?:\[[^]]*\]|[^:,]*)(?::[0-9]*)?(?:,|$))*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,29 @@ def read_web_address(uri: str) -> WebAddress:
     >>> read_web_address("https://me:secret@host/north.jsonl?last=3")
     WebAddress(name='https://me:***@host/north.jsonl?last=3', stream='north')
     """
-    parts = urlsplit(uri)
+    parts = split_address(uri)
     if not parts.hostname:
         message = f"`{uri}` does not name a host"
         raise RejectedError([Diagnostic("E402", message, help=f"write `{parts.scheme}://localhost/readings`")])
     return WebAddress(uri, without_secrets(uri), stream_of(Path(parts.path)) or parts.hostname)
+
+
+def split_address(uri: str) -> SplitResult:
+    """The parts of an address; `RejectedError` where a password ends them early, or brackets are not closed.
+
+    >>> split_address("tcp://me:p%2Fw@localhost:9000").password
+    'p%2Fw'
+    """
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        raise raw_password(uri) from None
+    if "@" not in parts.netloc and "@" in uri and not _PLACES.fullmatch(parts.netloc):
+        raise raw_password(uri)
+    return parts
+
+
+def raw_password(uri: str) -> RejectedError:
+    """The rejection of an address whose password holds what has a meaning in addresses."""
+    help_ = "in a password write `/` as `%2F`, `?` as `%3F`, `#` as `%23`, `@` as `%40` and `[` as `%5B`"
+    return RejectedError([Diagnostic("E402", f"where the host of `{uri}` begins is not clear", help=help_)])
