@@ -105,6 +105,7 @@ def test_a_message_over_several_blocks_keeps_its_encoding(folder: Path) -> None:
         (gzip.compress(b"d,ts\na,1\n"), "this is compressed with gzip", "gunzip"),
         (b"PK\x03\x04" + bytes(range(256)), "this is a ZIP archive or a workbook", "save the sheet as CSV"),
         (b"PAR1" + bytes(range(256)), "this is Parquet", ".parquet"),
+        ("d,ts\na,1\n".encode("utf-16-le"), "this is not a table of text: it has NUL bytes", "say `encoding`"),
         (bytes(range(1, 256)) * 4 + b"\0", "this is not a table of text: it has NUL bytes", "export it as CSV"),
     ],
 )
@@ -122,3 +123,11 @@ def test_no_mapping_is_proposed_for_what_is_not_a_table(folder: Path, data: byte
         assert said in result.stderr
         assert way_out in result.stderr
         assert "--map" not in result.stderr
+
+
+def test_a_cell_may_hold_a_nul_byte(folder: Path) -> None:
+    (folder / "in.csv").write_bytes('d,ts\n"a\0",1\nü,2\n'.encode())
+    Path("q.lars").write_text("q(D) :- p(D).")
+    result = CliRunner().invoke(app, ["run", "q.lars", "--stream", "in.csv", "--map", "p(d) at ts"])
+    assert result.exit_code == 0, result.output
+    assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [['q("a\0")'], ['q("ü")']]

@@ -45,9 +45,20 @@ def binary(begun: bytes) -> tuple[str, str] | None:
     for mark, what, way_out in _BINARY:
         if begun.startswith(mark):
             return what, way_out
-    if b"\0" in begun and not encoding_of(begun).startswith("utf-16"):
+    if b"\0" in begun and not encoding_of(begun).startswith("utf-16") and _is_noise(begun):
         return "this is not a table of text: it has NUL bytes", "export it as CSV; for text in UTF-16, say `encoding`"
     return None
+
+
+def _is_noise(begun: bytes) -> bool:
+    """Whether what has NUL bytes is not text with some in its cells: the first line has several, or lines are no text.
+
+    >>> _is_noise(b"a,b\\n\\0,1\\n"), _is_noise("a,b\\n".encode("utf-16-le")), _is_noise(b"a,b\\n\\0\\xff\\n")
+    (False, True, True)
+    """
+    # The last line may be cut within a sign.
+    first, *lines = begun.split(b"\n")[:-1] or [begun]
+    return first.count(b"\0") > 1 or not all(line.isascii() or _is_utf8(line) for line in (first, *lines))
 
 
 def _is_utf8(line: bytes) -> bool:
