@@ -40,12 +40,16 @@ def check_future(program: Program) -> list[Diagnostic]:
     return [_always_ahead(rule, ahead) for rule in program.rules if (ahead := _least_ahead(rule)) > 0]
 
 
-def future_heads(dropped: Iterable[tuple[Rule, int]]) -> Iterator[Diagnostic]:
-    """W208 for each rule with conclusions that were in the future for as long as they followed, and how many."""
+def future_heads(dropped: Iterable[tuple[Rule, int]], *, is_share: bool = False) -> Iterator[Diagnostic]:
+    """W208 for each rule with conclusions that were in the future for as long as they followed, and how many.
+
+    `is_share`: other buckets may have dropped some as well.
+    """
+    least = "at least " if is_share else ""
     for rule, count in dropped:
         # Not the predicate: in a plan for Spark it may have another name than the one that was written.
         many = f"{count:,} conclusions of this rule were" if count > 1 else "1 conclusion of this rule was"
-        message = f"{many} in the future for as long as its body held, and dropped"
+        message = f"{least}{many} in the future for as long as its body held, and dropped"
         yield Diagnostic("W208", message, rule.span, help=_WAY_OUT)
 
 

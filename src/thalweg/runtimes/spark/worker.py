@@ -214,7 +214,7 @@ class Worker:
     def _future(self, over: bool) -> list[str]:
         """At the end, conclusions in the future; rules that only pass them on have no place."""
         dropped = [(rule, count) for rule, count in self.engine.future if rule.span != NOWHERE] if over else []
-        return list(map(warning_text, future_heads(dropped)))
+        return list(map(warning_text, future_heads(dropped, is_share=self.job.partitions > 1)))
 
     def _answers(self, first: int, decided: int, lists: Lists, warnings: Sequence[str] = ()) -> Parcel:
         header = {"kind": ANSWERS, "first": first, "decided": decided, "over": self.inbox.watermark.is_over}

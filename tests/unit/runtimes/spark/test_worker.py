@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from thalweg import api
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
@@ -100,8 +102,9 @@ def test_nothing_is_shed_while_a_batch_is_replayed():
     assert worker.engine.shed
 
 
-def test_conclusions_in_the_future_are_sent_at_the_end():
-    job = Job(api.load("a(X) at 9 :- e(X,Y)."), Settings(emit="changes"), partitions=1)
+@pytest.mark.parametrize(("partitions", "number"), [(1, "4 conclusions"), (2, "at least 4 conclusions")])
+def test_conclusions_in_the_future_are_sent_at_the_end(partitions: int, number: str) -> None:
+    job = Job(api.load("a(X) at 9 :- e(X,Y)."), Settings(emit="changes"), partitions=partitions)
     worker = Worker(job, 0, 0)
     sent = [
         content.header.get("warnings", [])
@@ -113,3 +116,4 @@ def test_conclusions_in_the_future_are_sent_at_the_end():
     ]
     (text,) = (text for texts in sent for text in texts)
     assert warning_of(text).code == "W208"
+    assert warning_of(text).message.startswith(number)
