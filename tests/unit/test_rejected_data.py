@@ -131,3 +131,15 @@ def test_a_cell_may_hold_a_nul_byte(folder: Path) -> None:
     result = CliRunner().invoke(app, ["run", "q.lars", "--stream", "in.csv", "--map", "p(d) at ts"])
     assert result.exit_code == 0, result.output
     assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [['q("a\0")'], ['q("ü")']]
+
+
+def test_the_clock_that_was_not_set_is_named(folder: Path) -> None:
+    (folder / "in.csv").write_text("d,ts\na,1970-01-01 00:00:00\nb,2026-01-01 00:00:00\n")
+    Path("q.lars").write_text("q(D) :- p(D).")
+    words = ["run", "q.lars", "--stream", "in.csv", "--map", "p(d) at ts", "--zone", "Europe/Berlin"]
+    result = CliRunner().invoke(app, words)
+    assert "error[E301]: this time is before 1970, where the timeline begins (in `ts`)" in result.stderr
+    assert "help: the clock of the device was probably not set" in result.stderr
+    assert "--on-error skip" in result.stderr
+    result = CliRunner().invoke(app, [*words, "--on-error", "skip"])
+    assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [["q(b)"]]

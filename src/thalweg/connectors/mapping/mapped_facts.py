@@ -27,7 +27,10 @@ Said = dict[int, list[Callable[[], Iterable[Item]]]]
 """What there is to say about rows, besides facts: it comes before the facts of its row."""
 
 _MEMBERSHIP: Final = Predicate(RDF_TYPE, 2)
-_BEFORE: Final = "this time is before 1970, where the timeline begins"
+_BEFORE: Final = (
+    "this time is before 1970, where the timeline begins; "
+    "the clock of the device was probably not set: correct the time, or leave such rows out with `--on-error skip`"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,8 +146,8 @@ class MappedRows:
     ) -> Iterator[Diagnostic]:
         number, line = place(row)
         where = f" (in {path.quoted})" if path is not None else ""
-        written = reason.partition("`")[2].partition("`")[0]
         message, _, help = reason.partition("; ")
+        written = message.partition("`")[2].partition("`")[0]
         at = max(0, line.find(written)) if written else 0
         yield wrong_line(self._source.name, number, line, LineError(message + where, at), help)
 
