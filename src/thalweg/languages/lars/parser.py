@@ -28,6 +28,9 @@ _DIRECTIVE: Final = re.compile(r"@prefix\b|#record\b|#show\b|#local\b")
 # What may hide a dot; a dot inside a line, without a space behind it, is more likely part of a name or number.
 _NEXT_END: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|%[^\n]*|//[^\n]*|/\*(?s:.*?)\*/|\.(?=\s|\Z|%|/)')
 
+# What stands before a key of a window, as in `[1 # by D, E]`.
+_BEFORE_KEY: Final = re.compile(r"#\s*by\s*(?:\s[A-Z_]\w*\s*,\s*)*\Z")
+
 
 class Plain(NamedTuple):
     """A fact such as `car(1).`, recognised without the parser; its terms as they are written."""
@@ -116,6 +119,10 @@ def read_statement(source: Source, position: int) -> Read:
     if "_END" in accepted and _starts_line(text, place):
         return _forgotten_end(source, parser, before, place)
     start = place == position
+    if accepted in ({"SLASH"}, {"VARIABLE"}) and _BEFORE_KEY.search(text, position, place):
+        help_ = "name variables of the atom, as in `temp(D,V) in [1 # by D], D = a`"
+        problem = Diagnostic("E212", "`by` takes variables", Span(source, place, place + len(found)), help_)
+        return Read(None, problem, _next_statement(text, place))
     problem = Diagnostic(
         "E101",
         f"expected {_expectation(accepted)}, found {f'`{found}`' if found else 'the end of the text'}",
