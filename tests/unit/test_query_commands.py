@@ -173,7 +173,7 @@ def test_from_opens_nothing_and_says_so(folder, clause, runtime):
             result = thalweg(*words)
             assert result.exit_code == 0, result.output
             assert f"warning[W611]: `<{graph}>` is not a graph of the background: no file is opened" in result.stderr
-            assert "--background" in result.stderr
+            assert "name the file with `--background` and leave `FROM` out" in result.stderr
             assert "secret" not in result.stdout
         server.shutdown()
         serving.join()

@@ -258,7 +258,10 @@ class Clauses:
             message = (
                 f"`{name.text}` is not a graph of the background: no file is opened for it, and nothing is fetched"
             )
-            help_ = "give it with `--background`, in a format that names its graphs, such as TriG; or leave `FROM` out"
+            help_ = (
+                "name the file with `--background` and leave `FROM` out; "
+                "a graph for `FROM` needs a format that names graphs, such as TriG"
+            )
             self.complain("W611", message, name, help_)
 
     def _window(self, token: Token) -> None:
