@@ -54,6 +54,14 @@ def said(program: str, *more: str) -> list[str]:
         ("h(D) :- temp(D,V) from north.", ["rule 1: `temp(D,V) from north` never came, though facts of `temp/2` did"]),
         ("h(D) :- temp(D,V), place(D,R).", ["rule 1: `temp(D,V)` and `place(D,R)` never had the same D"]),
         ("h(D) :- temp(D,V), late(D).", ["rule 1: all premises came, but never together"]),
+        # What came is known, and not when.
+        ("h(D) :- temp(D,V), temp(D,W) at 9, V > W.",
+         ["rule 1: facts of all premises came, but never so that the rule held"]),
+        ("h(D) :- temp(D,V), late(D) in [3].", ["rule 1: facts of all premises came, but never so that the rule held"]),
+        ("h(D) :- temp(D,V), press(E,W) in [9], V < W.",
+         ["rule 1: facts of all premises came, but never so that the rule held"]),
+        ("h(D) :- temp(D,V) at 9.", ["rule 1: facts of `temp/2` came, but never so that the rule held"]),
+        ("h(D) :- temp(D,V) always in [3].", ["rule 1: facts of `temp/2` came, but never so that the rule held"]),
         ("h(D) :- temp(D,V), not press(D,_) in [9].",
          ["rule 1: `temp(D,V)` came, but never with `not press(D,_) in [9]`"]),
         ("h(D) :- temp(D,V), 30 < V < 50.", ["rule 1: `temp(D,V)` came, but never with `30 < V < 50`"]),
@@ -125,6 +133,13 @@ def test_a_predicate_that_is_misspelt_is_said_once() -> None:
     Path("rules.lars").write_text("h(D) :- tempp(D,V).")
     result = CliRunner().invoke(app, ["run", "rules.lars", "--stream", "in.facts", "--verbose"])
     assert re.findall(r"warning\[(\w+)\]", result.output) == ["W304"]
+
+
+def test_a_similar_predicate_that_came_is_named() -> None:
+    Path("rules.lars").write_text("h(D) :- temp(D,V), tmep(D,V). ok(D) :- temp(D,V).")
+    result = CliRunner().invoke(app, ["run", "rules.lars", "--stream", "in.facts", "--verbose"])
+    assert "W314]: rule 1: `tmep(D,V)` never came\n" in result.output
+    assert "help: did you mean `temp/2`?" in result.output
 
 
 def test_it_is_said_to_people_only() -> None:

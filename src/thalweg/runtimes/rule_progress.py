@@ -6,9 +6,9 @@
     rule 6: `hot/1` was never derived (rule 4)
 
 The premises are taken in the order in which they are written, and the first that can be said to have failed is named.
-Only what is certain is said: windows are left out of account, so a rule whose premises all came, at whatever time, is
-said to have had them never together. Of one whose head has a time (`p(X) at T-3`) it is said only which premise failed:
-what follows at another tick than now is not seen among the answers.
+Only what is certain is said: times and windows are left out of account, so of a rule with facts of all premises, at
+whatever time, it is said only that it did not hold. Of one whose head has a time (`p(X) at T-3`) it is said only which
+premise failed: what follows at another tick than now is not seen among the answers.
 """
 
 from bisect import bisect_left
@@ -21,11 +21,16 @@ from thalweg.diagnostics import NOWHERE, Diagnostic, Span
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (
     Aggregate,
+    Always,
+    At,
     Comparison,
     Constant,
     Formula,
+    InWindow,
     Literal,
     Not,
+    Now,
+    PastWindow,
     Program,
     Rule,
     Variable,
@@ -36,6 +41,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, with_files
+from thalweg.model.similar import nearest
 from thalweg.model.values import number_of, text_of
 from thalweg.planning.check_unmatched import Inputs
 from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun
@@ -54,6 +60,7 @@ class _Failure:
     message: str
     span: Span
     missing: Predicate | None = None
+    help: str = ""
 
 
 @dataclass(slots=True)
@@ -212,7 +219,7 @@ class RuleProgress:
         for watched, failure in failures[:_MOST]:
             where = f" of {watched.rule.span.source.name}" if self._several else ""
             message = with_files(f"rule {watched.number}{where}: {failure.message}")
-            yield Diagnostic("W314", message, failure.span)
+            yield Diagnostic("W314", message, failure.span, failure.help)
         if len(failures) > _MOST:
             more = len(failures) - _MOST
             yield Diagnostic("W314", f"{more:,} more rule{'s' * (more > 1)} never held")
@@ -284,8 +291,11 @@ class RuleProgress:
             if self._facts_of(formula).has_come:
                 return None
             others = signature in self._came or signature in self._background
-            contrast = f", though facts of `{signature}` did" if others else ""
-            return _Failure(f"`{_text(formula)}` never came{contrast}", formula.span, None if others else signature)
+            message = f"`{_text(formula)}` never came"
+            if others:
+                return _Failure(f"{message}, though facts of `{signature}` did", formula.span)
+            similar = nearest(signature, filter(_is_written, self._came | self._background.keys()))
+            return _Failure(message, formula.span, signature, f"did you mean `{similar}`?" if similar else "")
         if signature not in self._derived or signature in self._imports or signature in self._background:
             return None
         if signature in self._came or signature in derived:
@@ -305,15 +315,24 @@ class RuleProgress:
             names = " and ".join(dict.fromkeys(f"`{premise.atom.signature}`" for premise in hidden))
             message = f"all that streams bring came; whether {names} held as well is not known"
             return _Failure(message, rule.span)
-        if len(premises) > 1:
+        if all(isinstance(literal, Now) for literal in rule.body) and len(premises) > 1:
             return _Failure("all premises came, but never together", rule.span)
+        if len(premises) > 1:
+            return _Failure("facts of all premises came, but never so that the rule held", rule.span)
         others = [literal for literal in rule.body if isinstance(literal, Not | Comparison | Aggregate)]
         conditions = [*_outermost(others)]
         listed = ", ".join(conditions)
         if not premises:
             return _Failure(f"{listed} never held{' together' * (len(conditions) > 1)}", rule.span)
         when = f"with {listed}" if conditions else "when it was looked for"
-        return _Failure(f"`{_text(premises[0])}` came, but never {when}", rule.span)
+        premise = premises[0]
+        if isinstance(premise, At | Always) or (
+            isinstance(premise, InWindow) and isinstance(premise.window, PastWindow)
+        ):
+            # Its facts came, but perhaps not at its time.
+            message = f"facts of `{premise.atom.signature}` came, but never so that the rule held"
+            return _Failure(message, rule.span)
+        return _Failure(f"`{_text(premise)}` came, but never {when}", rule.span)
 
     def _is_hidden(self, signature: Predicate) -> bool:
         """Whether a predicate may have held or not, because nothing that holds of it is seen."""
