@@ -102,12 +102,13 @@ def test_a_message_over_several_blocks_keeps_its_encoding(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said", "way_out"),
     [
-        (gzip.compress(b"d,ts\na,1\n"), "this is compressed with gzip", "gunzip"),
+        (gzip.compress(b"d,ts\na,1\n", mtime=0), "this is compressed with gzip", "gunzip"),
         (b"PK\x03\x04" + bytes(range(256)), "this is a ZIP archive or a workbook", "save the sheet as CSV"),
         (b"PAR1" + bytes(range(256)), "this is Parquet", ".parquet"),
         ("d,ts\na,1\n".encode("utf-16-le"), "this is not a table of text: it has NUL bytes", "say `encoding`"),
         (bytes(range(1, 256)) * 4 + b"\0", "this is not a table of text: it has NUL bytes", "export it as CSV"),
     ],
+    ids=["gzip", "zip", "parquet", "utf-16", "noise"],
 )
 def test_no_mapping_is_proposed_for_what_is_not_a_table(folder: Path, data: bytes, said: str, way_out: str) -> None:
     (folder / "in.csv").write_bytes(data)
