@@ -89,6 +89,28 @@ def test_a_byte_that_is_not_utf8_makes_a_message_malformed(folder: Path) -> None
     assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [['q("Zürich")'], ["q(b)"]]
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize(
+    "line", ['{"d": "Zürich", "ts": 3}', '{"d": "Zürich",\n"ts": 3}', "Zürich", '{"d": \n"Zürich", "ts": 3}']
+)
+def test_what_comes_before_a_byte_that_is_not_utf8_is_answered(folder: Path, line: str, end: str) -> None:
+    before, after = '{"d": "a", "ts": 1}\n{"d": "b", "ts": 2}\n', '\n{"d": "c", "ts": 4}'
+    (folder / "in.jsonl").write_bytes(f"{before}{line}{after}{end}".encode("latin-1"))
+    command = ["run", "q.lars", "--stream", "in.jsonl", "--map", "p(d) at ts"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 3
+    place = 3 + line.partition("ü")[0].count("\n")
+    assert f"error[E301]: this is not UTF-8: the byte 0xFC\n  in.jsonl:{place}:" in result.stderr
+    assert [json.loads(line)["begin"] for line in result.stdout.splitlines()] == [["q(a)"], ["q(b)"]]
+    result = CliRunner().invoke(app, [*command, "--on-error", "skip"])
+    assert [fact for line in result.stdout.splitlines() for fact in json.loads(line)["begin"]] == [
+        "q(a)",
+        "q(b)",
+        "q(c)",
+    ]
+    assert result.stderr.count("E301") == 1
+
+
 def test_a_message_over_several_blocks_keeps_its_encoding(folder: Path) -> None:
     text = '[\n{"d": "Zürich", "x": "' + "ü" * (2 << 20) + '",\n"ts": 1}\n]\n'
     (folder / "in.json").write_bytes(text.encode("latin-1"))

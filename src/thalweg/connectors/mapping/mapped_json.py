@@ -7,6 +7,8 @@ What is an event already (`{"t": 36, "facts": […]}`, a document of JSON-LD) is
 """
 
 import json
+import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
@@ -19,7 +21,7 @@ import numpy as np
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.json_lines import JsonLinesReader, parse_lines
-from thalweg.connectors.lines import LineError, State, undecodable, wrong_line
+from thalweg.connectors.lines import LineError, State, lines_of, undecodable, wrong_line
 from thalweg.connectors.mapping.mapped_facts import Columns, Said
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
@@ -30,6 +32,8 @@ MESSAGES: Final = "messages"
 """What diagnostics call messages that Python hands over."""
 _OBJECT: Final = "a message is an object of JSON, or an array of them"
 _ENCODING: Final = 'write UTF-8, or say the encoding in a deployment: `encoding = "latin-1"` below `[streams.NAME]`'
+_UNDECODED: Final = re.compile("[\udc80-\udcff]")
+_SPACE: Final = re.compile(r"\s*")
 _LARGE: Final = 1 << 20
 """Bytes of a document from which on it is tried again only when there is twice as much of it."""
 _TOGETHER: Final = 8192
@@ -56,6 +60,7 @@ class MappedJsonReader(MappedRows):
     def __init__(self, source: MappedStream, unmapped: JsonLinesReader) -> None:
         super().__init__(source)
         self._unmapped = unmapped
+        self._encoding = source.stated.encoding or "utf-8"
         self._fitted: set[Mapping] = set()
         self._lacking: dict[Mapping, Counter[Path]] = {}
         self._rest = b""
@@ -108,42 +113,52 @@ class MappedJsonReader(MappedRows):
             return
         if self._line == 0:
             data = data.removeprefix(b"\xef\xbb\xbf")
-        lines, undecoded = _lines(data, self._source.stated.encoding or "utf-8")
-        for place, wrong in undecoded:
-            line = data.split(b"\n")[place].decode(errors="replace")
-            yield wrong_line(self._source.name, self._line + place + 1, line, wrong, _ENCODING)
-        start = 0
+        text, is_decoded = _text(data, self._encoding)
+        lines, start = lines_of(text), 0
         while start < len(lines):
             some = lines[start : start + _TOGETHER]
             values = list(parse_lines(some))
             if any(value is False for value in values):
-                yield from self._documents("\n".join(lines[start:]), last)
+                yield from self._documents("\n".join(lines[start:]), last, is_decoded)
                 return
+            for place, line in enumerate(() if is_decoded else some):
+                if _UNDECODED.search(line):
+                    values[place], some[place] = _undecoded(line, self._encoding)
             yield from self._messages(values, self._line, some)
             self._line += len(some)
             start += len(some)
 
-    def _documents(self, text: str, last: bool) -> Iterator[Item]:
+    def _documents(self, text: str, last: bool, is_decoded: bool) -> Iterator[Item]:
         """Documents that may stand on several lines, and lines that are none.
 
-        One that is not complete waits for more, unless nothing more comes.
+        One that is not complete waits for more, unless nothing more comes. One with a byte that is not in the encoding
+        is lost as a whole.
         """
         values, at = list[Any](), list[tuple[int, str]]()
         place, end, line = 0, len(text.rstrip()), self._line + 1
+        undecoded = [] if is_decoded else [match.start() for match in _UNDECODED.finditer(text)]
         while place < end:
-            begins = place + len(text[place:]) - len(text[place:].lstrip())
+            begins = _SPACE.match(text, place).end()  # type: ignore[union-attr]
             line += text.count("\n", place, begins)
             value, place = _decoded(text, begins)
             if place < 0:
                 if not last and -place > end:
                     place = begins
                     break
-                place = text.find("\n", begins) if "\n" in text[begins:] else len(text)
+                ends = text.find("\n", begins)
+                place = ends if ends >= 0 else len(text)
+            number, shown = line, text[begins:place].partition("\n")[0]
+            wrong = undecoded[slice(bisect_left(undecoded, begins), bisect_left(undecoded, place))]
+            if wrong:
+                ends = text.find("\n", wrong[0])
+                whole = text[text.rfind("\n", 0, wrong[0]) + 1 : ends if ends >= 0 else len(text)]
+                value, shown = _undecoded(whole, self._encoding)
+                number += text.count("\n", begins, wrong[0])
             values.append(value)
-            at.append((line, text[begins:place].partition("\n")[0]))
+            at.append((number, shown))
             line += text.count("\n", begins, place)
         if place < end:
-            self._rest = (text[place:] + "\n").encode(self._source.stated.encoding or "utf-8") + self._rest
+            self._rest = _bytes(text[place:] + "\n", self._encoding) + self._rest
             self._wanted = 2 * len(self._rest) if len(self._rest) > _LARGE else 0
         yield from self._messages(values, self._line, [one for _, one in at], [number for number, _ in at])
         self._line = line if place >= end else line - 1
@@ -235,29 +250,52 @@ class MappedJsonReader(MappedRows):
 
     def _not_a_message(self, where: tuple[int, str], value: object) -> Iterator[Diagnostic]:
         number, line = where
+        if isinstance(value, LineError):
+            yield wrong_line(self._source.name, number, line, value, _ENCODING)
+            return
         message = "this is not JSON" if value is False else "this is not a message"
         yield wrong_line(self._source.name, number, line, LineError(message, 0), _OBJECT)
 
 
-def _lines(data: bytes, encoding: str) -> tuple[list[str], list[tuple[int, LineError]]]:
-    """The lines of a block, and what is wrong with those that are not in its encoding, which are left out.
+def _text(data: bytes, encoding: str) -> tuple[str, bool]:
+    """A block as text, and whether all is in its encoding; halves of surrogate pairs stand for bytes of other lines.
 
-    >>> _lines(b'{"a": 1}\\n{"a": "\\xfc"}\\n', "utf-8")[0], _lines(b'"\\xfc"', "latin-1")[0]
-    (['{"a": 1}', ''], ['"ü"'])
+    >>> _text(b"Z\\xfcrich", "latin-1"), _text(b"Z\\xfcrich", "utf-8")
+    (('Zürich', True), ('Z\\udcfcrich', False))
     """
     try:
-        lines, undecoded = data.decode(encoding).split("\n"), list[tuple[int, LineError]]()
+        return data.decode(encoding), True
     except UnicodeDecodeError:
-        lines, undecoded = [], []
-        for place, line in enumerate(data.split(b"\n")):
-            try:
-                lines.append(line.decode(encoding))
-            except UnicodeDecodeError as error:
-                undecoded.append((place, undecodable(line, error)))
-                # A part of a document is not left out without a word: what it stands in is not JSON without it.
-                is_whole = next(parse_lines([line.decode("latin-1")])) is not False
-                lines.append("" if is_whole else "\0")
-    return lines if lines[-1] else lines[:-1], undecoded
+        return "\n".join(_line_text(line, encoding) for line in data.split(b"\n")), False
+
+
+def _line_text(line: bytes, encoding: str) -> str:
+    try:
+        return line.decode(encoding)
+    except UnicodeDecodeError:
+        return line.decode("ascii", "surrogateescape")
+
+
+def _bytes(text: str, encoding: str) -> bytes:
+    """The block that was read as a text."""
+    if not _UNDECODED.search(text):
+        return text.encode(encoding)
+    lines = text.split("\n")
+    return b"\n".join(_raw(line) if _UNDECODED.search(line) else line.encode(encoding) for line in lines)
+
+
+def _raw(line: str) -> bytes:
+    return line.encode("ascii", "surrogateescape")
+
+
+def _undecoded(line: str, encoding: str) -> tuple[LineError, str]:
+    """What is wrong with a line that is not in its encoding, and how it is shown."""
+    raw = _raw(line)
+    try:
+        raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        return undecodable(raw, error), raw.decode(encoding, "replace")
+    raise AssertionError(line)
 
 
 def _decoded(text: str, place: int) -> tuple[Any, int]:
