@@ -292,7 +292,8 @@ def _opened(format: str, context: "_Context", mapped: MappedStream) -> Reader:
 def _format_of_mapped(begun: bytes, mapped: MappedStream) -> str | None:
     """The format of what mappings serve: JSON also where it begins as JSON-LD does, and a table by its header.
 
-    What is said of how a table is written says that it is one.
+    What is said of how a table is written says that it is one. Live messages are JSON, unless what has come is without
+    error in another format: one that is malformed costs only itself, also as the first.
     """
     if mapped.stated != UNSTATED:
         return "csv"
@@ -304,7 +305,16 @@ def _format_of_mapped(begun: bytes, mapped: MappedStream) -> str | None:
         names = {name.strip() for name in re.split("[,;\t|]", line.decode(errors="replace").replace('"', ""))}
         if any(one.paths and all(path.whole in names for path in one.paths) for one in mapped.mappings):
             return "csv"
+    if ended and mapped.kind == "live" and format not in (None, "json", "jsonld") and not _reads(format, begun, mapped):
+        return "json"
     return format if ended or format == "json" else None
+
+
+def _reads(format: str, begun: bytes, mapped: MappedStream) -> bool:
+    """Whether the lines with which a stream begins are events in a format."""
+    reader = _READERS[format](Dictionary(), mapped.name, mapped.stream, Clock(), "")
+    items = [*reader.feed(begun[: begun.rfind(b"\n") + 1]), *reader.finish()]
+    return bool(items) and not any(isinstance(item, Diagnostic) for item in items)
 
 
 def format_by_content(begun: bytes) -> str | None:

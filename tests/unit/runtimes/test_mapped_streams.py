@@ -360,3 +360,29 @@ def test_what_messages_lack_is_counted_also_where_they_come_alone() -> None:
         "`temp(d, v)` made 1 fact and passed over 4: no value for `v` in 4 rows",
         "`level(d, r[].x)` made 1 fact and passed over 1: no value for `r[].x` in 1 row",
     ]
+
+
+@pytest.mark.parametrize(
+    "bad", ["garbage", "ERROR: offline", "21.5", "error (timeout)", "<a> <b>", "@x", "\xfc", "null x"]
+)
+def test_a_live_message_that_is_not_json_does_not_decide_the_format(bad: str) -> None:
+    tally, words = Tally(read_mappings(["temp(d, v)"])), Dictionary()
+    reader = open_reader("mqtt://b/readings", "readings", words, Clock(), tally, "live")
+    items = list(reader.feed(f"{bad}\n".encode("latin-1")))
+    assert [item.code for item in items if isinstance(item, Diagnostic)] == ["E301"]
+    (warning,) = tally.summary()
+    assert warning.help == "none fitted: 1 message came, and none could be read"
+    saved = reader.save()
+    assert saved is not None
+    resumed = open_reader("mqtt://b/readings", "readings", words, Clock(), tally, "live")
+    resumed.load(saved)
+    for going_on in (reader, resumed):
+        ((_, batch),) = going_on.feed(b'{"d":"a","v":1}\n')
+        assert [str(fact) for fact in batch.facts(words)] == ["temp(a,1)"]
+
+
+def test_a_live_stream_of_facts_is_read_though_a_mapping_serves_all_streams() -> None:
+    words = Dictionary()
+    reader = open_reader("tcp://b:1", "b", words, Clock(), Tally(read_mappings(["temp(d, v)"])), "live")
+    ((tick, batch),) = reader.feed(b"p(a) at 3.\n")
+    assert (tick, [str(fact) for fact in batch.facts(words)]) == (3, ["p(a)"])

@@ -250,6 +250,7 @@ class MappedJsonReader(MappedRows):
 
     def _not_a_message(self, where: tuple[int, str], value: object) -> Iterator[Diagnostic]:
         number, line = where
+        self._source.tally.malformed()
         if isinstance(value, LineError):
             yield wrong_line(self._source.name, number, line, value, _ENCODING)
             return

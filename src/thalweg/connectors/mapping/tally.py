@@ -46,6 +46,7 @@ class Tally:
         self._empty: dict[Mapping, Counter[Path]] = {}
         self._names: dict[str, None] = {}
         self._unfit = 0
+        self._malformed = 0
 
     @property
     def columns(self) -> frozenset[str]:
@@ -69,6 +70,10 @@ class Tally:
     def unfit(self, messages: int) -> None:
         """Some messages fitted no mapping."""
         self._unfit += messages
+
+    def malformed(self) -> None:
+        """A message came that could not be read."""
+        self._malformed += 1
 
     def summary(self, is_resumed: bool = False) -> Iterator[Diagnostic]:
         """What deserves a warning at the end of a run; one that `is_resumed` may have fitted mappings before."""
@@ -112,8 +117,12 @@ class Tally:
             names = list(self._names)
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             notes.append(f"the names that came are {', '.join(names[:_MOST_NAMES])}{more}")
-        help = "write the names as the table or the message has them" if self._names else "no table or message came"
-        return Diagnostic("W306", f"`{mapping}` {how}{tied}", mapping.span, help, tuple(notes))
+        help_ = "no table or message came"
+        if self._names:
+            help_ = "write the names as the table or the message has them"
+        elif self._malformed:
+            help_ = f"none fitted: {_counted(self._malformed, 'message')} came, and none could be read"
+        return Diagnostic("W306", f"`{mapping}` {how}{tied}", mapping.span, help_, tuple(notes))
 
 
 def _counted(number: int, thing: str) -> str:
