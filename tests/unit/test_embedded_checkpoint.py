@@ -247,6 +247,7 @@ def test_a_run_that_ended_at_a_malformed_line_is_over() -> None:
     again = thalweg(*COMMAND)
     assert again.exit_code == 1
     assert "the run of checkpoint `kept` ended with this error: expected a term" in again.output
+    assert 'leave it out with `--on-error skip` (`on_error = "skip"` in a deployment)' in again.output
     assert Path("out.jsonl").read_text() == answers
 
 

@@ -13,6 +13,8 @@ from thalweg.model.time import Clock
 LONGEST_LINE: Final = 1 << 26
 """Bytes of a line that are kept to wait for its end."""
 _SHOWN: Final = 1_000
+SKIP: Final = '`--on-error skip` (`on_error = "skip"` in a deployment)'
+"""What lets a run go on behind a malformed line."""
 _SHORTER: Final = "write shorter lines; is a line break or a quotation mark missing?"
 
 State = dict[str, Any]

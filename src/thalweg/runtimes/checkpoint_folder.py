@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
+from thalweg.connectors.lines import SKIP
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.arrow import DamagedError
 from thalweg.model.sealed import OtherFormatError, seal_json, unseal_json
@@ -129,7 +130,7 @@ def complete(folder: Path) -> Diagnostic:
 def ended_at(folder: Path, malformed: str) -> RejectedError:
     """The error for a run that is over because it came to a malformed line, whose diagnostic was written then."""
     first = malformed.splitlines()[0].partition(": ")[2]
-    way_out = "correct it and run with a new checkpoint folder"
+    way_out = f"correct it, or leave it out with {SKIP}, and run with a new checkpoint folder"
     message = f"the run of checkpoint `{folder}` ended with this error: {first}"
     return RejectedError([Diagnostic("E301", message, help=way_out)])
 

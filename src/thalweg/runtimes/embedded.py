@@ -9,13 +9,14 @@ answered before the wait and not after it; where nothing waits, the engine is ca
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.lines import SKIP
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -73,6 +74,13 @@ class Items(Protocol):
 
     def acknowledge(self) -> None:
         """A checkpoint holds all items that were taken: whatever brought them need not keep them."""
+
+
+def stopped_at(malformed: Diagnostic, items: Items) -> Diagnostic:
+    """The error at which a run stops; what came from a live stream cannot be corrected, so it says how to go on."""
+    if items.repeats or malformed.code != "E301":
+        return malformed
+    return replace(malformed, notes=(*malformed.notes, f"{SKIP} leaves such messages out and goes on"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +231,7 @@ class Embedded(Generic[R]):
                     self._warnings.look()
             elif isinstance(item, Diagnostic):
                 if self.settings.on_error == "stop":
-                    malformed = item
+                    malformed = stopped_at(item, items)
                     break
                 self._report(item)
             else:

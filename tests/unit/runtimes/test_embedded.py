@@ -12,7 +12,7 @@ from thalweg.runtimes.embedded import Embedded, Settings
 class Listed(list):
     """Items that are all there, with nothing read ahead."""
 
-    groups, group, resting, ended, holds = 1, 0, frozenset(), frozenset(), False
+    groups, group, resting, ended, holds, repeats = 1, 0, frozenset(), frozenset(), False, True
 
     def waiting(self):
         return ()

@@ -143,3 +143,27 @@ def test_a_quiet_run_waits_for_the_end() -> None:
         sender.close()
         _, complaints = run.communicate(timeout=60)
         assert (run.returncode, complaints.count(b"W302")) == (0, 1)
+
+
+def test_a_bad_first_message_costs_only_itself() -> None:
+    with live("--map", "temp(d, v) at ts", "--on-error", "skip", "--out", "hot.jsonl") as (run, sender):
+        sender.sendall(b"garbage\n")
+        assert run.stderr is not None
+        assert b"error[E301]: this is not JSON" in run.stderr.readline()
+        for second, device in enumerate("ab", 1):
+            sender.sendall(f'{{"d":"{device}","v":21,"ts":"{NOW.format(second)}"}}\n'.encode())
+        sender.close()
+        _, complaints = run.communicate(timeout=60)
+    assert b"E301" not in complaints
+    assert "hot(a)" in (answers := Path("hot.jsonl").read_text())
+    assert "hot(b)" in answers
+
+
+def test_a_bad_live_message_that_stops_a_run_says_how_to_go_on() -> None:
+    with live("--map", "temp(d, v) at ts", "--out", "hot.jsonl") as (run, sender):
+        sender.sendall(f'{{"d":"a","v":21,"ts":"{NOW.format(1)}"}}\ngarbage\n'.encode())
+        _, complaints = run.communicate(timeout=60)
+    assert run.returncode == 3
+    assert (
+        'note: `--on-error skip` (`on_error = "skip"` in a deployment) leaves such messages out' in complaints.decode()
+    )

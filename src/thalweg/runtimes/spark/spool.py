@@ -24,7 +24,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.checkpoint_folder import damaged
-from thalweg.runtimes.embedded import Items
+from thalweg.runtimes.embedded import Items, stopped_at
 from thalweg.runtimes.far_times import Far, FarFacts
 from thalweg.runtimes.schema import SchemaWatch
 from thalweg.runtimes.spark.job import Job
@@ -320,7 +320,7 @@ class Feeder(threading.Thread):
                 return
             if isinstance(item, Diagnostic):
                 if self._job.settings.on_error == "stop":
-                    self.malformed = item
+                    self.malformed = stopped_at(item, self._items)
                     break
                 self._report(item)
             elif item is None:
