@@ -12,7 +12,7 @@ datatypes).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final, TypeVar
 
@@ -49,6 +49,7 @@ from thalweg.model import functions
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.planning.check_future import check_future
 
 TERMS: Final = ("1", "1", "a", "2", "1.0", "a", "2.0", "0.5", '"a b"')
 VALUES: Final = (
@@ -345,7 +346,9 @@ class _Writer:
             body = self.draw(st.permutations(body))
         args = tuple(self.head_argument() for _ in range(signature.arity))
         time = None if signature in self.recorded else self.head_time()
-        return Rule(Atom(signature.name, args), tuple(body), time)
+        rule = Rule(Atom(signature.name, args), tuple(body), time)
+        # A head that always lies in the future is rejected; one that may is a program.
+        return replace(rule, time=None) if check_future(Program((rule,))) else rule
 
 
 @st.composite
