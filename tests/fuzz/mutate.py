@@ -111,7 +111,7 @@ _DOCUMENTS: Final = (
     (b'{"@context":', b"}"), (b"<a>", b"</a>"), (b"<e:C><e:p>", b"</e:p></e:C>"), (b"[ <p> ", b" ]"),
     (b"<<( <a> <p> ", b" )>>"), (b"<< <a> <p> ", b" >>"), (b"not ", b""), (b"NOT ", b""),
     (b"ObjectComplementOf(", b")"), (b"p some (", b")"), (b"[[", b"]]"), (b"f(", b")"),
-    (b"{ WINDOW <w> {", b"}}"), (b"a.", b""),
+    (b"{ WINDOW <w> {", b"}}"),
 )  # fmt: skip
 _ENCODINGS: Final = ("utf-16", "utf-16-le", "utf-32", "latin-1", "utf-8-sig", "cp037")
 

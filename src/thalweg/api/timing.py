@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Final, Literal
 
 from thalweg.model.local_times import SkippedTimeError, zone_named
-from thalweg.model.time import FOREVER, Calendar, Clock, Duration, Notation, TimeFormat, milliseconds
+from thalweg.model.time import FOREVER, MOST_TICKS, Calendar, Clock, Duration, Notation, TimeFormat, milliseconds
 
 Moment = int | str | datetime | date
 """A tick, or a timestamp: of Python, or as ISO 8601."""
@@ -85,8 +85,8 @@ class Timing:
         self.notation.unzoned = before if clock is None else self.notation.unzoned
         if tick < 0:
             raise ValueError(f"`{time}` is before tick 0")
-        if tick >= FOREVER:
-            raise ValueError(f"`{time}` is beyond the last tick, {FOREVER - 1}")
+        if tick >= MOST_TICKS:
+            raise ValueError(f"`{time}` is beyond the last tick, {MOST_TICKS - 1}")
         return tick
 
     @staticmethod

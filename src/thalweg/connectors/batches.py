@@ -21,7 +21,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.local_times import SkippedTimeError
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import OWN, RDF_TYPE, RDF_VALUE, fact_of, names_a_predicate, term
-from thalweg.model.time import FOREVER, Clock
+from thalweg.model.time import MOST_TICKS, Clock
 from thalweg.model.timestamps import proposed_writing
 
 __all__ = [
@@ -202,7 +202,7 @@ def moment(text: str, clock: Clock) -> int:
 
 
 def _within(tick: int, written: object) -> int:
-    if not 0 <= tick < FOREVER:
+    if not 0 <= tick < MOST_TICKS:
         raise ValueError(f"`{written}` is outside the timeline, which begins at tick 0")
     return tick
 
@@ -247,7 +247,7 @@ def event_tick(time: Instant, clock: Clock) -> int:
     >>> event_tick(datetime(1970, 1, 1, 0, 1, 30), Clock()), event_tick("1970-01-01T00:01:30Z", Clock())
     (90, 90)
     """
-    if type(time) is int and 0 <= time < FOREVER:
+    if type(time) is int and 0 <= time < MOST_TICKS:
         clock.notation.bare = True
         return time
     if isinstance(time, bool) or not isinstance(time, Integral | str | date | np.datetime64):

@@ -27,7 +27,7 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.local_times import SkippedTimeError
 from thalweg.model.rdf import RdfSyntaxError, fact_of, read_graph
-from thalweg.model.time import FOREVER, Clock
+from thalweg.model.time import MOST_TICKS, Clock
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
 _SHAPE = 'an event looks like {"t": 36, "facts": ["a(x1,y)"]}, or {"t": 36, "graph": "<a> <p> <b> ."}'
@@ -120,7 +120,7 @@ class JsonLinesReader(LineReader):
                 if not _is_plain(data):
                     return _UNCLEAR
                 stream = self._named(data.get("stream", stream))
-            if type(time) is not int or not 0 <= time < FOREVER:
+            if type(time) is not int or not 0 <= time < MOST_TICKS:
                 time = self._tick(time)
             else:
                 self._clock.notation.bare = True
@@ -192,7 +192,7 @@ class JsonLinesReader(LineReader):
                 raise ValueError(f"`{time}` is not a timestamp; a tick is written without quotes") from None
         else:
             self._clock.notation.bare = True
-        if isinstance(time, bool) or not isinstance(time, int) or not 0 <= time < FOREVER:
+        if isinstance(time, bool) or not isinstance(time, int) or not 0 <= time < MOST_TICKS:
             raise ValueError(f"`{json.dumps(time)}` is not a tick")
         return time
 

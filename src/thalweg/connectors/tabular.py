@@ -37,7 +37,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.python_values import check_exact
 from thalweg.model.rdf import BLANK, IRI, LITERAL, names_a_predicate, number, term
 from thalweg.model.term import NUMERIC, constant
-from thalweg.model.time import FOREVER, Clock
+from thalweg.model.time import MOST_TICKS, Clock
 
 COLUMNS: Final = ("s", "p", "o", "fact", "t", "stream")
 ROWS: Final = 65_536
@@ -363,7 +363,7 @@ class _Stamp(NamedTuple):
     def tick(self) -> int:
         if self.wrong:
             raise ValueError(self.wrong)
-        if not 0 <= self.number < FOREVER:
+        if not 0 <= self.number < MOST_TICKS:
             raise ValueError(f"`{self.written}` is outside the timeline, which begins at tick 0")
         return self.number
 

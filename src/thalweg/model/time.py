@@ -18,6 +18,8 @@ UNITS: Final = {
     **dict.fromkeys(("week", "weeks"), 604_800_000),
 }
 FOREVER: Final = 2**62
+MOST_TICKS: Final = 2**61
+"""Ticks of facts are below it, since rules may read them as numbers, which have 62 bits with their sign."""
 Duration = str | timedelta
 """`"5 min"`, or a duration of Python."""
 _TICK: Final = re.compile(r"(?:(?<=at )|(?<=until )|(?<=since ))[0-9]+\b")

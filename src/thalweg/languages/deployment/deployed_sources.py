@@ -109,7 +109,7 @@ def _encoding(value: object) -> _Found:
         name = codecs.lookup(str(value)).name
         if name.startswith("utf-16") or "\n;a".encode(name) == b"\n;a":
             return None
-    except (LookupError, UnicodeError):
+    except (LookupError, ValueError):
         return f"unknown encoding `{value}`", known
     return f"tables cannot be read in the encoding `{value}`", known
 

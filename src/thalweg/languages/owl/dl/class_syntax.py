@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from thalweg.languages.rspql.lexer import Token
+from thalweg.model.nesting import WAY_OUT
 
 _QUANTIFIERS: Final = ("SOME", "ONLY")
 _COUNTS: Final = ("MIN", "MAX", "EXACTLY")
@@ -62,6 +63,10 @@ def first_mistake(tokens: Sequence[Token]) -> Mistake | None:
     return None
 
 
+# Of classes in classes: each takes four calls, of a thousand that Python allows.
+_MOST_NESTED: Final = 100
+
+
 class _FoundError(Exception):
     def __init__(self, mistake: Mistake) -> None:
         self.mistake = mistake
@@ -71,6 +76,7 @@ class _Reading:
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
         self._at = 0
+        self._depth = 0
 
     @property
     def now(self) -> Token:
@@ -99,9 +105,15 @@ class _Reading:
             self._part()
 
     def _part(self) -> None:
+        self._depth += 1
+        if self._depth > _MOST_NESTED:
+            self._fail(f"this is nested more than {_MOST_NESTED} levels deep", WAY_OUT)
         while self.now.says("NOT"):
             self._take()
-        token = self.now
+        self._single(self.now)
+        self._depth -= 1
+
+    def _single(self, token: Token) -> None:
         if token.text == "(":
             self._group()
         elif token.text == "{":
