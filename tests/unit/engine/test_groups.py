@@ -22,6 +22,7 @@ from thalweg.model.number import (
     ratio,
     root_of_ratio,
     scale,
+    shortest,
     total,
 )
 
@@ -62,7 +63,7 @@ def value(function: str, words: list[int], share: str | None) -> int:
             for each in numbers:
                 sign = order(each, best) * (1 if function == "min" else -1)
                 best = each if sign < 0 or (sign == 0 and each < best) else best
-            return best
+            return shortest(best)
         case "stddev":
             mean = sum(exact) / len(exact)
             variance = sum((each - mean) ** 2 for each in exact) / (len(exact) - 1)
