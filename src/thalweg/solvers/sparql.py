@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Store
 
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.rdf import XSD, as_ntriples, literal
 from thalweg.model.term import is_number, unquote
 
@@ -140,11 +141,17 @@ class SparqlStore:
         `default` are the graphs that are merged to the default graph, and `named` those that the query may name; all
         that there are without them.
         """
-        answer: Any = self._store.query(
-            query,
-            default_graph=None if default is None else list(map(_node, default)),
-            named_graphs=None if named is None else list(map(_node, named)),
-        )
+        try:
+            answer: Any = self._store.query(
+                query,
+                default_graph=None if default is None else list(map(_node, default)),
+                named_graphs=None if named is None else list(map(_node, named)),
+            )
+        except SyntaxError as error:
+            # The SELECT that stands for another form of a valid query may be none: `?::` is a path's `?` and a name.
+            message = f"the query cannot be evaluated as a SELECT: {str(error).partition(', expected')[0]}"
+            help_ = "write blanks between the parts of paths, and before names"
+            raise RejectedError([Diagnostic("E604", message, help=help_)]) from None
         if not hasattr(answer, "variables"):
             return [()] if answer else []
         # Those of `SELECT *` come in any order.
