@@ -115,7 +115,7 @@ def _read(batches: list[Any], shape: Shape, packer: Packer, clock: Clock) -> tup
 
 
 def _about_rows(batches: list[Any], wrong: list[Wrong], job: Job, all_wrong: bool) -> Iterator[Parcel]:
-    """What is wrong with rows, addressed to the world; `counts` is how many rows a text stands for."""
+    """Parcels that report what is wrong with rows; `counts` is how many rows a text stands for."""
     for kind in (MALFORMED, EMPTY):
         rows = [(number, found) for number, found in wrong if found.is_empty == (kind == EMPTY)]
         if rows:
@@ -171,7 +171,7 @@ def chain(job: Job, parcels: "DataFrame", start: Start = Worker) -> "DataFrame":
 
 
 class LastProcessor(LevelProcessor):
-    """Opens what is addressed to the world at once: answers leave by the column, without another process."""
+    """Opens answers at once: they leave as columns, without another process."""
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         import pandas as pd
