@@ -27,7 +27,12 @@ def calculated(operator: str, left: Expression, right: Expression) -> Expression
     """
     plain = Operation(operator, left, right)
     bare = Operation(operator, _inside(left), _inside(right))
-    return in_range(next((one for one in (bare, plain) if _most(one) < LARGEST_INTEGER - _SHIFT), _halves(left, right)))
+    return in_range(
+        next(
+            (operation for operation in (bare, plain) if _most(operation) < LARGEST_INTEGER - _SHIFT),
+            _halves(left, right),
+        )
+    )
 
 
 def in_range(value: Expression) -> Expression:
