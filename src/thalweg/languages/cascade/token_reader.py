@@ -36,9 +36,9 @@ class TokenReader:
 
     def take(self) -> Token:
         """The next token, which has then been read."""
-        found = self.now
+        token = self.now
         self.at += 1
-        return found
+        return token
 
     def takes(self, *words: str) -> Token | None:
         """The next token if it is one of some keywords or signs."""
@@ -68,12 +68,12 @@ class TokenReader:
 
     def resolved(self, token: Token) -> str:
         """The term that a token stands for."""
-        found = self.names.iri(token.text)
-        if found is None:
+        iri = self.names.iri(token.text)
+        if iri is None:
             message, way_out = unknown_prefix(token.text)
             self.report("E103", message, token, way_out)
             return f"<{token.text}>"
-        return named(found)
+        return named(iri)
 
     def group(self, help: str) -> list[Token]:
         """The tokens inside of the bracket that is next, which have then been read."""
