@@ -61,7 +61,7 @@ def _comparison(atom: Atom) -> Comparison:
     if signature in _ORDER:
         left, right = atom.args
         return Comparison(_ORDER[signature], left, right)
-    first, *rest = atom.args
-    second: Expression = rest[0] if len(rest) == 2 else Constant("1", atom.span)
+    first, *operands = atom.args
+    second: Expression = operands[0] if len(operands) == 2 else Constant("1", atom.span)
     operator = _STEP.get(signature) or _RESULT[signature]
-    return Comparison("=", rest[-1], Operation(operator, first, second, atom.span))
+    return Comparison("=", operands[-1], Operation(operator, first, second, atom.span))
