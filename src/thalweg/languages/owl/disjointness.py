@@ -36,7 +36,7 @@ Kinds = dict[int, dict[int, int]]
 """For each kind the groups that it is in, and which members of them it is below (bits)."""
 
 
-def by_sides(found: Negative, name: str = "ontology") -> Checks:
+def by_sides(closure: Negative, name: str = "ontology") -> Checks:
     """The rules that know of a class nothing but which sides of disjointness axioms it is on.
 
     >>> from thalweg.ir.text import show
@@ -47,7 +47,7 @@ def by_sides(found: Negative, name: str = "ontology") -> Checks:
     kind'(X,1,1) :- <B>(X).
     inconsistent(A,X,X) :- kind'(X,K,_), kind'(X,L,_), K != L, apart'(K,L,A).
     """
-    writer = _Sides(found, name)
+    writer = _Sides(closure, name)
     by_kind, background = writer.by_kind()
     classes = (*writer.alone(), *by_kind)
     rules = dict.fromkeys((*writer.front(classes), *classes, *writer.roles_upwards()))
@@ -63,10 +63,10 @@ class _Sides(Writer):
 
     @cached_property
     def _numbered(self) -> dict[frozenset[tuple[int, int]], int]:
-        found: dict[frozenset[tuple[int, int]], int] = {}
+        numbers: dict[frozenset[tuple[int, int]], int] = {}
         for hit in self.hits.values():
-            found.setdefault(frozenset(hit.items()), len(found))
-        return found
+            numbers.setdefault(frozenset(hit.items()), len(numbers))
+        return numbers
 
     def by_kind(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
         """What is of two kinds that do not go together clashes."""
@@ -77,15 +77,15 @@ class _Sides(Writer):
         if self.table_size() > _TABLE:
             more, background = self.one_by_one(predicates)
             return (*rules, *more), background
-        pairs = ((one, other, self.broken(self.kinds[one], self.kinds[other])) for one, other in self.meeting())
+        pairs = ((kind, other, self.broken(self.kinds[kind], self.kinds[other])) for kind, other in self.meeting())
         facts = tuple(
-            fact("apart'", str(one), str(other), quote(axiom))
+            fact("apart'", str(kind), str(other), quote(axiom))
             for k, m, axioms in pairs
             for axiom in axioms
-            for one, other in ((k, m), (m, k))
+            for kind, other in ((k, m), (m, k))
         )
         twice = combinations_with_replacement(predicates, 2)
-        looking = (apart(_sort(one, _K, "_'1"), _sort(other, _L, "_'2")) for one, other in twice)
+        looking = (apart(_sort(predicate, _K, "_'1"), _sort(other, _L, "_'2")) for predicate, other in twice)
         return (*rules, *looking), facts
 
     def kind(self, concept: int) -> Rule:
@@ -93,28 +93,28 @@ class _Sides(Writer):
         is_value = isinstance(self.found.concepts[concept], Some)
         body = self.value(concept).body if is_value else (self.member(concept),)
         numbers = (self._numbered[frozenset(self.hits[concept].items())], concept)
-        return Rule(Atom(KIND if streamed else _MADE, (_X, *(Constant(str(each)) for each in numbers))), body)
+        return Rule(Atom(KIND if streamed else _MADE, (_X, *(Constant(str(number)) for number in numbers))), body)
 
     def on_sides(self) -> dict[int, list[list[int]]]:
         """For each group the kinds below each of its members."""
-        found = {n: [list[int]() for _ in group.members] for n, group in enumerate(self.found.disjoint)}
+        sides = {n: [list[int]() for _ in group.members] for n, group in enumerate(self.found.disjoint)}
         for kind, hit in self.kinds.items():
             for number, positions in hit.items():
                 for position in bits(positions):
-                    found[number][position].append(kind)
-        return found
+                    sides[number][position].append(kind)
+        return sides
 
     def table_size(self) -> int:
         lengths = ([len(side) for side in sides] for sides in self.on_sides().values())
-        return sum((sum(each) ** 2 - sum(n * n for n in each)) // 2 for each in lengths)
+        return sum((sum(counts) ** 2 - sum(n * n for n in counts)) // 2 for counts in lengths)
 
     def meeting(self) -> Iterable[tuple[int, int]]:
         """Pairs of kinds that do not go together."""
-        found: dict[tuple[int, int], None] = {}
+        pairs: dict[tuple[int, int], None] = {}
         for sides in self.on_sides().values():
-            for ones, others in combinations(sides, 2):
-                found |= {(min(k, m), max(k, m)): None for k in ones for m in others if k != m}
-        return found
+            for ones, opposite in combinations(sides, 2):
+                pairs |= {(min(k, m), max(k, m)): None for k in ones for m in opposite if k != m}
+        return pairs
 
     def one_by_one(self, predicates: list[str]) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
         """Kinds become the sides that they are on, where there are too many pairs of kinds."""
@@ -129,12 +129,12 @@ class _Sides(Writer):
             facts |= dict.fromkeys(self.side_facts(pairs, numbers))
         if len(small) < len(groups):
             rules += _by_place(predicates)
-            facts |= dict.fromkeys(self.place_facts([each for each in groups if each not in small]))
+            facts |= dict.fromkeys(self.place_facts([entry for entry in groups if entry not in small]))
         return tuple(rules), tuple(facts)
 
     def side_facts(self, pairs: Iterable[tuple[int, int, str]], groups: Iterable[int]) -> Iterator[Fact]:
-        for one, other, axiom in pairs:
-            yield fact("apart'", str(one), str(other), quote(axiom))
+        for member, other, axiom in pairs:
+            yield fact("apart'", str(member), str(other), quote(axiom))
         wanted = set(groups)
         for kind, hit in self.kinds.items():
             for number in wanted & hit.keys():

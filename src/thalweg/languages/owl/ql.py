@@ -83,8 +83,8 @@ def _wanted(rules: list[Rule]) -> tuple[Rule, ...]:
     for rule in rules:
         makers.setdefault(rule.head.predicate, []).append(rule)
     shown = (predicate for predicate in makers if not is_auxiliary(predicate))
-    asked = reachable(shown, lambda name: [atom.predicate for rule in makers.get(name, ()) for atom in atoms_of(rule)])
-    useful = (rule for rule in rules if rule.head.predicate in asked and rule.body != (Now(rule.head),))
+    needed = reachable(shown, lambda name: [atom.predicate for rule in makers.get(name, ()) for atom in atoms_of(rule)])
+    useful = (rule for rule in rules if rule.head.predicate in needed and rule.body != (Now(rule.head),))
     return tuple(dict.fromkeys(useful))
 
 
@@ -101,10 +101,10 @@ class _Rules:
 
     def positive(self) -> Iterator[Rule]:
         """What follows."""
-        for found in self.tbox.inclusions:
-            if self.has_named_members(found.sub):
-                head = Atom(self.predicate(found.sup), (_X,))
-                yield self.rule(found.axiom, head, self.member(found.sub))
+        for class_inclusion in self.tbox.inclusions:
+            if self.has_named_members(class_inclusion.sub):
+                head = Atom(self.predicate(class_inclusion.sup), (_X,))
+                yield self.rule(class_inclusion.axiom, head, self.member(class_inclusion.sub))
         for inclusion in self.tbox.role_inclusions:
             sub, sup = inclusion.sub, inclusion.sup
             if not sub.fresh:
@@ -116,10 +116,10 @@ class _Rules:
         """What has a value by one role has it by all roles above."""
         for inclusion in self.tbox.role_inclusions:
             sub, sup = inclusion.sub, inclusion.sup
-            for one, other in ((sub, sup), (sub.flipped(), sup.flipped())):
-                if one in self.nameless:
+            for role, other in ((sub, sup), (sub.flipped(), sup.flipped())):
+                if role in self.nameless:
                     head = Atom(self.predicate(Some(other)), (_X,))
-                    yield self.rule(inclusion.axiom, head, self.member(Some(one)))
+                    yield self.rule(inclusion.axiom, head, self.member(Some(role)))
 
     def negative(self) -> Iterator[Rule]:
         """What must not be."""
@@ -130,8 +130,8 @@ class _Rules:
             else:
                 yield from self.many(position, group)
         for roles in self.tbox.disjoint_roles:
-            for one, other in combinations(roles.members, 2):
-                yield self.clash(roles.axiom, _X, _Y, related(one, _X, _Y), related(other, _X, _Y))
+            for left, other in combinations(roles.members, 2):
+                yield self.clash(roles.axiom, _X, _Y, related(left, _X, _Y), related(other, _X, _Y))
         for role, number in self.tbox.irreflexive:
             yield self.clash(number, _X, _X, Now(Atom(role.name, (_X, _X))))
 
@@ -140,7 +140,7 @@ class _Rules:
         inside = f"inside'{position}"
         for place, member in enumerate(group.members):
             yield self.rule(group.axiom, Atom(inside, (_X, Constant(str(place)))), self.member(member))
-        first, second = (Now(Atom(inside, (_X, which))) for which in (_Y, Variable("Z")))
+        first, second = (Now(Atom(inside, (_X, variable))) for variable in (_Y, Variable("Z")))
         yield self.clash(group.axiom, _X, _X, first, second, Comparison("<", _Y, Variable("Z")))
 
     def of_empty_roles(self, empty: dict[Role, int]) -> Iterator[Rule]:
@@ -170,8 +170,8 @@ class _Rules:
     def rule(self, number: int, head: Atom, *body: Literal) -> Rule:
         return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[number])
 
-    def clash(self, number: int, one: Variable, other: Variable, *body: Literal) -> Rule:
-        return clash(self.lines[number], one, other, body, self.spans[number])
+    def clash(self, number: int, individual: Variable, other: Variable, *body: Literal) -> Rule:
+        return clash(self.lines[number], individual, other, body, self.spans[number])
 
     def predicate(self, basic: Basic) -> str:
         return _INDIVIDUAL if basic == THING else name_of(basic)

@@ -42,7 +42,7 @@ class Table:
 def table(profile: str, literals: bool = False, witnesses: bool = False) -> Table:
     """The table of a profile; with the rules that put blank nodes for literals, and for values that are promised.
 
-    >>> [each.name for each in table("rl").rules if each.name.startswith("cax-s")]
+    >>> [named.name for named in table("rl").rules if named.name.startswith("cax-s")]
     ['cax-sco']
     """
     folder = files("thalweg.languages.owl").joinpath("rules")
@@ -50,7 +50,7 @@ def table(profile: str, literals: bool = False, witnesses: bool = False) -> Tabl
     texts = [Source(f"{name}.lars", folder.joinpath(f"{name}.lars").read_text("utf-8")) for name in names]
     programs = [read(text) for text in texts]
     rules = (Named(_name(rule), rule) for program in programs for rule in program.rules)
-    kept = tuple(each for each in rules if literals or not each.name.startswith("lg-"))
+    kept = tuple(named for named in rules if literals or not named.name.startswith("lg-"))
     return Table(kept, tuple(fact for program in programs for fact in program.background))
 
 

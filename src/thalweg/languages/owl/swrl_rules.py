@@ -67,15 +67,15 @@ def compile_rules(
 
     Where a profile is not `specialised`, its rules take what is concluded as triples, and output it.
     """
-    made: list[Rule] = []
+    translated: list[Rule] = []
     unused: dict[str, list[DLSafeRule]] = {}
     for rule in rules:
         try:
-            made += _Translation(profile, specialised).rules(rule)
+            translated += _Translation(profile, specialised).rules(rule)
         except UnsupportedError as error:
             unused.setdefault(str(error), []).append(rule)
-    spans = line_spans(Source(f"{name}#swrl", "\n".join(map(show, made))))
-    placed = tuple(Rule(rule.head, rule.body, span=span) for rule, span in zip(made, spans, strict=False))
+    spans = line_spans(Source(f"{name}#swrl", "\n".join(map(show, translated))))
+    placed = tuple(Rule(rule.head, rule.body, span=span) for rule, span in zip(translated, spans, strict=False))
     heads = frozenset(rule.head.signature for rule in placed if rule.head.predicate != EDGE)
     program = Program(placed, interface=Interface(inputs=heads, outputs=heads if specialised else frozenset()))
     return program, [not_used(name, reason, group) for reason, group in unused.items()]

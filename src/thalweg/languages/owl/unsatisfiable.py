@@ -24,8 +24,8 @@ class Closure:
     groups: dict[Basic, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for found in self.tbox.inclusions:
-            self.above.setdefault(found.sub, []).append(found.sup)
+        for class_inclusion in self.tbox.inclusions:
+            self.above.setdefault(class_inclusion.sub, []).append(class_inclusion.sup)
         for inclusion in self.tbox.role_inclusions:
             for sub, sup in ((inclusion.sub, inclusion.sup), (inclusion.sub.flipped(), inclusion.sup.flipped())):
                 self.roles_above.setdefault(sub, []).append(sup)
@@ -46,8 +46,8 @@ class Closure:
 
     def nameless(self) -> dict[Role, None]:
         """The roles in which something may have a value that has no name."""
-        asked = (found.sup.role for found in self.tbox.inclusions if isinstance(found.sup, Some))
-        return {role: None for start in dict.fromkeys(asked) for role in self.of_role(start)}
+        roles = (inclusion.sup.role for inclusion in self.tbox.inclusions if isinstance(inclusion.sup, Some))
+        return {role: None for start in dict.fromkeys(roles) for role in self.of_role(start)}
 
     def clash(self, basics: Iterable[Basic]) -> int | None:
         """The axiom that forbids an individual to be in all of these."""

@@ -58,8 +58,8 @@ def first_mistake(tokens: Sequence[Token]) -> Mistake | None:
         reading.disjunction()
         if reading.now.kind != "end":
             reading.unexpected()
-    except _FoundError as found:
-        return found.mistake
+    except _FoundError as error:
+        return error.mistake
     return None
 
 
@@ -89,9 +89,9 @@ class _Reading:
         return Token("end", "", self._tokens[-1].end if self._tokens else 0)
 
     def _take(self) -> Token:
-        found = self.now
+        token = self.now
         self._at += 1
-        return found
+        return token
 
     def _fail(self, message: str, help: str, token: Token | None = None) -> None:
         place = token or self.now
