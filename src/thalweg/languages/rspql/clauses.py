@@ -320,9 +320,9 @@ class Clauses:
 
     def _use_windows(self) -> None:
         """`WINDOW` becomes `GRAPH`; where variables stand for graphs, windows and others are kept apart."""
-        known = {window.name: window for window in self.windows}
-        unused = dict(known)
-        listed = " ".join(known)
+        by_name = {window.name: window for window in self.windows}
+        unused = dict(by_name)
+        listed = " ".join(by_name)
         for use in self.uses:
             is_window = use.keyword.says("WINDOW")
             if use.target.kind == "variable" and use.end is not None:
@@ -330,15 +330,15 @@ class Clauses:
                     unused.clear()
                     before, after = f"{{ VALUES {use.target.text} {{ {listed} }} GRAPH", " }"
                 else:
-                    before, after = "{ GRAPH", f" FILTER({use.target.text} NOT IN ({', '.join(known)})) }}"
-                if is_window or known:
+                    before, after = "{ GRAPH", f" FILTER({use.target.text} NOT IN ({', '.join(by_name)})) }}"
+                if is_window or by_name:
                     self.edits.append(Edit(use.keyword.start, use.keyword.end, before))
                     self.edits.append(Edit(use.end, use.end, after))
                 continue
             if is_window:
                 self.edits.append(Edit(use.keyword.start, use.keyword.end, "GRAPH"))
             iri = None if use.target.kind == "variable" else self.names.iri(use.target.text)
-            if iri is not None and is_window != (iri in known) and iri not in self.broken:
+            if iri is not None and is_window != (iri in by_name) and iri not in self.broken:
                 self._complain_about_graph(use, is_window)
             unused.pop(iri or "", None)
         for window in unused.values():

@@ -55,7 +55,7 @@ def _window(inside: Sequence[Token], text: str) -> tuple[str, str]:
         return "[RANGE 1h, SLIDE 1s]", f"; {_UNBOUNDED}"
     if any(token.says("NOW") for token in inside) or not inside:
         return "[RANGE 1, SLIDE 1]", ""
-    parts = [text[some[0].start : some[-1].end] for some in _lengths(inside)]
+    parts = [text[length[0].start : length[-1].end] for length in _lengths(inside)]
     size = parts[0] if parts else "10s"
     tumbling = any(token.says("TUMBLING") for token in inside)
     return f"[RANGE {size}, SLIDE {parts[1] if len(parts) > 1 else size if tumbling else 1}]", ""
@@ -63,13 +63,13 @@ def _window(inside: Sequence[Token], text: str) -> tuple[str, str]:
 
 def _lengths(inside: Sequence[Token]) -> list[list[Token]]:
     """What stands behind RANGE, and behind STEP or SLIDE."""
-    found: list[list[Token]] = []
+    lengths: list[list[Token]] = []
     for token in inside:
         if token.says("RANGE", "STEP", "SLIDE"):
-            found.append([])
-        elif found and token.kind in ("number", "word") and not token.says("TUMBLING"):
-            found[-1].append(token)
-    return [some for some in found if some]
+            lengths.append([])
+        elif lengths and token.kind in ("number", "word") and not token.says("TUMBLING"):
+            lengths[-1].append(token)
+    return [length for length in lengths if length]
 
 
 def is_name(text: str) -> bool:

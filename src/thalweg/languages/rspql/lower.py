@@ -63,32 +63,33 @@ class _Lowering:
         node = node.p if kind(node) == "OrderBy" else node
         if aggregates_of(node) is not None:
             return self._grouped(node, distinct)
-        found = self._rules.pattern(node, None)
+        alternatives = self._rules.pattern(node, None)
         if kind(top) == "AskQuery":
-            return self._asked(found)
-        return self._selected(found, distinct)
+            return self._asked(alternatives)
+        return self._selected(alternatives, distinct)
 
-    def _selected(self, found: list[Alternative], distinct: bool) -> tuple[list[Answer], Tail]:
+    def _selected(self, alternatives: list[Alternative], distinct: bool) -> tuple[list[Answer], Tail]:
         columns = self._query.columns
-        if not distinct or any(each.steps for each in found):
-            return [self._rules.answer(each) for each in found], Tail(columns, distinct)
+        if not distinct or any(alternative.steps for alternative in alternatives):
+            return [self._rules.answer(alternative) for alternative in alternatives], Tail(columns, distinct)
         kept = frozenset(columns)
         answers = [
-            self._rules.answer(each) for each in self._rules.distinct([renamed(each, {}, kept) for each in found])
+            self._rules.answer(alternative)
+            for alternative in self._rules.distinct([renamed(alternative, {}, kept) for alternative in alternatives])
         ]
         return answers, Tail(columns, distinct=len(answers) > 1)
 
-    def _asked(self, found: list[Alternative]) -> tuple[list[Answer], Tail]:
-        if any(each.steps for each in found):
-            return [self._rules.answer(each) for each in found], Tail(distinct=True)
-        hidden = [renamed(each, {}, frozenset()) for each in found]
-        return [self._rules.answer(each) for each in self._rules.distinct(hidden)], Tail()
+    def _asked(self, alternatives: list[Alternative]) -> tuple[list[Answer], Tail]:
+        if any(alternative.steps for alternative in alternatives):
+            return [self._rules.answer(alternative) for alternative in alternatives], Tail(distinct=True)
+        hidden = [renamed(alternative, {}, frozenset()) for alternative in alternatives]
+        return [self._rules.answer(alternative) for alternative in self._rules.distinct(hidden)], Tail()
 
     def _grouped(self, node: Any, distinct: bool) -> tuple[list[Answer], Tail]:
         rules = self._rules
-        found = rules.pattern(aggregates_of(node).p.p, None)
-        found, groups = grouped(node, found, rules.extend, self._obstacle)
-        return [rules.answer(each) for each in found], Tail(self._query.columns, distinct, groups)
+        alternatives = rules.pattern(aggregates_of(node).p.p, None)
+        alternatives, groups = grouped(node, alternatives, rules.extend, self._obstacle)
+        return [rules.answer(alternative) for alternative in alternatives], Tail(self._query.columns, distinct, groups)
 
 
 def _place(query: Query, keyword: str) -> Span:
