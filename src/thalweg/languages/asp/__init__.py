@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def compile(sources: Sequence[Source], options: Options) -> "tuple[AspProgram, list[Diagnostic]]":
-    """One program from all texts, which knows the background, as far as they can be read, and every diagnostic."""
+    """Compiles all texts, as far as they can be read, to one program with the background; with every diagnostic."""
     from thalweg.languages.asp.directives import contradictions, take_out
     from thalweg.languages.asp.frame import own_frame
     from thalweg.languages.asp.numbers import in_facts

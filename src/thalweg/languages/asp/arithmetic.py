@@ -67,7 +67,7 @@ def _halves(left: Expression, right: Expression) -> Expression:
 
 
 def _inside(term: Expression) -> Expression:
-    """What was brought into range."""
+    """The expression under the `mod` and the shift that `in_range` adds; any other expression unchanged."""
     match term:
         case Operation("-", Operation("mod", Operation("+", start, Constant(shift)), range), _) if range == _RANGE:
             more = int(shift) - _SHIFT
@@ -76,7 +76,7 @@ def _inside(term: Expression) -> Expression:
 
 
 def _most(term: Expression) -> int:
-    """How far from zero a value can be."""
+    """The largest absolute value that an expression can have."""
     match term:
         case Variable():
             return _SHIFT

@@ -137,7 +137,7 @@ def _note(directives: Directives, text: str) -> None:
 
 
 def _directive(directives: Directives, source: Source, token: re.Match[str]) -> int:
-    """Reads one directive; where to go on."""
+    """Reads the directive at a token; returns the offset behind it."""
     start, text = token.start(), source.text
     if prefix := _PREFIX.match(text, start):
         name = prefix["name"] or ""
@@ -171,7 +171,7 @@ def _directive(directives: Directives, source: Source, token: re.Match[str]) -> 
 
 
 def _script(directives: Directives, source: Source, token: re.Match[str]) -> None:
-    """A program is data: whatever runs it must not run code that comes with it."""
+    """Reports a script and blanks it out: code that comes with a program is not run."""
     span = Span(source, token.start(), token.start() + len("#script"))
     help = "write it as rules, or compute it beforehand and pass the result with `--background`"
     directives.wrong.append(Diagnostic("E501", "scripts are not run", span, help))
@@ -179,7 +179,7 @@ def _script(directives: Directives, source: Source, token: re.Match[str]) -> Non
 
 
 def _foreign(directives: Directives, source: Source, token: re.Match[str]) -> None:
-    """Clingo's names are ASCII, and its scanner does not survive anything else outside strings and comments."""
+    """Reports a character outside ASCII and replaces it: clingo's scanner fails on it outside strings and comments."""
     span = Span(source, token.start(), token.end())
     help = "clingo's names are made of ASCII letters; put other text in quotes"
     directives.wrong.append(Diagnostic("E101", f"unexpected `{token.group()}`", span, help))

@@ -50,7 +50,7 @@ class UnsupportedError(Exception):
 
 
 class Predicates(Protocol):
-    """What a rule has to know of its program."""
+    """The parts of a program that the lowering of a rule looks at."""
 
     names: Names
     constants: dict[str, Any]
@@ -73,7 +73,7 @@ def _outer_variables(literal: Any) -> set[str]:
 
 
 class LoweredRule:
-    """One rule on its way."""
+    """Lowers one rule of clingo: its substitutions, tests and formulas so far."""
 
     def __init__(self, program: Predicates, node: Any) -> None:
         self.program = program

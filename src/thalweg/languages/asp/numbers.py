@@ -19,7 +19,7 @@ _MOST_LITERALS: Final = 100_000
 
 
 class Numbers:
-    """Looks at what comes in until there is something to tell.
+    """Looks at incoming batches, and reports the first number that clingo does not have.
 
     >>> from thalweg.model.event import Batch
     >>> dictionary, batch = Dictionary(), Batch()
@@ -35,7 +35,7 @@ class Numbers:
         self._reported = False
 
     def look(self, batch: Batch) -> None:
-        """Tells of the first such number in a batch."""
+        """Reports the first number in a batch that clingo does not have, once."""
         for signature, words in () if self._reported else batch.rows.items():
             term = self._first(np.asarray(words, dtype=np.int64).reshape(-1))
             if term is not None:

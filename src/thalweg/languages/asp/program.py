@@ -143,7 +143,7 @@ class AspProgram:
         return "\n".join([*self.everywhere, *(outline.text for outline in chosen)])
 
     def lowered(self, window: int) -> Program | None:
-        """The same as rules over windows of a number of ticks; None where `obstacles` say why not."""
+        """The program as rules over windows of a number of ticks; None where `obstacles` say why not."""
         program = lower(self, window)
         return program if isinstance(program, Program) else None
 
@@ -199,7 +199,7 @@ def declared(nodes: Iterable[Any], directives: Directives) -> set[Predicate]:
 
 
 def undefined(outlines: Iterable[Outline]) -> set[Predicate]:
-    """Predicates without rules and facts: what else should bring them than a stream?"""
+    """The predicates without rules and facts, which are taken for inputs."""
     outlines = tuple(outlines)
     return {need.predicate for outline in outlines for need in outline.body} - {
         head for outline in outlines for head in outline.heads

@@ -55,7 +55,7 @@ def undefined(events: Sequence[NamedEvent], diagnostics: Sequence[Diagnostic]) -
 
 
 def too_many(selections: Sequence[Selection]) -> Iterator[Diagnostic]:
-    """A run has one selection."""
+    """Yields an error for every selection behind the first: a run has one."""
     for selection in selections[1:]:
         first = selections[0].span
         line, column = first.source.position(first.start)

@@ -129,7 +129,7 @@ class CascadeProgram:
         return replace(ontology, profile="dl", task="abstraction", classes=texts, looked_up=looked_up)
 
     def placed(self, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-        """What is wrong with a class that was asked for, or with a word of it, stands where that was written."""
+        """Diagnostics about the classes of events, with the places where the classes were written."""
         classes = {_in_brackets(definition): definition for _, definition in self.classes}
         for diagnostic in diagnostics:
             definition = classes.get(diagnostic.span.source.text)
@@ -142,7 +142,7 @@ class CascadeProgram:
             )
 
     def readers(self) -> Program:
-        """It reads no conclusions of rules."""
+        """An empty program: events read no conclusions of rules."""
         return Program()
 
 

@@ -105,7 +105,7 @@ def _string(text: TokenReader) -> str:
 
 
 def _filter(text: TokenReader) -> list[Filter]:
-    """A filter, none where it cannot be read."""
+    """The filter that comes next, in a list; an empty list where it cannot be read."""
     start = text.now
     if start.says("EXISTS", "NOT"):
         text.fail("a filter compares values: it cannot look for triples", "use `NOT` in the pattern for absent events")

@@ -5,7 +5,7 @@ from typing import Final
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.languages.cascade.event_definitions import SyntaxProblem
 from thalweg.languages.rspql.lexer import Token, closing, tokens
-from thalweg.languages.rspql.names import WELL_KNOWN, Names, unknown_prefix
+from thalweg.languages.rspql.names import WELL_KNOWN, DeclaredNames, unknown_prefix
 from thalweg.model.rdf import named
 
 # Class expressions use these without a declaration.
@@ -19,7 +19,7 @@ class TokenReader:
         self.source = source
         self.tokens = tokens(source.text)
         self.at = 0
-        self.names = Names()
+        self.names = DeclaredNames()
         for prefix in _BUILT_IN:
             self.names.declare(prefix, f"<{WELL_KNOWN[prefix]}>")
         self.found: list[Diagnostic] = []
@@ -57,7 +57,7 @@ class TokenReader:
         self.found.append(Diagnostic(code, message, self.span(start, end), help))
 
     def fail(self, message: str, help: str) -> Token:
-        """Reading cannot go on at the next token."""
+        """Raises `SyntaxProblem` with a diagnostic at the next token."""
         raise SyntaxProblem(Diagnostic("E101", message, self.span(self.now), help))
 
     def iri(self, what: str, help: str) -> str:

@@ -25,7 +25,7 @@ __all__ = ["LANGUAGE", "FactReader", "compile", "parse", "read", "read_fact"]
 
 
 def compile(sources: Sequence[Source], options: Options) -> tuple[Program, list[Diagnostic]]:
-    """What can be read of texts, and what is wrong with the rest."""
+    """Compiles what can be read of all texts to one program; returns it and every diagnostic."""
     files = distinct_names(sources)
     parsed = [
         parse(source, options.tick_length, file, printed=False) for source, file in zip(sources, files, strict=True)

@@ -164,7 +164,7 @@ class FactReader:
             yield Diagnostic("E301", "the comment is not closed", Span(source, 0, 2), help="close it with `*/`")
 
     def save(self) -> dict[str, Any]:
-        """What it must know to go on behind the blocks so far, as JSON."""
+        """The state of the reader behind the blocks so far, as JSON."""
         return {"prefixes": dict(self.prefixes), "pending": self._pending, "line": self._line}
 
     def load(self, saved: dict[str, Any]) -> None:
@@ -353,7 +353,7 @@ class FactReader:
         return signature
 
     def _look_closer(self, text: str, position: int) -> tuple[_Stated | Diagnostic | None, int]:
-        """What stands at a position, if it is more than a blank, and where the next thing stands."""
+        """The fact or diagnostic at a position, None where nothing is stated there, and the position behind it."""
         blank = BLANK.match(text, position)
         assert blank is not None
         start = blank.end()

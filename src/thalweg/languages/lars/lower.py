@@ -59,7 +59,7 @@ _SAME: Final = {"==": "=", "<>": "!="}
 
 
 class Lowering:
-    """What is known while one text is read: its prefixes, and what is wrong with it so far."""
+    """Lowers the statements of one text; keeps its prefixes, and the diagnostics so far."""
 
     def __init__(self, source: Source, tick_length: int, printed: bool = True) -> None:
         """`printed`: the text may be one that the representation was printed as, with files in names."""
@@ -131,7 +131,7 @@ class Lowering:
 
 
 class _RuleLowering:
-    """One rule; its own variables are numbered, and `before` has what must stand before the literal at hand."""
+    """Lowers one rule; its own variables are numbered, and `before` has the literals to put before the current one."""
 
     def __init__(self, text: Lowering, tree: Statement) -> None:
         self.text = text

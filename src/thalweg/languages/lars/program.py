@@ -30,7 +30,7 @@ def read(source: Source, tick_length: int = 1_000) -> Program:
 def parse(
     source: Source, tick_length: int = 1_000, file: str | None = None, printed: bool = True
 ) -> tuple[Program, list[Diagnostic]]:
-    """What can be read of a text, and what is wrong with the rest: for those who look for more mistakes in the former.
+    """The program of what can be read of a text, which callers may check further, and the diagnostics about the rest.
 
     `file` is what local predicates are named after, by default the name of the source. Only a text that was `printed`
     from the representation may have such names.

@@ -35,7 +35,7 @@ def replace_built_ins(program: Program) -> Program:
 
 
 def _sought(program: Program) -> set[Predicate]:
-    """What the program looks for in windows, at other times or in one stream."""
+    """The predicates that the program looks for in windows, at other times or in one stream."""
     every = (formula for rule in program.rules for formula, _ in formulas(rule.body))
     return {f.atom.signature for f in every if not isinstance(f, Now) or f.stream is not None}
 

@@ -26,7 +26,7 @@ def compile(
 ) -> "tuple[Program | Checked | AbstractionProgram, list[Diagnostic]]":
     """The rules of all documents together, or their checks, and what deserves a warning."""
     from thalweg.languages.owl import checking, compiling
-    from thalweg.languages.owl.program import Options as Additions
+    from thalweg.languages.owl.program import ProfileAdditions
     from thalweg.languages.owl.shapes import without_shapes
     from thalweg.languages.owl.swrl import split_rules
     from thalweg.languages.owl.swrl_rules import not_used
@@ -53,7 +53,7 @@ def compile(
     if settings.checks:
         checked, diagnostics = checking.compile(name, triples, settings, options.beside)
         return checked, [*warnings, *diagnostics]
-    additions = Additions(settings.literals, settings.witnesses)
+    additions = ProfileAdditions(settings.literals, settings.witnesses)
     window = int(settings.window)
     program, diagnostics = compiling.compile(
         name, triples, settings.profile, window, settings.schema, additions, options.beside, rules

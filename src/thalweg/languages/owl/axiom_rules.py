@@ -30,6 +30,6 @@ def related(role: Role, subject: Expression, other: Expression) -> Now:
 
 
 def clash(axiom: str, individual: Expression, other: Expression, body: tuple[Literal, ...], span: Span) -> Rule:
-    """Two individuals break an axiom; one that does so alone is named twice: a predicate has one arity."""
+    """The rule that reports two individuals that break an axiom; an individual that breaks it alone is named twice."""
     head = Atom(INCONSISTENT, (Constant(quote(axiom)), individual, other))
     return Rule(head, tuple(dict.fromkeys(body)), span=span)

@@ -15,7 +15,7 @@ from thalweg.languages.owl import structure
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.axioms import show as axiom_text
-from thalweg.languages.owl.consistency_rules import Checks, by_bolts
+from thalweg.languages.owl.consistency_rules import ConsistencyRules, by_bolts
 from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.left_out import left_out, unread_imports
@@ -99,11 +99,11 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     return Checked(program, closed, (*_outside(name, ontology, closed, triples), *_empty(name, closed)))
 
 
-def _justification(checks: Checks) -> Program:
+def _justification(checks: ConsistencyRules) -> Program:
     return Program(checks.rules, checks.background, Interface(outputs=OUTPUTS), hints=_hints(checks))
 
 
-def _hints(checks: Checks) -> Hints:
+def _hints(checks: ConsistencyRules) -> Hints:
     return Hints(static=frozenset(fact.signature for fact in checks.background), input_copies=checks.gathered)
 
 
@@ -112,13 +112,13 @@ def _windowed(rule: Rule, window: int) -> Rule:
 
 
 def _seen(literal: Literal, window: int) -> Literal:
-    """What streams bring counts for a while; what follows from it holds as long."""
+    """A literal with a window around it where streams bring its facts; any other literal unchanged."""
     is_streamed = isinstance(literal, Now) and literal.atom.predicate[0] == "<"
     return InWindow(literal.atom, TimeWindow(window)) if is_streamed else literal  # type: ignore[union-attr]
 
 
 def _outside(name: str, ontology: Ontology, closed: Negative, triples: Sequence[Triple]) -> Iterator[Diagnostic]:
-    """What the checks do not look at, by name; what is left out for one reason is reported together."""
+    """Yields a warning for each reason why axioms, imports or triples are not checked, with their names."""
     by_reason: dict[str, list[str]] = {}
     for axiom, reason in closed.skipped:
         by_reason.setdefault(reason, []).append(axiom_text(axiom))
@@ -134,7 +134,7 @@ def _outside(name: str, ontology: Ontology, closed: Negative, triples: Sequence[
 
 
 def _empty(name: str, closed: Negative) -> Iterator[Diagnostic]:
-    """What nothing can be in: every fact about it will clash."""
+    """Yields a warning for each class and property that must be empty: every fact about it contradicts the ontology."""
     properties = {role.name for role in closed.roles}
     unsatisfiable = closed.unsatisfiable()
     # Where there cannot be anything, every class is empty for that reason alone.

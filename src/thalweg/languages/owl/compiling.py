@@ -11,7 +11,7 @@ from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology, show
 from thalweg.languages.owl.left_out import REST_IS_USED, left_out, unread_imports
 from thalweg.languages.owl.profiles import inside_and_outside, reason_outside
-from thalweg.languages.owl.program import Options, bridged, over_triples, rewritten, specialised, windowed
+from thalweg.languages.owl.program import ProfileAdditions, bridged, over_triples, rewritten, specialised, windowed
 from thalweg.languages.owl.swrl import DLSafeRule
 from thalweg.languages.owl.swrl_rules import compile_rules
 from thalweg.model.vocabulary import Triple, short
@@ -23,7 +23,7 @@ def compile(
     profile: str,
     window: int = 0,
     schema: bool = False,
-    options: Options = Options(),
+    options: ProfileAdditions = ProfileAdditions(),
     programs: Sequence[Program] = (),
     swrl: Sequence[DLSafeRule] = (),
 ) -> tuple[Program, list[Diagnostic]]:
@@ -75,5 +75,5 @@ _WAY_OUT: Final = "the rest is used; another `--profile` may support it"
 
 
 def _is_plain(axiom: Axiom) -> bool:
-    """That something is in a class with a name is data, whatever a profile's grammar says of the name."""
+    """Whether an axiom puts an individual into a named class, which is data and inside every profile."""
     return isinstance(axiom, ClassAssertion) and isinstance(axiom.of, str)

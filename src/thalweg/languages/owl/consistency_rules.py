@@ -26,7 +26,7 @@ from typing import Final
 from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
 from thalweg.languages.owl.axiom_rules import INCONSISTENT, clash, line_spans, related
-from thalweg.languages.owl.dl_lite import Role, Some
+from thalweg.languages.owl.dl_lite import Existential, Role
 from thalweg.languages.owl.knowledge import atoms_of
 from thalweg.languages.owl.negative import SELF, Negative, name_of
 from thalweg.model.fact import Fact
@@ -40,7 +40,7 @@ _X, _Y, _K, _L, _A = map(Variable, "XYKLA")
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
+class ConsistencyRules:
     """Rules that find what is inconsistent; the place of a rule that is about one axiom is a line with that axiom.
 
     `pinned` says in which bolt each signature is derived.
@@ -52,7 +52,7 @@ class Checks:
     gathered: frozenset[Predicate] = frozenset()
 
 
-def by_bolts(closure: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> Checks:
+def by_bolts(closure: Negative, bolts: Sequence[Bolt], name: str = "ontology") -> ConsistencyRules:
     """The rules of a topology; one with one bolt has a rule for every pair.
 
     >>> from thalweg.ir.text import show
@@ -73,7 +73,7 @@ def concepts_of(signature: Predicate) -> tuple[str, ...]:
     """
     if signature.arity != 2:
         return (signature.name,) if signature.arity == 1 else ()
-    return tuple(name_of(Some(Role(signature.name, inverse=inverse))) for inverse in (False, True))
+    return tuple(name_of(Existential(Role(signature.name, inverse=inverse))) for inverse in (False, True))
 
 
 class Writer:
@@ -104,13 +104,13 @@ class Writer:
         return tuple(dict.fromkeys(self.found.disjoint[n].axiom for n in groups))
 
     def alone(self) -> Iterator[Rule]:
-        """What breaks an axiom by itself."""
+        """Yields the rules for concepts whose members break an axiom without a second fact."""
         for axiom, concepts in self.found.alone.items():
             for concept in bits(concepts & self.found.streams):
                 yield self.clash(axiom, _X, _X, self.member(concept))
 
     def front(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """What makes the concepts that rules ask for: values of roles, and conjunctions."""
+        """The rules that derive the concepts in the bodies of `rules`: values of roles, and conjunctions."""
         makers: dict[str, list[Rule]] = {}
         for rule in self.meets():
             makers.setdefault(rule.head.predicate, []).append(rule)
@@ -127,16 +127,16 @@ class Writer:
         return (*(self.value(self.place[name]) for name in sorted(names) if self.is_value(name)), *conjunctions)
 
     def is_value(self, predicate: str) -> bool:
-        return predicate in self.place and isinstance(self.found.concepts[self.place[predicate]], Some)
+        return predicate in self.place and isinstance(self.found.concepts[self.place[predicate]], Existential)
 
     def value(self, concept: int) -> Rule:
-        """What has a value by a role, or is one."""
+        """The rule for a concept ∃R: it contains what has a value by the role."""
         restriction = self.found.concepts[concept]
-        assert isinstance(restriction, Some)
+        assert isinstance(restriction, Existential)
         return Rule(Atom(self.found.name(concept), (_X,)), (related(restriction.role, _X, Variable("_'1")),))
 
     def meets(self) -> Iterator[Rule]:
-        """What is in all parts of a conjunction, each by way of any class below."""
+        """Yields the rules for conjunctions: their members are in all parts, or in classes below these."""
         for meet, parts in self.found.meets:
             within = [f"among'{self.found.name(part)}" for part in parts]
             yield Rule(Atom(self.found.name(meet), (_X,)), tuple(Now(Atom(part, (_X,))) for part in within))
@@ -147,7 +147,7 @@ class Writer:
     # Roles
 
     def roles_pairwise(self) -> Iterator[Rule]:
-        """Every two roles that must not share a pair, and every one that must not relate a thing to itself."""
+        """Yields a rule for every two disjoint roles, and for every irreflexive role."""
         below = self.found.role_order.below
         for group in self.found.disjoint_roles:
             for member, other in combinations(group.members, 2):
@@ -159,14 +159,14 @@ class Writer:
                 yield from self.disjoint_roles(group.axiom, role, SELF)
 
     def disjoint_roles(self, axiom: str, role: Role, other: Role) -> Iterator[Rule]:
-        """Two roles share a pair; everything is related to itself by `SELF`."""
+        """Yields the rule that reports a pair of two disjoint roles; everything is related to itself by `SELF`."""
         if SELF not in (role, other):
             yield self.clash(axiom, _X, _Y, related(role, _X, _Y), related(other, _X, _Y))
         elif role != other:
             yield self.clash(axiom, _X, _X, related(role if other == SELF else other, _X, _X))
 
     def roles_upwards(self) -> Iterator[Rule]:
-        """The same by way of the roles that axioms name, which others become."""
+        """Yields the same rules over the roles that axioms name, and rules that derive these from their subroles."""
         named: dict[Role, None] = {}
         groups = [(group.axiom, pair) for group in self.found.disjoint_roles for pair in combinations(group.members, 2)]
         for axiom, places in groups:
@@ -220,7 +220,7 @@ class _Pipeline(Writer):
         self.watched = {axiom for _, _, _, seen in self.lost for axiom in seen}
         self.sets: dict[tuple[int, tuple[str, ...]], str] = {}
 
-    def checks(self) -> Checks:
+    def checks(self) -> ConsistencyRules:
         bolts = [tuple(self.operations(number, *bolt[:2])) for number, bolt in enumerate(self.bolts)]
         forward = (Rule(Atom(f"in'{name}", (_X,)), (Now(Atom(name, (_X,))),)) for name in sorted(self.made))
         bolts[0] = (*self.alone(), *forward, *bolts[0])
@@ -231,7 +231,7 @@ class _Pipeline(Writer):
         # What makes concepts comes first, and what looks back at axioms that bolts have lost sight of comes last.
         rules = (*self.front((*every, *back)), *every, *roles, *clashes, *back)
         pinned = frozenset(self.pinned()) if len(bolts) > 1 else frozenset[tuple[Predicate, int]]()
-        return Checks(tuple(dict.fromkeys(rules)), background, pinned)
+        return ConsistencyRules(tuple(dict.fromkeys(rules)), background, pinned)
 
     def pinned(self) -> Iterator[tuple[Predicate, int]]:
         """A class is derived in the last bolt that adds members to it; what is output, in the last bolt."""
@@ -247,7 +247,7 @@ class _Pipeline(Writer):
             yield Rule(Atom(f"in'{sup}", (_X,)), (self.arrived(sub),))
 
     def arrived(self, name: str) -> Now:
-        """What is in a class when it comes to the bolt that looks at it."""
+        """The literal for the members of a class, as they come to the bolt that looks at it."""
         return Now(Atom(f"in'{name}" if name in self.made else name, (_X,)))
 
     def conjunction(self, number: int, concept: str, other: str) -> Rule:
@@ -260,7 +260,7 @@ class _Pipeline(Writer):
         return Rule(Atom(predicate, (_X,)), body, span=self.spans[self.lines[axioms[0]]])
 
     def clashes(self, axioms: tuple[str, ...], predicate: str) -> Iterator[Rule]:
-        """What is found to be in both classes of a pair breaks these axioms."""
+        """Yields a rule for each axiom that members of `predicate` break, which are in both classes of a pair."""
         clashing = Now(Atom(predicate, (_X,)))
         yield from (self.clash(axiom, _X, _X, clashing) for axiom in axioms)
         if not self.watched.isdisjoint(axioms):
@@ -293,12 +293,12 @@ class _Pipeline(Writer):
         return bool(alone >> concept & 1 or alone >> other & 1 or not all(streams))
 
     def pair_above(self, concept: int, other: int, partners: dict[int, list[int]]) -> tuple[int, int]:
-        """A pair that bolts check, above the given one."""
+        """A pair of concepts that bolts check, the first above `concept`, the second above `other`."""
         above, above_other = self.found.order.above[concept], self.found.order.above[other]
         return next((n, m) for n in bits(above) for m in partners.get(n, ()) if above_other >> m & 1)
 
     def back(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """For individuals that clash: which of the lost pairs they are in."""
+        """The rules and facts that find the lost pairs that clashing individuals are in."""
         if not self.lost:
             return (), ()
         pairs = dict.fromkeys((member, other, axiom) for member, other, axiom, _ in self.lost)
@@ -315,13 +315,13 @@ class _Pipeline(Writer):
 
 
 def apart(sort: Atom, other: Atom) -> Rule:
-    """Whatever is of two sorts that do not go together is inconsistent: of sort K, and of sort L."""
+    """The rule that reports what is of two sorts that exclude each other: `sort` with K, and `other` with L."""
     differ = () if sort.predicate != other.predicate else (Comparison("!=", _K, _L),)
     return Rule(Atom(INCONSISTENT, (_A, _X, _X)), (Now(sort), Now(other), *differ, Now(Atom("apart'", (_K, _L, _A)))))
 
 
 def by_side(*kinds: Atom) -> Iterator[Rule]:
-    """The sides that each kind is on, and whatever is on two that do not go together."""
+    """The rules that derive the sides of each kind, and report what is on two that exclude each other."""
     yield from (Rule(Atom("side'", (_X, _L)), (Now(kind), Now(Atom("under'", (_K, _L))))) for kind in kinds)
     yield apart(Atom("side'", (_X, _K)), Atom("side'", (_X, _L)))
 

@@ -17,9 +17,9 @@ from typing import Final
 
 from thalweg.ir.nodes import Atom, Comparison, Constant, Now, Rule, Variable
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
-from thalweg.languages.owl.consistency_rules import KIND, Checks, Writer, apart, by_side, fact
-from thalweg.languages.owl.dl_lite import Some
-from thalweg.languages.owl.negative import Group, Negative
+from thalweg.languages.owl.consistency_rules import KIND, ConsistencyRules, Writer, apart, by_side, fact
+from thalweg.languages.owl.dl_lite import Existential
+from thalweg.languages.owl.negative import DisjointGroup, Negative
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
@@ -36,7 +36,7 @@ Kinds = dict[int, dict[int, int]]
 """For each kind the groups that it is in, and which members of them it is below (bits)."""
 
 
-def by_sides(closure: Negative, name: str = "ontology") -> Checks:
+def by_sides(closure: Negative, name: str = "ontology") -> ConsistencyRules:
     """The rules that know of a class nothing but which sides of disjointness axioms it is on.
 
     >>> from thalweg.ir.text import show
@@ -51,7 +51,7 @@ def by_sides(closure: Negative, name: str = "ontology") -> Checks:
     by_kind, background = writer.by_kind()
     classes = (*writer.alone(), *by_kind)
     rules = dict.fromkeys((*writer.front(classes), *classes, *writer.roles_upwards()))
-    return Checks(tuple(rules), background, gathered=frozenset({Predicate(KIND, 3)}))
+    return ConsistencyRules(tuple(rules), background, gathered=frozenset({Predicate(KIND, 3)}))
 
 
 class _Sides(Writer):
@@ -69,7 +69,7 @@ class _Sides(Writer):
         return numbers
 
     def by_kind(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """What is of two kinds that do not go together clashes."""
+        """The rules and facts that report what is of two kinds that exclude each other."""
         rules = [self.kind(concept) for concept in sorted(self.hits)]
         if not rules:
             return (), ()
@@ -90,7 +90,7 @@ class _Sides(Writer):
 
     def kind(self, concept: int) -> Rule:
         streamed = self.found.name(concept)[0] == "<"
-        is_value = isinstance(self.found.concepts[concept], Some)
+        is_value = isinstance(self.found.concepts[concept], Existential)
         body = self.value(concept).body if is_value else (self.member(concept),)
         numbers = (self._numbered[frozenset(self.hits[concept].items())], concept)
         return Rule(Atom(KIND if streamed else _MADE, (_X, *(Constant(str(number)) for number in numbers))), body)
@@ -117,7 +117,7 @@ class _Sides(Writer):
         return pairs
 
     def one_by_one(self, predicates: list[str]) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """Kinds become the sides that they are on, where there are too many pairs of kinds."""
+        """The rules and facts that compare the sides of kinds, for ontologies with too many pairs of kinds."""
         rules: list[Rule] = []
         facts: dict[Fact, None] = {}
         groups = list(enumerate(self.found.disjoint))
@@ -141,7 +141,7 @@ class _Sides(Writer):
                 for position in bits(hit[number]):
                     yield fact("under'", str(kind), str(self.found.disjoint[number].members[position]))
 
-    def place_facts(self, groups: list[tuple[int, Group]]) -> Iterator[Fact]:
+    def place_facts(self, groups: list[tuple[int, DisjointGroup]]) -> Iterator[Fact]:
         for number, group in groups:
             yield fact("axiom'", str(number), quote(group.axiom))
         wanted = {number for number, _ in groups}
@@ -151,7 +151,7 @@ class _Sides(Writer):
 
 
 def _by_place(predicates: Iterable[str]) -> Iterator[Rule]:
-    """The members of groups that each kind is below, and whatever is below two of one group."""
+    """The rules that derive the group members above each kind, and report what is below two of one group."""
     for predicate in predicates:
         body = (Now(_sort(predicate, _K)), Now(Atom("inside'", (_K, _G, _L))))
         yield Rule(Atom("place'", (_X, _G, _L)), body)
@@ -161,5 +161,5 @@ def _by_place(predicates: Iterable[str]) -> Iterator[Rule]:
 
 
 def _sort(predicate: str, kind: Variable, any_concept: str = "_'1") -> Atom:
-    """X is of a kind, whatever concept shows it."""
+    """The atom "X is of a kind", with any concept as the reason."""
     return Atom(predicate, (_X, kind, Variable(any_concept)))

@@ -33,17 +33,17 @@ class Role(NamedTuple):
     fresh: bool = False
 
     def flipped(self) -> "Role":
-        """The same, read backwards."""
+        """The inverse role."""
         return Role(self.name, not self.inverse, self.fresh)
 
 
-class Some(NamedTuple):
+class Existential(NamedTuple):
     """∃role: whatever has a value."""
 
     role: Role
 
 
-Basic = str | Some
+Basic = str | Existential
 
 
 T = TypeVar("T", Basic, Role)
@@ -83,7 +83,7 @@ class TBox:
     declared: list[Declaration] = field(default_factory=list)
 
     def basics(self) -> list[Basic]:
-        """The concepts that anything is said about."""
+        """The concepts on both sides of inclusions, and in disjointnesses."""
         sides = [basic for inclusion in self.inclusions for basic in (inclusion.sub, inclusion.sup)]
         return [*sides, *(basic for group in self.disjoint for basic in group.members)]
 
@@ -96,7 +96,7 @@ class TBox:
 
     def properties(self) -> dict[str, None]:
         """The named properties, each once."""
-        roles = [basic.role for basic in self.basics() if isinstance(basic, Some)]
+        roles = [basic.role for basic in self.basics() if isinstance(basic, Existential)]
         roles += [role for inclusion in self.role_inclusions for role in (inclusion.sub, inclusion.sup)]
         roles += [role for group in self.disjoint_roles for role in group.members]
         roles += [role for role, _ in (*self.reflexive, *self.irreflexive)]
@@ -117,7 +117,7 @@ def normal_form(axioms: Iterable[Axiom], declarations: Iterable[Declaration] = (
     """An ontology in the shapes of DL-Lite_R.
 
     >>> tbox = normal_form([ax.ObjectPropertyRange("<r>", "<C>")])
-    >>> tbox.inclusions == [Inclusion(Some(Role("<r>", inverse=True)), "<C>", 0)]
+    >>> tbox.inclusions == [Inclusion(Existential(Role("<r>", inverse=True)), "<C>", 0)]
     True
     """
     declared = list(declarations)
@@ -153,9 +153,9 @@ class _Normaliser:
                 self.disjoint([list(self.left(member)) for member in classes])
             case ax.PropertyDomain(name, expression):
                 self.note_data(axiom, (name,))
-                self.right(Some(self.role(name)), expression)
+                self.right(Existential(self.role(name)), expression)
             case ax.ObjectPropertyRange(name, expression):
-                self.right(Some(self.role(name).flipped()), expression)
+                self.right(Existential(self.role(name).flipped()), expression)
             case ax.SubObjectPropertyOf() | ax.SubDataPropertyOf() | ax.PropertiesAxiom():
                 self.properties(axiom)
             case ax.InverseObjectProperties(first, second):
@@ -256,10 +256,10 @@ class _Normaliser:
                 for operand in classes:
                     yield from self.left(operand)
             case ex.ObjectSomeValuesFrom(name, ex.THING) | ex.ObjectMinCardinality(1, name, None):
-                yield Some(self.role(name))
+                yield Existential(self.role(name))
             case ex.DataSomeValuesFrom(name, ex.LITERAL) | ex.DataMinCardinality(1, name, None):
                 self.tbox.data_properties.add(name)
-                yield Some(self.role(name))
+                yield Existential(self.role(name))
             case ex.DataSomeValuesFrom():
                 raise _UnsupportedError(_UNCHECKED)
             case _:
@@ -289,12 +289,12 @@ class _Normaliser:
     def exists(self, sub: Basic, role: Role, filler: ClassExpression) -> None:
         """`sub` ⊑ ∃`role`.`filler`, by way of a role of its own where there is a filler."""
         if filler == ex.THING:
-            self.tbox.inclusions.append(Inclusion(sub, Some(role), self.number))
+            self.tbox.inclusions.append(Inclusion(sub, Existential(role), self.number))
             return
         # A class without a name gets a number: a predicate is one word.
         number = self.numbers.setdefault(show(filler), len(self.numbers) + 1)
         value = filler if isinstance(filler, str) else str(number)
         fresh = Role(f"{'inverse' if role.inverse else ''}{role.name}'{value}", fresh=True)
-        self.tbox.inclusions.append(Inclusion(sub, Some(fresh), self.number))
+        self.tbox.inclusions.append(Inclusion(sub, Existential(fresh), self.number))
         self.subrole(fresh, role)
-        self.right(Some(fresh.flipped()), filler)
+        self.right(Existential(fresh.flipped()), filler)

@@ -32,7 +32,7 @@ class Knowledge:
         return fact[1] in self.facts[fact[0]]
 
     def add(self, signature: Predicate, row: Row) -> bool:
-        """Whether the fact is new."""
+        """Adds a fact; returns whether it is new."""
         if row in self.facts[signature]:
             return False
         self.facts[signature][row] = None
@@ -80,7 +80,7 @@ def looks(atoms: Sequence[Atom], bound: Collection[str]) -> list[Look]:
 
 
 def solve(atoms: Sequence[Atom], knowledge: Knowledge, binding: Binding) -> Iterator[Binding]:
-    """Every way to find the atoms among the facts."""
+    """Yields every binding that makes all atoms facts."""
     return _joined(looks(atoms, binding), 0, knowledge, binding)
 
 

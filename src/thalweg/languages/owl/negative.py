@@ -20,10 +20,10 @@ from typing import Final, NamedTuple
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
-from thalweg.languages.owl.dl_lite import Basic, Role, Some, TBox, normal_form
+from thalweg.languages.owl.dl_lite import Basic, Existential, Role, TBox, normal_form
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression
 from thalweg.languages.owl.left_out import REST_IS_USED
-from thalweg.languages.owl.unsatisfiable import Closure
+from thalweg.languages.owl.unsatisfiable import InclusionClosure
 from thalweg.model.fact import Fact
 from thalweg.planning.topology import Taxonomy, bits
 
@@ -47,7 +47,7 @@ class Order(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DisjointGroup:
     """Nothing is in two of the members, says the axiom. Members are numbers of concepts, or of roles."""
 
     axiom: str
@@ -67,12 +67,12 @@ class Negative:
     order: Order
     streams: int
     meets: tuple[tuple[int, tuple[int, ...]], ...]
-    disjoint: tuple[Group, ...]
+    disjoint: tuple[DisjointGroup, ...]
     alone: dict[str, int]
     roles: tuple[Role, ...]
     role_order: Order
-    disjoint_roles: tuple[Group, ...]
-    irreflexive: tuple[Group, ...]
+    disjoint_roles: tuple[DisjointGroup, ...]
+    irreflexive: tuple[DisjointGroup, ...]
     facts: tuple[Fact, ...]
     skipped: tuple[tuple[Axiom, str], ...]
 
@@ -125,7 +125,7 @@ class Negative:
         """
         apart, named = self.apart(), self._named()
         existentials = self.streams & sum(
-            1 << n for n, concept in enumerate(self.concepts) if isinstance(concept, Some)
+            1 << n for n, concept in enumerate(self.concepts) if isinstance(concept, Existential)
         )
         classes = _pairs(apart, named)
         return classes, _pairs(apart, named | existentials) - classes
@@ -142,7 +142,7 @@ class Negative:
         for axiom, concepts in self.alone.items():
             for concept in bits(concepts & shown):
                 basic = self.concepts[concept]
-                axioms.setdefault(basic.role.name if isinstance(basic, Some) else basic, []).append(axiom)
+                axioms.setdefault(basic.role.name if isinstance(basic, Existential) else basic, []).append(axiom)
         return {name: tuple(reasons) for name, reasons in axioms.items()}
 
     def classes(self) -> list[str]:
@@ -189,14 +189,14 @@ class Negative:
 def name_of(basic: Basic) -> str:
     """The name of a concept.
 
-    >>> name_of("<A>"), name_of(Some(Role("<r>", inverse=True)))
+    >>> name_of("<A>"), name_of(Existential(Role("<r>", inverse=True)))
     ('<A>', "some_inverse'<r>")
     """
     return basic if isinstance(basic, str) else f"{'some_inverse' if basic.role.inverse else 'some'}'{basic.role.name}"
 
 
 def close(axioms: Iterable[Axiom], declarations: Iterable[Declaration] = ()) -> Negative:
-    """What the axioms forbid.
+    """The negative inclusions that follow from axioms.
 
     >>> from thalweg.languages.owl.axioms import DisjointClasses, SubClassOf
     >>> closure = close([SubClassOf("<A>", "<B>"), SubClassOf("<A>", "<C>"), DisjointClasses(("<B>", "<C>"))])
@@ -289,7 +289,7 @@ class _Closing:
     def __init__(self, tbox: TBox, naming: _Naming) -> None:
         self.tbox = tbox
         self.naming = naming
-        self.closure = Closure(tbox)
+        self.closure = InclusionClosure(tbox)
         self.roles = self.all_roles()
         self.role_place = {role: n for n, role in enumerate(self.roles)}
         self.role_order = self.order_of_roles()
@@ -299,9 +299,9 @@ class _Closing:
         self.order = self.order_of_concepts()
 
     def negative(self) -> Negative:
-        disjoint = [Group(self.text(group.axiom), self.places(group.members)) for group in self.tbox.disjoint]
-        roles = [Group(self.text(g.axiom), self.role_places(g.members)) for g in self.tbox.disjoint_roles]
-        irreflexive = [Group(self.text(n), self.role_places((role,))) for role, n in self.tbox.irreflexive]
+        disjoint = [DisjointGroup(self.text(group.axiom), self.places(group.members)) for group in self.tbox.disjoint]
+        roles = [DisjointGroup(self.text(g.axiom), self.role_places(g.members)) for g in self.tbox.disjoint_roles]
+        irreflexive = [DisjointGroup(self.text(n), self.role_places((role,))) for role, n in self.tbox.irreflexive]
         return Negative(
             concepts=tuple(self.concepts),
             order=self.order,
@@ -331,7 +331,7 @@ class _Closing:
         ]
 
     def all_roles(self) -> list[Role]:
-        roles = [basic.role for basic in self.tbox.basics() if isinstance(basic, Some)]
+        roles = [basic.role for basic in self.tbox.basics() if isinstance(basic, Existential)]
         roles += [role for inclusion in self.tbox.role_inclusions for role in (inclusion.sub, inclusion.sup)]
         names = dict.fromkeys([*map(Role, self.tbox.properties()), *(Role(r.name, fresh=r.fresh) for r in roles)])
         sides = [side for role in names for side in (role, role.flipped())]
@@ -342,7 +342,7 @@ class _Closing:
         for parts in self.naming.meets:
             classes.update(dict.fromkeys(sorted(parts)))
         everything = [THING] if self.tbox.reflexive or THING in self.tbox.basics() else []
-        return [*classes, *everything, *(Some(role) for role in self.roles if role != SELF), NOTHING]
+        return [*classes, *everything, *(Existential(role) for role in self.roles if role != SELF), NOTHING]
 
     def order_of_roles(self) -> Order:
         edges = [[self.role_place[sup] for sup in self.closure.roles_above.get(role, ())] for role in self.roles]
@@ -365,12 +365,14 @@ class _Closing:
         return order
 
     def newly_met(self, order: Order) -> Iterator[tuple[int, int]]:
-        """What is in all parts of a conjunction by itself is below it."""
+        """Yields pairs of a concept that is below all parts of a conjunction, and the conjunction."""
         for meet, parts in self.meets:
             for concept in bits(reduce(and_, (order.below[part] for part in parts)) & ~order.below[meet]):
                 yield concept, meet
 
-    def alone(self, disjoint: list[Group], roles: list[Group], irreflexive: list[Group]) -> dict[str, int]:
+    def alone(
+        self, disjoint: list[DisjointGroup], roles: list[DisjointGroup], irreflexive: list[DisjointGroup]
+    ) -> dict[str, int]:
         void_by_axiom: dict[str, int] = {BUILT_IN: 1 << self.place[NOTHING]}
         for group in disjoint:
             void_by_axiom[group.axiom] = void_by_axiom.get(group.axiom, 0) | _in_two(group.members, self.order.below)
@@ -386,7 +388,7 @@ class _Closing:
         """The concepts of what has a value by one of these roles, or is one."""
         concepts = 0
         for role in map(self.roles.__getitem__, bits(roles)):
-            sides: tuple[Basic, ...] = (THING,) if role == SELF else (Some(role), Some(role.flipped()))
+            sides: tuple[Basic, ...] = (THING,) if role == SELF else (Existential(role), Existential(role.flipped()))
             concepts = reduce(or_, (self.order.below[self.place[side]] for side in sides), concepts)
         return concepts
 
@@ -397,8 +399,8 @@ class _Closing:
             for n in new:
                 done.add(n)
                 concept = self.concepts[n]
-                if isinstance(concept, Some):
-                    void |= self.order.below[self.place[Some(concept.role.flipped())]]
+                if isinstance(concept, Existential):
+                    void |= self.order.below[self.place[Existential(concept.role.flipped())]]
         return void
 
     def is_stream(self, basic: Basic) -> bool:
@@ -418,7 +420,7 @@ class _Closing:
 
 
 def _is_property(basic: Basic) -> bool:
-    return isinstance(basic, Some) and not basic.role.fresh and not basic.role.inverse
+    return isinstance(basic, Existential) and not basic.role.fresh and not basic.role.inverse
 
 
 def _pairs(apart: Sequence[int], among: int) -> int:
@@ -426,7 +428,7 @@ def _pairs(apart: Sequence[int], among: int) -> int:
 
 
 def _in_two(members: Sequence[int], below: Sequence[int]) -> int:
-    """What is below two of the members."""
+    """The bits of what is below two of the members."""
     once = twice = 0
     for member in members:
         twice |= once & below[member]
@@ -443,7 +445,7 @@ def _order(edges: list[list[int]]) -> Order:
 
 
 def _reached(edges: list[list[int]]) -> list[int]:
-    """What each thing leads to, itself included. One pass is enough where there are no cycles, and one to see that."""
+    """For each node the nodes that edges lead to, itself included, as bits. Without cycles, two passes are enough."""
     reached = [1 << n for n in range(len(edges))]
     order = list(_last_first(edges))
     changed = True
@@ -457,7 +459,7 @@ def _reached(edges: list[list[int]]) -> list[int]:
 
 
 def _last_first(edges: list[list[int]]) -> Iterator[int]:
-    """All things, each after what it leads to, as far as there are no cycles."""
+    """All nodes, each behind the nodes that it leads to, as far as there are no cycles."""
     seen = [False] * len(edges)
     for start in range(len(edges)):
         stack = [] if seen[start] else [(start, iter(edges[start]))]

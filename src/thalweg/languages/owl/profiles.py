@@ -142,7 +142,7 @@ def _inclusions(axiom: Axiom, profile: str) -> Iterator[Axiom]:
 
 
 def _phrases(axiom: Axiom, profile: str) -> Iterator[str]:
-    """What is outside, thing by thing."""
+    """Yields a phrase for each part of an axiom that is outside a profile."""
     if type(axiom) not in _AXIOMS[profile]:
         yield f"`{type(axiom).__name__}`"
     yield from _about_properties(axiom, profile)

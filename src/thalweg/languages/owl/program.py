@@ -46,7 +46,7 @@ _KEPT: Final = ("inconsistent",)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ProfileAdditions:
     """What is added to a profile: `literals`, blank nodes that stand for them (pD*); `witnesses`, for values that are
     promised (pD*sv).
     """
@@ -60,7 +60,7 @@ def specialised(
     triples: Sequence[Triple],
     profile: str,
     window: int = 0,
-    options: Options = Options(),
+    options: ProfileAdditions = ProfileAdditions(),
     representatives: bool | None = None,
 ) -> Program:
     """The program of an ontology; a fact of the stream counts for `window` ticks after its own.
@@ -116,8 +116,10 @@ def _names_in(rules: Iterable[Rule]) -> Iterator[Fact]:
             yield Fact(KNOWN, (atom.args[0].term,) * 2)
 
 
-def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, options: Options = Options()) -> Program:
-    """The same as rules over triples."""
+def over_triples(
+    triples: Sequence[Triple], profile: str, window: int = 0, options: ProfileAdditions = ProfileAdditions()
+) -> Program:
+    """The program of an ontology as rules over triples, which take the schema as data."""
     rule_table = table(profile, options.literals, options.witnesses)
     rules = tuple(windowed(_hidden(named), window) for named in rule_table.rules)
     annotations = _annotations(triples, options)
@@ -195,7 +197,7 @@ def _once(triples: Sequence[Triple]) -> list[Triple]:
     return list(dict.fromkeys((same.get(s, s), p, same.get(o, o)) for s, p, o in distinct))
 
 
-def _annotations(triples: Iterable[Triple], options: Options) -> TermAnnotations:
+def _annotations(triples: Iterable[Triple], options: ProfileAdditions) -> TermAnnotations:
     """What is looked up about terms: of the datatypes only those that the ontology names."""
     terms = {term for triple in triples for term in triple}
     promises = {subject for subject, predicate, _ in triples if predicate == SOME_VALUES_FROM}

@@ -21,11 +21,11 @@ from thalweg.ir.dependency import reachable
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
 from thalweg.languages.owl.axiom_rules import clash, line_spans, related
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
-from thalweg.languages.owl.dl_lite import Basic, Disjoint, Role, Some, normal_form
+from thalweg.languages.owl.dl_lite import Basic, Disjoint, Existential, Role, normal_form
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.knowledge import atoms_of
 from thalweg.languages.owl.negative import name_of
-from thalweg.languages.owl.unsatisfiable import Closure, empty_roles
+from thalweg.languages.owl.unsatisfiable import InclusionClosure, empty_roles
 from thalweg.model.fact import Fact
 
 _INDIVIDUAL: Final = "individual'"
@@ -67,7 +67,7 @@ def rewrite(axioms: Iterable[Axiom], name: str = "ontology", declarations: Itera
     some'<r>(X) :- <r>(X,_).
     """
     tbox = normal_form(axioms, declarations)
-    closure = Closure(tbox)
+    closure = InclusionClosure(tbox)
     empty = empty_roles(closure)
     rules = _Rules(closure, name)
     lifted = dict.fromkeys(rules.lifted())
@@ -91,16 +91,16 @@ def _wanted(rules: list[Rule]) -> tuple[Rule, ...]:
 class _Rules:
     """Writes the rules of one ontology."""
 
-    def __init__(self, closure: Closure, name: str) -> None:
+    def __init__(self, closure: InclusionClosure, name: str) -> None:
         self.tbox = closure.tbox
         self.lines = [show(axiom) for axiom in self.tbox.axioms]
         self.spans = line_spans(Source(name, "\n".join(self.lines)))
         # Only these roles need a predicate for having a value, beside the property itself.
         self.nameless = closure.nameless()
-        self.roles = {self.predicate(Some(role)): role for role in self.nameless}
+        self.roles = {self.predicate(Existential(role)): role for role in self.nameless}
 
     def positive(self) -> Iterator[Rule]:
-        """What follows."""
+        """Yields the rules of the positive inclusions."""
         for class_inclusion in self.tbox.inclusions:
             if self.has_named_members(class_inclusion.sub):
                 head = Atom(self.predicate(class_inclusion.sup), (_X,))
@@ -113,16 +113,16 @@ class _Rules:
             yield self.rule(number, Atom(role.name, (_X, _X)), self.member(THING))
 
     def lifted(self) -> Iterator[Rule]:
-        """What has a value by one role has it by all roles above."""
+        """Yields the rules that lift values without a name to the roles above."""
         for inclusion in self.tbox.role_inclusions:
             sub, sup = inclusion.sub, inclusion.sup
             for role, other in ((sub, sup), (sub.flipped(), sup.flipped())):
                 if role in self.nameless:
-                    head = Atom(self.predicate(Some(other)), (_X,))
-                    yield self.rule(inclusion.axiom, head, self.member(Some(role)))
+                    head = Atom(self.predicate(Existential(other)), (_X,))
+                    yield self.rule(inclusion.axiom, head, self.member(Existential(role)))
 
     def negative(self) -> Iterator[Rule]:
-        """What must not be."""
+        """Yields the rules that report contradictions."""
         for position, group in enumerate(self.tbox.disjoint):
             if len(group.members) < _MANY:
                 for first, second in combinations(filter(self.has_named_members, group.members), 2):
@@ -144,12 +144,12 @@ class _Rules:
         yield self.clash(group.axiom, _X, _X, first, second, Comparison("<", _Y, Variable("Z")))
 
     def of_empty_roles(self, empty: dict[Role, int]) -> Iterator[Rule]:
-        """A value that cannot be has no name that could be reported: what has the value is."""
+        """Yields the rules that report what would have a value by a role that must be empty."""
         for role, number in empty.items():
-            yield self.clash(number, _X, _X, Now(Atom(self.predicate(Some(role)), (_X,))))
+            yield self.clash(number, _X, _X, Now(Atom(self.predicate(Existential(role)), (_X,))))
 
     def feeding(self, rules: Iterable[Rule]) -> Iterator[Rule]:
-        """A value with a name is a value; and everything that a fact is about is an individual."""
+        """Yields the rules that derive the concepts ∃R, and the individuals, that other rules ask for."""
         for rule in rules:
             for predicate in dict.fromkeys(atom.predicate for atom in atoms_of(rule)):
                 role = self.roles.get(predicate)
@@ -177,16 +177,16 @@ class _Rules:
         return _INDIVIDUAL if basic == THING else name_of(basic)
 
     def has_named_members(self, basic: Basic) -> bool:
-        """Whether more than the values of a fresh role is in a concept: those have no name."""
-        return not (isinstance(basic, Some) and basic.role.fresh and basic.role.inverse)
+        """Whether a concept can have members with names: the values of a fresh role have none."""
+        return not (isinstance(basic, Existential) and basic.role.fresh and basic.role.inverse)
 
     def member(self, basic: Basic) -> Now:
         """`X` is in a concept."""
-        if isinstance(basic, Some) and basic.role not in self.nameless:
+        if isinstance(basic, Existential) and basic.role not in self.nameless:
             return self.value(basic.role)
         return Now(Atom(self.predicate(basic), (_X,)))
 
     def value(self, role: Role) -> Now:
         """`X` has a value with a name."""
         # Two roles of one rule need not have the same value.
-        return related(role, _X, Variable(f"_'{self.predicate(Some(role))}"))
+        return related(role, _X, Variable(f"_'{self.predicate(Existential(role))}"))

@@ -61,7 +61,7 @@ _DEEPEST: Final = 150
 
 
 class MisreadError(Exception):
-    """These triples do not make what was expected of them."""
+    """Triples do not form the construct that was expected."""
 
 
 class Nodes:

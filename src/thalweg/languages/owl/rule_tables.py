@@ -31,7 +31,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RuleTable:
     """The rules of a profile, and the facts that it takes for granted."""
 
     rules: tuple[Named, ...]
@@ -39,7 +39,7 @@ class Table:
 
 
 @cache
-def table(profile: str, literals: bool = False, witnesses: bool = False) -> Table:
+def table(profile: str, literals: bool = False, witnesses: bool = False) -> RuleTable:
     """The table of a profile; with the rules that put blank nodes for literals, and for values that are promised.
 
     >>> [named.name for named in table("rl").rules if named.name.startswith("cax-s")]
@@ -51,7 +51,7 @@ def table(profile: str, literals: bool = False, witnesses: bool = False) -> Tabl
     programs = [read(text) for text in texts]
     rules = (Named(_name(rule), rule) for program in programs for rule in program.rules)
     kept = tuple(named for named in rules if literals or not named.name.startswith("lg-"))
-    return Table(kept, tuple(fact for program in programs for fact in program.background))
+    return RuleTable(kept, tuple(fact for program in programs for fact in program.background))
 
 
 def _name(rule: Rule) -> str:

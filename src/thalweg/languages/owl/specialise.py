@@ -38,7 +38,7 @@ from thalweg.languages.owl.literal_subjects import (
     sort_by_kind,
     without_detours,
 )
-from thalweg.languages.owl.rule_tables import TRIPLE, Named, Table
+from thalweg.languages.owl.rule_tables import TRIPLE, Named, RuleTable
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
@@ -119,7 +119,7 @@ class Schema:
     itself: bool
 
 
-def close_schema(table: Table, triples: Iterable[Triple]) -> Schema:
+def close_schema(table: RuleTable, triples: Iterable[Triple]) -> Schema:
     """The schema of an ontology with all that follows about it."""
     static = static_predicates(table)
     # What a table says about the vocabulary itself is not about data, except which names are datatypes.
@@ -170,7 +170,7 @@ def _kind(atom: Atom) -> str:
     return f"{predicate} {object_}" if predicate == TYPE else predicate
 
 
-def specialise(table: Table, schema: Schema, representatives: bool = False) -> list[Specialised]:
+def specialise(table: RuleTable, schema: Schema, representatives: bool = False) -> list[Specialised]:
     """The rules over data; they are about each of several equal things, or about their `representatives` only."""
     by_rule: dict[Rule, Specialised] = {}
     for named in table.rules:
@@ -279,7 +279,7 @@ def _by_known_names(rule: Rule) -> Rule:
     return Rule(renamed.head, (*lookups, *renamed.body))
 
 
-def static_predicates(table: Table) -> frozenset[Predicate]:
+def static_predicates(table: RuleTable) -> frozenset[Predicate]:
     """The auxiliary predicates that depend on the schema alone."""
     heads = {named.rule.head.signature for named in table.rules}
     static = {fact.signature for fact in table.facts} - heads
@@ -536,7 +536,7 @@ def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:
 
 
 def _wanted(rules: list[Specialised], schema: Schema) -> set[Predicate]:
-    """What is output, and what is needed for it."""
+    """The predicates that are output, and all that their rules need."""
     sources: dict[Predicate, set[Predicate]] = {}
     for entry in rules:
         sources.setdefault(entry.rule.head.signature, set()).update(atom.signature for atom in atoms_of(entry.rule))

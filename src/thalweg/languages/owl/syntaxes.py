@@ -158,7 +158,7 @@ def _element_levels(source: Source) -> list[tuple[int, int]]:
 
 
 def _diagnostic(error: str, source: Source) -> Diagnostic:
-    """The library's words with their place, which it hides in them."""
+    """The diagnostic for an error of the library, with the place that its text contains."""
     span = _place(error, source)
     quoted = re.search(r'Error\("((?:[^"\\]|\\.)*)"', error)
     expected = re.search(r"positives: \[([^\]]+)\]", error)

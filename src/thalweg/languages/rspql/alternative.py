@@ -45,7 +45,7 @@ class Alternative:
         return (*sorted(self.names), *sorted(self.witnesses))
 
     def given(self, values: Mapping[str, str]) -> "Alternative":
-        """The same where some variables have values."""
+        """The alternative with values in the place of some variables."""
         constants = {name: values[name] for name in self.names & values.keys()}
         if not constants:
             return self
@@ -56,12 +56,12 @@ class Alternative:
         )
 
     def also(self, *literals: Literal) -> "Alternative":
-        """The same with more literals, which bind nothing."""
+        """The alternative with more literals, which bind nothing."""
         return replace(self, body=(*self.body, *literals))
 
 
 def joined(alternative: Alternative, other: Alternative) -> Alternative | None:
-    """Both at once; None where a variable would have two values.
+    """The alternative that requires both; None where a variable would have two values.
 
     >>> left = Alternative(constants={"x": "1"})
     >>> right = Alternative((Now(Atom("p", (Variable("x"),))),), frozenset("x"))
@@ -93,7 +93,7 @@ def renamed(alternative: Alternative, names: Mapping[str, str], kept: frozenset[
 
 
 def _put(literal: Literal, values: Mapping[str, Variable | Constant]) -> Literal:
-    """A literal of a body with something else for some of its variables."""
+    """A literal of a body with terms in the place of some variables."""
     match literal:
         case Now(atom):
             return Now(Atom(atom.predicate, tuple(_value(arg, values) for arg in atom.args)))

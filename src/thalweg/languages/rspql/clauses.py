@@ -16,7 +16,7 @@ from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.languages.lars.terms import ReadingError
 from thalweg.languages.rspql.dialects import c_sparql_register, c_sparql_stream, cqels_stream, is_name
 from thalweg.languages.rspql.lexer import Edit, Token, closing, tokens
-from thalweg.languages.rspql.names import Names, unknown_prefix
+from thalweg.languages.rspql.names import DeclaredNames, unknown_prefix
 from thalweg.languages.rspql.query import StreamWindow
 from thalweg.languages.rspql.window_clause import SHAPE, read_extent
 from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, Nesting
@@ -33,7 +33,7 @@ _OPERATORS: Final = {"!": "+", "&&": "+", "||": "+"}
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class GraphUse:
     """A pattern that looks at a graph: `WINDOW :w { … }`, `GRAPH ?g { … }`."""
 
     keyword: Token
@@ -51,11 +51,11 @@ class Clauses:
     source: Source
     tick_length: int
     graphs: frozenset[str] | None = None
-    names: Names = field(default_factory=Names)
+    names: DeclaredNames = field(default_factory=DeclaredNames)
     found: list[Diagnostic] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     windows: list[StreamWindow] = field(default_factory=list)
-    uses: list[Use] = field(default_factory=list)
+    uses: list[GraphUse] = field(default_factory=list)
     default: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     written: dict[str, str] = field(default_factory=dict)
@@ -314,7 +314,7 @@ class Clauses:
 
     def _graph(self, keyword: Token, target: Token) -> None:
         end = closing(self.tokens, self._at) if self._peek().text == "{" else None
-        self.uses.append(Use(keyword, target, None if end is None else self.tokens[end].end))
+        self.uses.append(GraphUse(keyword, target, None if end is None else self.tokens[end].end))
         if target.kind != "variable":
             self._term(target)
 
@@ -347,7 +347,7 @@ class Clauses:
             help_ = f"write `WINDOW {name} {{ … }}` around the patterns that it is for, or leave it out"
             self.found.append(Diagnostic("W605", message, window.span, help_))
 
-    def _complain_about_graph(self, use: Use, is_window: bool) -> None:
+    def _complain_about_graph(self, use: GraphUse, is_window: bool) -> None:
         name = use.target.text
         if is_window:
             clause = f"FROM NAMED WINDOW {name} ON STREAM :s [RANGE 10s, SLIDE 2s]"

@@ -48,7 +48,7 @@ def c_sparql_register(name: str, span: Span) -> Diagnostic:
 
 
 def _window(inside: Sequence[Token], text: str) -> tuple[str, str]:
-    """The window in RSP-QL, and what must be said besides."""
+    """The window in RSP-QL, and a remark to add to the help, which may be empty."""
     if any(token.says("TRIPLES", "ROWS") for token in inside):
         return "[RANGE 10s, SLIDE 1s]", f"; {_COUNTED}"
     if any(token.says("UNBOUNDED", "ALL") for token in inside):
@@ -62,7 +62,7 @@ def _window(inside: Sequence[Token], text: str) -> tuple[str, str]:
 
 
 def _lengths(inside: Sequence[Token]) -> list[list[Token]]:
-    """What stands behind RANGE, and behind STEP or SLIDE."""
+    """The tokens behind RANGE, and behind STEP or SLIDE, in their order; empty ones are left out."""
     lengths: list[list[Token]] = []
     for token in inside:
         if token.says("RANGE", "STEP", "SLIDE"):

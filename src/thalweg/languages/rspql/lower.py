@@ -14,12 +14,12 @@ from thalweg.languages.rspql.alternative import Alternative, renamed
 from thalweg.languages.rspql.lower_expression import kind
 from thalweg.languages.rspql.lower_groups import aggregates_of, grouped
 from thalweg.languages.rspql.lower_pattern import PatternRules
-from thalweg.languages.rspql.lowered import Answer, LoweredQuery, Obstacle, Tail
+from thalweg.languages.rspql.lowered import Answer, LoweredQuery, QueryObstacle, Tail
 from thalweg.languages.rspql.query import Query
 from thalweg.model.rdf import named
 
 
-def lower(query: Query, graphs: tuple[str, ...] = ()) -> LoweredQuery | tuple[Obstacle, ...]:
+def lower(query: Query, graphs: tuple[str, ...] = ()) -> LoweredQuery | tuple[QueryObstacle, ...]:
     """The rules of a query, or all that stands in the way; `graphs` are the named graphs of the background."""
     return _Lowering(query, graphs).lowered()
 
@@ -27,19 +27,19 @@ def lower(query: Query, graphs: tuple[str, ...] = ()) -> LoweredQuery | tuple[Ob
 class _Lowering:
     def __init__(self, query: Query, graphs: tuple[str, ...]) -> None:
         self._query = query
-        self._obstacles: list[Obstacle] = []
+        self._obstacles: list[QueryObstacle] = []
         shown = {*map(named, graphs if query.named is None else query.named)}
         seen = [name for name in graphs if named(name) in shown]
         self._rules = PatternRules([window.name for window in query.windows], seen, self._obstacle)
 
     def _obstacle(self, sentence: str, keyword: str) -> None:
-        obstacle = Obstacle(sentence, _place(self._query, keyword))
+        obstacle = QueryObstacle(sentence, _place(self._query, keyword))
         if obstacle not in self._obstacles:
             self._obstacles.append(obstacle)
 
-    def lowered(self) -> LoweredQuery | tuple[Obstacle, ...]:
+    def lowered(self) -> LoweredQuery | tuple[QueryObstacle, ...]:
         if self._query.algebra is None:
-            return (Obstacle("rdflib cannot read the query, and so its parts are not known", self._query.span),)
+            return (QueryObstacle("rdflib cannot read the query, and so its parts are not known", self._query.span),)
         top = self._query.algebra.algebra
         answers, tail = self._form(top)
         if self._obstacles:

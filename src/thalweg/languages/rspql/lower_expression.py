@@ -41,7 +41,7 @@ def term_of(node: Any) -> str:
 
 
 def conjuncts(expression: Any) -> Iterator[Any]:
-    """What must all be true: a filter takes an error for false, so that each may be looked at by itself."""
+    """The conditions that `&&` joins; each may be tested by itself, because a filter takes an error for false."""
     match kind(expression):
         case "ConditionalAndExpression":
             yield from conjuncts(expression.expr)

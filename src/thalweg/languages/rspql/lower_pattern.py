@@ -105,7 +105,7 @@ class PatternRules(TripleRules):
         return alternatives
 
     def join(self, left: Alternatives, right: Alternatives) -> Alternatives:
-        """Every pair that agrees."""
+        """The joined alternatives of every pair that agrees."""
         pairs = []
         for first, other in ((a, b) for a in left for b in right):
             shared = first.bound & other.bound
@@ -166,7 +166,7 @@ class PatternRules(TripleRules):
         )
 
     def _all_restricted(self, alternatives: Alternatives, conditions: Iterable[Any], graph: Graph) -> Alternatives:
-        """FILTER: what must all be true, one after the other."""
+        """The alternatives after FILTER by each condition in turn."""
         for condition in conditions:
             alternatives = [
                 kept for alternative in alternatives for kept in self._restricted(alternative, condition, graph)
@@ -191,7 +191,10 @@ class PatternRules(TripleRules):
         return [replace(alternative, steps=(*alternative.steps, Step(test)))]
 
     def _pushed(self, alternative: Alternative, test: Asked) -> Alternative | None:
-        """A condition on one variable is one on the input that binds it, where it is an object if possible."""
+        """The alternative with a test moved to an input that binds its variable; None where no input does.
+
+        An input that binds it as an object is preferred.
+        """
         places = [
             (column, place, relation)
             for place, literal in enumerate(alternative.body)
@@ -210,7 +213,7 @@ class PatternRules(TripleRules):
         return replace(alternative, body=(*alternative.body[:place], changed, *alternative.body[place + 1 :]))
 
     def _exists(self, alternative: Alternative, pattern: Any, positive: bool, graph: Graph) -> Alternatives:
-        """A with, or without, a solution of a pattern in which the variables of A have their values."""
+        """The alternative where a pattern has, or has not, a solution that agrees with it."""
         conditions: list[Any] = []
         if kind(pattern) == "Filter":
             conditions, pattern = list(conjuncts(pattern.expr)), pattern.p
@@ -320,7 +323,7 @@ class PatternRules(TripleRules):
     # Rows that rules must know ----------------------------------------------------------------------------------------
 
     def _settled(self, alternative: Alternative) -> Alternatives:
-        """The same without steps: the rows that remain after them are facts."""
+        """The alternative as ones without steps: a sieve makes facts of the rows that remain after the steps."""
         if not alternative.steps:
             return [alternative]
         computed = sorted(alternative.made)

@@ -26,10 +26,10 @@ WELL_KNOWN: Final = {
 }
 
 
-class Names:
+class DeclaredNames:
     """The prefixes and the base that a query has declared so far.
 
-    >>> names = Names()
+    >>> names = DeclaredNames()
     >>> names.declare("ex:", "<http://ex.org/>")
     >>> names.iri("<w1>"), names.iri("ex:a"), names.iri("other:a")
     ('<urn:thalweg:iri:w1>', '<http://ex.org/a>', None)

@@ -65,7 +65,7 @@ class Query:
     template: tuple[tuple[str, str, str], ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What rdflib makes cannot be copied to other processes: they make it again of the text."""
+        """How to make the query again in another process: the algebra of rdflib cannot be copied."""
         return _copied, (
             {
                 attribute.name: getattr(self, attribute.name)

@@ -35,7 +35,7 @@ def read_query(
 
 
 class _Rest:
-    """What is left of a query when its clauses have been read."""
+    """Reads the part of a query that is SPARQL, after the clauses of RSP-QL."""
 
     def __init__(self, clauses: Clauses) -> None:
         self._clauses = clauses

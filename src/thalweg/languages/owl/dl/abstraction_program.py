@@ -70,7 +70,7 @@ class Facts:
         )
 
     def axioms(self) -> list[Axiom]:
-        """The assertions that they are."""
+        """The facts as assertions of OWL."""
         return [
             *(ax.ClassAssertion(of, individual) for of, individual in self.classes),
             *(ax.ObjectPropertyAssertion(role, subject, other) for role, subject, other in self.edges),
@@ -80,7 +80,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class AbstractionProgram:
-    """What an event is classified with.
+    """Everything that the classification of events needs.
 
     `chosen`: the classes were asked for by name; else all are, and those that everything is in are left out. `reasoner`
     is asked where rules do not decide. `individuals` are those of an event that are classified: its `subjects`, or
@@ -105,7 +105,7 @@ class AbstractionProgram:
     lookup: "AbstractionProgram | None" = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What other processes find out for themselves stays here: some of it is functions."""
+        """The fields without the tests of ranges, which are functions: another process makes them again."""
         state = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
         return state | {"form": replace(self.form, ranges=[])}
 
@@ -231,7 +231,7 @@ def _named(classes: Sequence[tuple[str, ClassExpression]]) -> tuple[tuple[Asked,
 
 
 def _split(axiom: Axiom) -> list[Axiom]:
-    """A disjoint union as what it says."""
+    """A disjoint union as an equivalence and a disjointness; any other axiom alone."""
     if isinstance(axiom, ax.DisjointUnion):
         union = ax.EquivalentClasses((axiom.name, ex.ObjectUnionOf(axiom.classes)))
         return [union, ax.DisjointClasses(axiom.classes)] if len(axiom.classes) > 1 else [union]

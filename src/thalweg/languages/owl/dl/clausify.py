@@ -199,7 +199,7 @@ class _Clausifier:
                 raise TypeError(f"{show(axiom)} has no normal form")
 
     def chain(self, steps: list[int], sup: int) -> None:
-        """A chain of any length as chains of two, over properties without a name."""
+        """Adds a chain of any length as chains of two, over new properties in between."""
         if len(steps) == 1:
             self.form.super_roles.append((steps[0], sup))
             return
@@ -212,7 +212,7 @@ class _Clausifier:
     # Classes ----------------------------------------------------------------------------------------------------------
 
     def include(self, sub: ClassExpression, sup: ClassExpression) -> None:
-        """All members of one class are in another."""
+        """Adds the clauses that put all members of `sub` into `sup`."""
         clauses = self.clauses(sup)
         for body, heads in self.alternatives(sub):
             for more, more_heads in clauses:
@@ -225,7 +225,7 @@ class _Clausifier:
         self.form.clauses.append(Clause(needed, tuple(dict.fromkeys(heads))))
 
     def left(self, expression: ClassExpression) -> int:
-        """A class with at least these members."""
+        """The number of a class that contains at least the members of an expression."""
         if isinstance(expression, str) and expression != NOTHING:
             return self.class_(expression)
         if expression not in self._left:
@@ -240,7 +240,7 @@ class _Clausifier:
         return self._left[expression]
 
     def right(self, expression: ClassExpression) -> int:
-        """A class with at most these members."""
+        """The number of a class that contains at most the members of an expression."""
         if isinstance(expression, str):
             return self.class_(expression)
         if expression not in self._right:
@@ -393,7 +393,7 @@ class _Clausifier:
 
 
 def _crossed(sides: list[list[Sides]]) -> list[Sides]:
-    """One of each list, all together."""
+    """All ways to choose one element of each list, each joined to one pair of bodies and heads."""
     return [
         (
             tuple(number for body, _ in chosen for number in body),

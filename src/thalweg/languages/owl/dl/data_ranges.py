@@ -114,7 +114,7 @@ class Ranges:
     unreadable: list[str] = field(default_factory=list)
 
     def __reduce__(self) -> "tuple[Any, ...]":
-        """Tests are functions, which another process makes for itself."""
+        """How to make the ranges again in another process: tests are functions, which cannot be copied."""
         return _made_again, (self.definitions, tuple(self.known), self.literals, self.unreadable)
 
     def number(self, data_range: DataRange) -> int:
@@ -290,7 +290,7 @@ _ENDS: Final = {
 
 
 def _compare(datum: Value, other: Value) -> float:
-    """Less than, equal to or greater than zero as the first is; not a number where they have no order."""
+    """A number below, at or above zero as the first value is less, equal or greater; NaN where they have no order."""
     if datum.kind == "dateTime":
         return _compare_moments(datum.text, other.text)
     first, second = _number(datum), _number(other)

@@ -66,7 +66,7 @@ NEVER: Final = Some()
 
 
 def every(parts: Iterable[Pattern]) -> Pattern:
-    """All of them together, without what says nothing."""
+    """The conjunction of patterns, flattened; `NEVER` if one of them is."""
     conjuncts: set[Pattern] = set()
     for part in parts:
         if part == NEVER:
@@ -76,7 +76,7 @@ def every(parts: Iterable[Pattern]) -> Pattern:
 
 
 def any_of(parts: Iterable[Pattern]) -> Pattern:
-    """One of them, without those that another one is part of."""
+    """The disjunction of patterns, flattened, without those that imply another; `ALWAYS` if one of them is."""
     alternatives: set[Pattern] = set()
     for part in parts:
         if part == ALWAYS:
@@ -151,7 +151,7 @@ class _Unfolding:
         return any_of([*classes, equality, self.equal(_SUBJECT)])
 
     def variable(self, individual: str, *about: object) -> str:
-        """The variable for what one asks of another one by this: the same question has the same variable."""
+        """The variable for a neighbour of an individual; equal arguments give the same variable."""
         variable = self.variables.setdefault((individual, *about), f"?v{len(self.variables)}")
         self.depths[variable] = self.depths[individual] + 1
         return variable
@@ -282,7 +282,7 @@ class _Unfolding:
 
 
 def _closure(start: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
-    """What leads to something, by pairs of a lower and a higher one."""
+    """All numbers from which `start` is reached by pairs of a lower and a higher number, itself included."""
     reached, grown = {start}, True
     while grown:
         below = {sub for sub, sup in pairs if sup in reached} - reached

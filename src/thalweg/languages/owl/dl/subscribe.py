@@ -21,7 +21,7 @@ from thalweg.model.vocabulary import Triple, short
 def compile(
     name: str, triples: Sequence[Triple], settings: OntologyOptions, facts: Iterable[Fact], programs: Sequence[Program]
 ) -> tuple[AbstractionProgram, list[Diagnostic]]:
-    """The program of documents; `facts` are those of other backgrounds, which count if they are about IRIs."""
+    """Compiles documents to a program and diagnostics; `facts` of other backgrounds count if they are about IRIs."""
     diagnostics: list[Diagnostic] = []
     everything = (*triples, *triples_of(facts))
     ontology = structure.read(everything)
@@ -47,7 +47,7 @@ def compile(
 
 
 def _lookup(name: str, ontology: Ontology, wanted: Sequence[Predicate] | None) -> AbstractionProgram | None:
-    """What follows of some names, of all where that is None; nothing does without axioms."""
+    """The program that finds what follows about the names `wanted`, or about all; None where nothing follows."""
     if wanted is None:
         kinds = Vocabulary(ontology).kinds
         classes, properties = kinds["Class"], kinds["ObjectProperty"] | kinds["DataProperty"]
