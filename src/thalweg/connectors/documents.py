@@ -74,24 +74,24 @@ class Cutter:
         return [self._piece(0, len(self._text))] if self._text.strip() else []
 
     def _ends(self) -> Iterator[int]:
-        while found := self._tokens.search(self._text, self._position):
-            if self._goes_on(found):
-                self._position = found.start()
+        while token := self._tokens.search(self._text, self._position):
+            if self._goes_on(token):
+                self._position = token.start()
                 if len(self._text) - self._position > LONGEST_TERM:
                     self._position, self._depth, self._skips = len(self._text), 0, True
                     yield self._position
                 return
-            self._position = found.start() + 1 if found.lastgroup == "open" else found.end()
-            self._depth += (found.lastgroup == "begin") - (found.lastgroup == "end")
-            if found.lastgroup == "end" and self._depth <= 0:
+            self._position = token.start() + 1 if token.lastgroup == "open" else token.end()
+            self._depth += (token.lastgroup == "begin") - (token.lastgroup == "end")
+            if token.lastgroup == "end" and self._depth <= 0:
                 self._depth = 0
                 yield self._position
         self._position = len(self._text)
 
-    def _goes_on(self, found: re.Match[bytes]) -> bool:
-        if found.lastgroup == "open":
-            return not _BROKEN.match(self._text, found.start())
-        return found.lastgroup is None and found.end() == len(self._text)
+    def _goes_on(self, token: re.Match[bytes]) -> bool:
+        if token.lastgroup == "open":
+            return not _BROKEN.match(self._text, token.start())
+        return token.lastgroup is None and token.end() == len(self._text)
 
     def _piece(self, start: int, end: int) -> Piece:
         text = self._text[start:end]
@@ -230,6 +230,6 @@ def _first_line(text: bytes) -> str:
 
 def _place(line: int, text: bytes, sign: bytes) -> Place:
     """The line of a text on which something stands for the first time; parsers do not say where their quads stood."""
-    found = max(0, text.find(sign))
-    begins = max(text.rfind(b"\n", 0, found), text.rfind(b"\r", 0, found)) + 1
+    position = max(0, text.find(sign))
+    begins = max(text.rfind(b"\n", 0, position), text.rfind(b"\r", 0, position)) + 1
     return Place(line + line_ends(text[:begins]), _first_line(text[begins:]))

@@ -101,14 +101,16 @@ class Events:
     def save(self) -> State:
         """What is not complete yet; what comes later does not change it."""
         events = [[graph, *event.place, [*event.triples]] for graph, event in self._events.items()]
-        known = {"times": list(self._times.items()), "events": events, "current": self.current}
-        return {**known, "any": self._any_event, "stray": self._stray}
+        state = {"times": list(self._times.items()), "events": events, "current": self.current}
+        return {**state, "any": self._any_event, "stray": self._stray}
 
     def load(self, saved: State) -> None:
         """Goes on where another one was saved."""
         self._times = dict(saved["times"])
         for graph, line, text, triples in saved["events"]:
-            self._events[graph] = _Event(Place(line, text), [(one, two, three) for one, two, three in triples])
+            self._events[graph] = _Event(
+                Place(line, text), [(subject, predicate, value) for subject, predicate, value in triples]
+            )
         self.current, self._any_event = saved["current"], saved["any"]
         self.triples = self._events[self.current].triples if self.current in self._events else []
         self._stray = None if saved["stray"] is None else Place(*saved["stray"])
@@ -137,11 +139,11 @@ class Events:
     def _tick(self, line: str, time: str) -> int:
         if time == self._last[0]:
             return self._last[1]
-        found = _MOMENT.match(time)
+        match = _MOMENT.match(time)
         try:
-            if found is None and not time.isdigit() and not BARE.match(time):
+            if match is None and not time.isdigit() and not BARE.match(time):
                 raise ValueError(f"`{time}` is not a time")
-            tick = moment(found[1] if found else time, self._clock)
+            tick = moment(match[1] if match else time, self._clock)
         except ValueError as error:
             raise LineError(str(error), _behind(line, GENERATED_AT)) from None
         self._last = time, tick

@@ -158,7 +158,7 @@ class Events:
 
     def feed(self, block: bytes) -> list[bytes]:
         """The messages that are complete."""
-        found: list[bytes] = []
+        messages: list[bytes] = []
         *lines, self._rest = (self._rest + block).split(b"\n")
         for line in lines:
             line = line.removesuffix(b"\r")
@@ -167,9 +167,9 @@ class Events:
             else:
                 self.last = self._name or self.last
                 if self._data:
-                    found.append(b"\n".join(self._data))
+                    messages.append(b"\n".join(self._data))
                     self._data = []
-        return found
+        return messages
 
     def _field(self, name: bytes, value: bytes = b"") -> None:
         value = value.removeprefix(b" ")

@@ -116,8 +116,8 @@ class KafkaTransport:
         """All there are, with how far the group came, where there is one."""
         topic = self._address.topic
         numbers = self._consumer.list_topics(topic, timeout=broker.OPENING).topics[topic].partitions
-        known = [self._kafka.TopicPartition(topic, number) for number in sorted(numbers)]
-        return self._consumer.committed(known, broker.OPENING) if self._group else known
+        partitions = [self._kafka.TopicPartition(topic, number) for number in sorted(numbers)]
+        return self._consumer.committed(partitions, broker.OPENING) if self._group else partitions
 
     def _positions(self) -> "list[TopicPartition]":
         """What is to be read next of each partition."""
@@ -330,9 +330,9 @@ def created(producer: "Producer", address: Address) -> bool:
     return False
 
 
-def no_topic(address: Address, known: Iterable[str]) -> FailedError:
+def no_topic(address: Address, topics: Iterable[str]) -> FailedError:
     """The error for a missing topic, which names those that exist."""
-    names = sorted(name for name in known if not name.startswith("__"))
+    names = sorted(name for name in topics if not name.startswith("__"))
     help = f"create it, or choose one of {', '.join(names[:5])}" if names else "create it: the broker has no topic yet"
     return FailedError(Diagnostic("E404", f"there is no topic `{address.topic}` at `{address.name}`", help=help))
 

@@ -58,16 +58,16 @@ class QuadReader(LineReader):
         events = self._events
         for line in lines:
             self._line += 1
-            found = _SIMPLE.match(line)
-            if found is None and BLANK_LINE.match(line):
+            match = _SIMPLE.match(line)
+            if match is None and BLANK_LINE.match(line):
                 continue
             try:
-                subject, predicate, object, graph = found.groups() if found else self._closely(line)
+                subject, predicate, object, graph = match.groups() if match else self._closely(line)
                 if graph and graph == events.current:
                     events.triples.append((subject, predicate, object))
                 else:
                     # Descriptions of events are read here; only the terms of facts are left to the gatherer.
-                    about = (subject, object) if graph or not found else (term(subject), term(object))
+                    about = (subject, object) if graph or not match else (term(subject), term(object))
                     yield from events.take(Place(self._line, line), about[0], predicate, about[1], graph or None)
             except ValueError as error:
                 yield wrong_line(self._name, self._line, line, error, _SHAPE)

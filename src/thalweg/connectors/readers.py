@@ -103,12 +103,12 @@ def names_streams(name: str) -> bool:
     """
     if format_of(name) != "json":
         return format_of(name) is None
-    file, rest = open_for_reading(Path(name)), b""
+    file, tail = open_for_reading(Path(name)), b""
     try:
         while block := file.read(FILE_BLOCK):
-            if _NAMES_STREAM in rest + block:
+            if _NAMES_STREAM in tail + block:
                 return True
-            rest = block[-len(_NAMES_STREAM) :]
+            tail = block[-len(_NAMES_STREAM) :]
         return False
     finally:
         file.close()
@@ -269,7 +269,7 @@ def open_ordered(
     tally = tally or Tally()
     own = clock.of_file(tally.zones.get(stream or ""))
     reader = open_reader(name, stream, words, own, tally, kind, format)
-    zoned = own.zone is not None or any(one.time is not None and one.time.zone for one in tally.mappings)
+    zoned = own.zone is not None or any(mapping.time is not None and mapping.time.zone for mapping in tally.mappings)
     return OrderedReader(reader, own) if zoned else reader
 
 
@@ -303,7 +303,7 @@ def _format_of_mapped(begun: bytes, mapped: MappedStream) -> str | None:
     line, ended, _ = begun.removeprefix(BOM_UTF8).partition(b"\n")
     if format in (None, "facts", "trig", "triples") and ended:
         names = {name.strip() for name in re.split("[,;\t|]", line.decode(errors="replace").replace('"', ""))}
-        if any(one.paths and all(path.whole in names for path in one.paths) for one in mapped.mappings):
+        if any(mapping.paths and all(path.whole in names for path in mapping.paths) for mapping in mapped.mappings):
             return "csv"
     if ended and mapped.kind == "live" and format not in (None, "json", "jsonld") and not _reads(format, begun, mapped):
         return "json"

@@ -57,7 +57,7 @@ def has_times(names: Sequence[str]) -> bool:
     >>> has_times(["t", "fact"]), has_times(["t", "temp"])
     (True, False)
     """
-    return any(some <= {*names} for some in STATING)
+    return any(required <= {*names} for required in STATING)
 
 
 class Layout:
@@ -68,7 +68,7 @@ class Layout:
     """
 
     def __init__(self, names: Sequence[str], stream: str | None, clock: Clock, comma: bool = False) -> None:
-        def thing(cell: object) -> str:
+        def term(cell: object) -> str:
             return cell_term(with_point(cell) if comma and isinstance(cell, str) else cell, stream or "")
 
         wanted = ("t", "fact") if "fact" in names else ("t", "s", "p", "o")
@@ -78,9 +78,9 @@ class Layout:
             raise ShapeError(f"the table has {' and '.join(missing)}", 0)
         readers: dict[str, Callable[[object], Any]] = {
             "t": lambda cell: cell.tick if isinstance(cell, _Stamp) else moment(str(cell).strip(), clock),
-            "s": thing,
+            "s": term,
             "p": _predicate,
-            "o": thing,
+            "o": term,
             "fact": _fact,
         }
         # A local time may come twice, and be another one then.
@@ -96,13 +96,13 @@ class Layout:
             cells = f"the table has {self._width} columns, but this row has {len(row)}"
             raise LineError(f"{cells}; put a cell with a separator in quotes", 0)
         try:
-            tick, *rest = [column[row[at]] for at, column in self._columns]
+            tick, *terms = [column[row[at]] for at, column in self._columns]
         except (ValueError, TypeError):
             raise self._wrong(row) from None
         stream = self._stream if self._streams_at is None else row[self._streams_at] or self._stream
         if self._streams_at is not None and not isinstance(stream, str | None):
             raise LineError(f"`{stream}` is not the name of a stream", self._streams_at)
-        return triple(tick, stream, *rest) if len(rest) == 3 else (tick, stream, *rest[0])
+        return triple(tick, stream, *terms) if len(terms) == 3 else (tick, stream, *terms[0])
 
     def _wrong(self, row: Sequence[Any]) -> LineError:
         at = 0
@@ -178,10 +178,10 @@ def _number(text: str) -> str:
 
 
 def _predicate(cell: object) -> str:
-    found = cell_term(cell)
-    if not names_a_predicate(found):
-        raise ValueError(f"`{found}` cannot be a predicate")
-    return found
+    predicate = cell_term(cell)
+    if not names_a_predicate(predicate):
+        raise ValueError(f"`{predicate}` cannot be a predicate")
+    return predicate
 
 
 def _fact(cell: object) -> tuple[Predicate, tuple[str, ...]]:
@@ -216,7 +216,7 @@ class FactRows:
         header = text.splitlines()[at - 1] if text else ""
         # Without a header, what is missing is missing in the first line.
         names = (
-            dialect.names if has_times(dialect.names) else [one.strip() for one in cells_of(header, self._separator)]
+            dialect.names if has_times(dialect.names) else [cell.strip() for cell in cells_of(header, self._separator)]
         )
         try:
             self._layout = Layout(names, self._stream, self._clock, dialect.comma)

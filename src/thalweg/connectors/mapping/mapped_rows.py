@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from thalweg.connectors.batches import Item
 from thalweg.connectors.lines import LineError, wrong_line
 from thalweg.connectors.mapping.dialect import UNSTATED, StatedDialect
-from thalweg.connectors.mapping.mapped_facts import Columns, Facts, Runs, Said, facts_of
+from thalweg.connectors.mapping.mapped_facts import Columns, Facts, RowReports, Runs, facts_of
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
 from thalweg.connectors.mapping.propose import proposal
 from thalweg.connectors.mapping.tally import Tally
@@ -41,8 +41,8 @@ class MappedStream:
     @property
     def mappings(self) -> tuple[Mapping, ...]:
         timeless = self.kind == "background"
-        mine = (one for one in self.tally.mappings if one.serves(self.stream, self.topic))
-        return tuple(one for one in mine if not (timeless and one.time is not None))
+        mine = (mapping for mapping in self.tally.mappings if mapping.serves(self.stream, self.topic))
+        return tuple(mapping for mapping in mine if not (timeless and mapping.time is not None))
 
     @property
     def topic(self) -> str | None:
@@ -83,7 +83,7 @@ class MappedStream:
         if (
             not timed
             and not self.mappings
-            and any(one.time is not None and one.serves(self.stream) for one in self.tally.mappings)
+            and any(mapping.time is not None and mapping.serves(self.stream) for mapping in self.tally.mappings)
         ):
             message += ": a background has no times, so a mapping with `at` is not for it"
         return wrong_line(self.name, line, header, LineError(message, 0), help)
@@ -95,7 +95,7 @@ class MappedStream:
 
     def untimed(self, served: Iterable[Mapping]) -> Diagnostic | None:
         """What is wrong where mappings say no time, and this is a recorded stream."""
-        timeless = [one for one in served if one.time is None]
+        timeless = [mapping for mapping in served if mapping.time is None]
         needs_time = self.kind in ("recorded", "pushed") and self.tick is None
         return self.without_time(timeless[0]) if timeless and needs_time else None
 
@@ -120,24 +120,24 @@ class MappedRows:
 
     def _items(
         self,
-        found: Sequence[tuple[Mapping, Columns]],
+        served: Sequence[tuple[Mapping, Columns]],
         place: Callable[[int], tuple[int, str]],
-        said: Said,
+        reports: RowReports,
     ) -> Iterator[Item]:
         """Batches, and what is wrong with rows; `place` has the line of a row."""
         source = self._source
-        made: list[Facts] = []
+        parts: list[Facts] = []
         arrival, before, after = source.arrival, source.clock.save(), dict[str, int]()
-        for mapping, columns in found:
+        for mapping, columns in served:
             # Each mapping reads the same rows from the first on.
             source.clock.load(before)
             for facts in facts_of(mapping, columns, source.words, source.clock, source.tally, arrival):
-                made.append(facts)
+                parts.append(facts)
                 for row, (path, reason) in facts.wrong.items():
-                    said.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
+                    reports.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
             after |= {zone: max(latest, after.get(zone, latest)) for zone, latest in source.clock.save().items()}
         source.clock.load(after)
-        self._runs = runs = Runs(made, source.stream, said)
+        self._runs = runs = Runs(parts, source.stream, reports)
         yield from runs
         self._runs = None
 
@@ -197,8 +197,8 @@ def _walk(batch: Any, steps: Steps) -> Any:
     import pyarrow.compute as pc
 
     names = batch.schema.names
-    whole = Path(steps).whole
-    column = _whole_column(batch, names, whole) if EACH not in steps else None
+    name = Path(steps).whole
+    column = _whole_column(batch, names, name) if EACH not in steps else None
     if column is not None:
         return column
     column = _whole_column(batch, names, str(steps[0]))

@@ -113,16 +113,16 @@ class Mapping:
     @property
     def paths(self) -> tuple[Path, ...]:
         """All the names it needs, each once."""
-        found: dict[Path, None] = {}
+        paths: dict[Path, None] = {}
         for argument in self.arguments:
             match argument:
                 case Cell(path):
-                    found[path] = None
+                    paths[path] = None
                 case Template(pieces):
-                    found.update((piece, None) for piece in pieces if isinstance(piece, Path))
+                    paths.update((piece, None) for piece in pieces if isinstance(piece, Path))
         if self.time is not None:
-            found[self.time.path] = None
-        return tuple(found)
+            paths[self.time.path] = None
+        return tuple(paths)
 
     @property
     def array(self) -> Steps:

@@ -112,7 +112,7 @@ class TableText:
         if not self.encoding:
             self.encoding = encoding_of(data)
         if self.encoding == "cp1252" and not self._is_stated and _SEQUENCE.search(data):
-            return b"\n".join(one if _is_utf8(one) else _of_windows(one) for one in data.split(b"\n")), []
+            return b"\n".join(line if _is_utf8(line) else _of_windows(line) for line in data.split(b"\n")), []
         if self.encoding == "cp1252":
             return _of_windows(data), []
         try:

@@ -125,5 +125,5 @@ class Tally:
         return Diagnostic("W306", f"`{mapping}` {how}{tied}", mapping.span, help_, tuple(notes))
 
 
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
