@@ -116,13 +116,13 @@ def chart(log: CityLog, *layers: str) -> Chart:
               17:30         17:45
     <BLANKLINE>
     """
-    held = [Span(fact, _at(start), _at(end)) for fact, spans in log.ended.items() for start, end in spans]
-    held += [Span(fact, _at(start), _at(log.second + 1), is_open=True) for fact, start in log.since.items()]
+    intervals = [Span(fact, _at(start), _at(end)) for fact, spans in log.ended.items() for start, end in spans]
+    intervals += [Span(fact, _at(start), _at(log.second + 1), is_open=True) for fact, start in log.since.items()]
     high = {place for place, _, mean in log.means if mean > _LIMIT}
     points = [(_at(at), f"meanParticles({place},{mean:.1f})") for place, at, mean in log.means if place in high]
-    shown = [span for span in held if not layers or layer_of(span.fact) in layers]
-    found = chart_of(shown, () if layers else points, unit=1_000, calendar=Calendar())
-    return replace(found, first=_at(0), last=_at(60 * MINUTES))
+    shown = [span for span in intervals if not layers or layer_of(span.fact) in layers]
+    drawn = chart_of(shown, () if layers else points, unit=1_000, calendar=Calendar())
+    return replace(drawn, first=_at(0), last=_at(60 * MINUTES))
 
 
 def _at(second: int) -> int:
