@@ -118,9 +118,9 @@ def background(sensors: int) -> Iterator[Triple]:
         yield from _place(event, random)
 
 
-def _place(thing: str, random: Random) -> Iterator[Triple]:
-    yield thing, iri("x"), str(random.randrange(_METRES))
-    yield thing, iri("y"), str(random.randrange(_METRES))
+def _place(subject: str, random: Random) -> Iterator[Triple]:
+    yield subject, iri("x"), str(random.randrange(_METRES))
+    yield subject, iri("y"), str(random.randrange(_METRES))
 
 
 def as_lines(triples: Iterator[Triple]) -> list[str]:

@@ -100,5 +100,5 @@ def runs(frequencies: Sequence[int], duration: int) -> Iterator[Run]:
     """All queries at all frequencies, by the engine and by clingo."""
     for query, scenario in SCENARIOS.items():
         # Query 2 brings four kinds of observations together: ten of each in a second give 810,000 answers.
-        rates = [PER_ROUND * each for each in frequencies if query != "Q2" or each < 10]
+        rates = [PER_ROUND * frequency for frequency in frequencies if query != "Q2" or frequency < 10]
         yield from series(scenario, rates, duration, (WHOLE, ENGINE))

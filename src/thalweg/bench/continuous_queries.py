@@ -49,7 +49,7 @@ class ContinuousQuery:
         >>> print(QUERIES["csr 1"].text.splitlines()[2])
         FROM NAMED WINDOW :readings ON STREAM :readings [RANGE PT1S, SLIDE PT1S]
         """
-        windows = "".join(each.clause for each in self.windows)
+        windows = "".join(window.clause for window in self.windows)
         select = f"REGISTER {self.output} :query AS SELECT {self.select}\n"
         return f"{_PREFIX}{select}{windows}WHERE {{ {self.where} }} {self.modifiers}\n"
 
@@ -60,7 +60,7 @@ class ContinuousQuery:
 
     def with_range(self, range: int) -> "ContinuousQuery":
         """The same over windows of another length, sliding by one."""
-        return replace(self, windows=tuple(Over(each.stream, range) for each in self.windows))
+        return replace(self, windows=tuple(Over(window.stream, range) for window in self.windows))
 
 
 _READING: Final = ":observedProperty :{kind} ; :observedBy {sensor} ; :result [ :floatValue {value} ] ."
@@ -103,9 +103,9 @@ def _observed(kind: str, sensor: str, value: str) -> str:
     return f"?of_{value[1:]} :observedProperty :{kind} ; :observedBy {sensor} ; :hasValue {value} ."
 
 
-def _near(one: str, other: str) -> str:
+def _near(first: str, second: str) -> str:
     """Within a kilometre."""
-    across, up = f"(?x{one} - ?x{other})", f"(?y{one} - ?y{other})"
+    across, up = f"(?x{first} - ?x{second})", f"(?y{first} - ?y{second})"
     return f"FILTER({across} * {across} + {up} * {up} < 1000000)"
 
 

@@ -80,7 +80,7 @@ class Heat:
     rows: int
 
     def __str__(self) -> str:
-        names = ", ".join(f"{each.name} ({each.partitions})" for each in self.contenders)
+        names = ", ".join(f"{contender.name} ({contender.partitions})" for contender in self.contenders)
         return f"{self.stream.name}: {names}; {self.batches} × {self.rows:,} rows"
 
 
@@ -120,7 +120,7 @@ class Result:
     heat: Heat
     contender: Contender
     samples: list[Sample] = field(default_factory=list)
-    held: dict[int, int] = field(default_factory=dict)
+    state_sizes: dict[int, int] = field(default_factory=dict)
 
     @property
     def steady(self) -> list[Sample]:
@@ -148,8 +148,8 @@ class Result:
     @property
     def thirds(self) -> tuple[range, range]:
         """The batches of the first and of the last third of the steady part."""
-        some, end = max(1, len(self.steady) // 3), len(self.samples)
-        return range(WARM_UP, WARM_UP + some), range(end - some, end)
+        third, end = max(1, len(self.steady) // 3), len(self.samples)
+        return range(WARM_UP, WARM_UP + third), range(end - third, end)
 
     @property
     def growth(self) -> float:
@@ -160,7 +160,7 @@ class Result:
     @property
     def held_growth(self) -> float:
         """The same for the largest size of the records in the state store."""
-        first, last = (max(self.held.get(batch, 0) for batch in third) for third in self.thirds)
+        first, last = (max(self.state_sizes.get(batch, 0) for batch in third) for third in self.thirds)
         return last / max(1, first)
 
     def share_of(self, other: "Result") -> float:
@@ -223,7 +223,11 @@ class _Entrant:
     def feed(self, file: Path) -> None:
         os.link(file, self._inbox / file.name)
         self.query.processAllAvailable()
-        recent = [each for each in self.query.recentProgress if each["batchId"] >= self._next and each["numInputRows"]]
+        recent = [
+            progress
+            for progress in self.query.recentProgress
+            if progress["batchId"] >= self._next and progress["numInputRows"]
+        ]
         self._next = recent[-1]["batchId"] + 1
         self.result.samples.append(_sample(recent, self.result.heat.rows))
 
@@ -232,7 +236,7 @@ class _Entrant:
         if result.contender.engine is RuleEngine:
             first, last = result.thirds
             for batch in sorted({*first[:_LOOKED_UP], *last[-_LOOKED_UP:]}):
-                result.held[batch] = held(self._spark, self._checkpoint, batch)
+                result.state_sizes[batch] = state_size(self._spark, self._checkpoint, batch)
         return result
 
     def _started(self) -> "StreamingQuery":
@@ -268,10 +272,10 @@ class _Entrant:
         return self._spark.readStream.schema(_COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(self._inbox))
 
 
-def held(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
+def state_size(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
     """The bytes in the records of all stages after a batch, as Spark reads them back from a checkpoint."""
-    known = spark.read.format("state-metadata").load(str(checkpoint))
-    operators = known.select("operatorId", "operatorProperties").distinct().collect()
+    metadata = spark.read.format("state-metadata").load(str(checkpoint))
+    operators = metadata.select("operatorId", "operatorProperties").distinct().collect()
     reading = spark.read.format("statestore").option("batchId", batch)
     sizes = [
         reading.options(operatorId=operator, stateVarName=variable["stateName"])
@@ -281,16 +285,16 @@ def held(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
         for variable in json.loads(properties)["stateVariables"]
         if not variable["stateName"].startswith("about")
     ]
-    found = reduce(lambda some, more: some.union(more), sizes).selectExpr("sum(size)").first()
-    return int(found[0] or 0) if found else 0
+    total = reduce(lambda frame, more: frame.union(more), sizes).selectExpr("sum(size)").first()
+    return int(total[0] or 0) if total else 0
 
 
 def _sample(recent: Sequence[Mapping[str, Any]], rows: int) -> Sample:
     """Spark's progress over a file: one batch, or two where one side of a join found it before the other."""
     return Sample(
         rows,
-        sum(each["durationMs"]["triggerExecution"] for each in recent) / 1_000,
-        sum(each["observedMetrics"]["output"]["answers"] for each in recent),
+        sum(progress["durationMs"]["triggerExecution"] for progress in recent) / 1_000,
+        sum(progress["observedMetrics"]["output"]["answers"] for progress in recent),
         state_rows(recent[-1]),
         state_bytes(recent[-1]),
     )

@@ -89,23 +89,23 @@ class Result:
 def points(quick: bool) -> list[Point]:
     """What is measured. From scratch only where it ends: at the paper's rates."""
     windows, ticks, patience = ((1, 80), 1, 1.0) if quick else ((1, 5, 20, 80), 2, 2.0)
-    found = [
+    planned = [
         Point(workload, window, rate, ticks, patience)
         for workload in (DIAMOND, BOX, JOIN, COOLING)
         for rate in ((800,) if quick else (200, 800))
         for window in windows
     ]
-    found += [
+    planned += [
         Point(joins(copies), window, 200, ticks) for copies in ((10,) if quick else (5, 10, 20)) for window in windows
     ]
-    found += [Point(JOIN, 80, 1), Point(JOIN, 20, 100_000), Point(RECORDED, 80, 800)]
-    found += [Point(aggregate(name), *size) for name in AGGREGATES for size in ((80, 800), (20, 100_000))]
+    planned += [Point(JOIN, 80, 1), Point(JOIN, 20, 100_000), Point(RECORDED, 80, 800)]
+    planned += [Point(aggregate(name), *size) for name in AGGREGATES for size in ((80, 800), (20, 100_000))]
     if not quick:
-        found += [Point(each, window, 400) for each in (DIAMOND, BOX, JOIN, COOLING) for window in windows]
+        planned += [Point(workload, window, 400) for workload in (DIAMOND, BOX, JOIN, COOLING) for window in windows]
         sizes = ((80, 10_000), (20, 100_000), (1, 1_000_000))
-        found += [Point(each, window, rate) for each in (DIAMOND, BOX, COOLING) for window, rate in sizes]
-        found += [Point(JOIN, 80, 10_000), Point(JOIN, 1, 1_000_000)]
-    return found
+        planned += [Point(workload, window, rate) for workload in (DIAMOND, BOX, COOLING) for window, rate in sizes]
+        planned += [Point(JOIN, 80, 10_000), Point(JOIN, 1, 1_000_000)]
+    return planned
 
 
 def facts_for(point: Point, quick: bool) -> int:
@@ -292,26 +292,26 @@ def main(out: Path, quick: bool = False) -> None:
 
 def verdict(results: list[Result]) -> list[Target]:
     """The engine against the targets, as ratios within one run."""
-    by_size = {(each.point.workload.name, each.point.window, each.point.rate): each for each in results}
+    by_size = {(result.point.workload.name, result.point.window, result.point.rate): result for result in results}
     compared = [by_size[name, 80, 800] for name in ("diamond", "box", "join")]
     limits: list[tuple[Result, float]] = [*zip(compared, (4, 4, 8), strict=True), (by_size["join", 20, 100_000], 12)]
     limits += [(by_size[name, *size], most) for name, most in AGGREGATES.items() for size in ((80, 800), (20, 100_000))]
     targets = [_at_most_c(result, limit) for result, limit in limits]
     targets.append(at_most("join [80], one fact a tick", by_size["join", 80, 1].engine, 15, "µs"))
     for result in compared:
-        for other, found, bound in (
+        for other, cost, bound in (
             ("clingo", result.clingo, ""),
             ("the naive interpreter", result.naive, "≥ " if result.naive_is_bound else ""),
         ):
             claim, ratio = (
                 f"{result.point.name}, at least 100 × faster than {other}",
-                result.times_faster_than(found) or 0,
+                result.times_faster_than(cost) or 0,
             )
             targets.append(Target(claim, f"{bound}{ratio:,.0f} ×", ratio >= 100))
     binary = [result for result in results if result.point.workload is not COOLING and result.point.rate > 1]
     return [
         *targets,
-        at_most("bytes per live fact, the most", max(each.bytes_per_fact for each in binary), 150, "bytes"),
+        at_most("bytes per live fact, the most", max(result.bytes_per_fact for result in binary), 150, "bytes"),
     ]
 
 

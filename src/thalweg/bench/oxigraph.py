@@ -55,26 +55,26 @@ def ask(data: Any, query: str, base: str, ordered: bool = False) -> Answer:
     return _answer(data.query(query, base_iri=base), ordered)
 
 
-def _answer(found: Any, ordered: bool = False) -> Answer:
-    if isinstance(found, ox.QueryBoolean):
-        return Answer(bool(found))
-    if isinstance(found, ox.QueryTriples):
-        return Answer(triples=tuple(found))
-    names = [variable.value for variable in found.variables]
-    rows = ({name: node for name in names if (node := row[name]) is not None} for row in found)
+def _answer(result: Any, ordered: bool = False) -> Answer:
+    if isinstance(result, ox.QueryBoolean):
+        return Answer(bool(result))
+    if isinstance(result, ox.QueryTriples):
+        return Answer(triples=tuple(result))
+    names = [variable.value for variable in result.variables]
+    rows = ({name: node for name in names if (node := row[name]) is not None} for row in result)
     return Answer(rows=tuple(rows), ordered=ordered)
 
 
 def store(default: Iterable[Path], named: Iterable[Path], base: str) -> Any:
     """A store of documents: some in the default graph, others in graphs with the names of their files."""
-    found = ox.Store()
+    dataset = ox.Store()
     for path in default:
-        found.load(path=str(path), base_iri=f"{base}{path.name}")
+        dataset.load(path=str(path), base_iri=f"{base}{path.name}")
     for path in named:
         name = ox.NamedNode(f"{base}{path.name}")
-        found.add_graph(name)
-        found.load(path=str(path), base_iri=name.value, to_graph=name)
-    return found
+        dataset.add_graph(name)
+        dataset.load(path=str(path), base_iri=name.value, to_graph=name)
+    return dataset
 
 
 def read_answer(path: Path, base: str, ordered: bool = False) -> Answer:
@@ -90,12 +90,12 @@ def read_answer(path: Path, base: str, ordered: bool = False) -> Answer:
 
 def _described_rows(graph: Any) -> Iterable[Row]:
     """The rows that a graph describes in the W3C's vocabulary of result sets."""
-    found = graph.query(
+    solutions = graph.query(
         f"PREFIX rs: <{RESULT_SET}> SELECT ?row ?name ?value {{ ?set rs:solution ?row . "
         "OPTIONAL { ?row rs:binding [ rs:variable ?name ; rs:value ?value ] } }"
     )
     rows: dict[Any, dict[str, Any]] = {}
-    for row in found:
+    for row in solutions:
         bindings = rows.setdefault(row["row"], {})
         if row["name"] is not None:
             bindings[row["name"].value] = row["value"]
@@ -127,7 +127,7 @@ def node(term: str) -> Any:
     return next(iter(ox.parse(f"<urn:s> <urn:p> {as_ntriples(term)} .", format=ox.RdfFormat.N_TRIPLES))).object
 
 
-def same(one: Answer, other: Answer) -> bool:
+def same(first: Answer, second: Answer) -> bool:
     """Whether two answers are equal up to the names of blank nodes.
 
     >>> a, b = ox.BlankNode(), ox.BlankNode()
@@ -136,10 +136,10 @@ def same(one: Answer, other: Answer) -> bool:
     >>> same(Answer(rows=({"x": a, "y": b},)), Answer(rows=({"x": a, "y": a},)))
     False
     """
-    ordered = one.ordered and other.ordered
-    if len(one.rows) != len(other.rows):
+    ordered = first.ordered and second.ordered
+    if len(first.rows) != len(second.rows):
         return False
-    return one.value == other.value and _graph(one, ordered) == _graph(other, ordered)
+    return first.value == second.value and _graph(first, ordered) == _graph(second, ordered)
 
 
 def _graph(answer: Answer, ordered: bool) -> Any:
@@ -214,8 +214,8 @@ class Windows:
             self._store = ox.Store()
             self._store.bulk_extend(self._background)
             self._store.bulk_extend(quad for quads in self._held for quad in quads)
-        found: Any = self._store.query(self._query)
-        text: bytes = found.serialize(format=ox.QueryResultsFormat.TSV)
+        solutions: Any = self._store.query(self._query)
+        text: bytes = solutions.serialize(format=ox.QueryResultsFormat.TSV)
         return text.decode().splitlines(keepends=True)
 
 
@@ -224,9 +224,9 @@ def as_nquads(paths: Iterable[Path], base: str, named: bool = False) -> str:
     quads = []
     for path in paths:
         # A store would write numbers in its own way.
-        found = ox.parse(path=str(path), base_iri=f"{base}{path.name}", rename_blank_nodes=True)
+        parsed = ox.parse(path=str(path), base_iri=f"{base}{path.name}", rename_blank_nodes=True)
         graph = ox.NamedNode(f"{base}{path.name}") if named else ox.DefaultGraph()
-        quads += [ox.Quad(quad.subject, quad.predicate, quad.object, graph) for quad in found]
+        quads += [ox.Quad(quad.subject, quad.predicate, quad.object, graph) for quad in parsed]
     lines = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
     return (lines or b"").decode()
 

@@ -53,13 +53,14 @@ class Reasoned:
 
     def __init__(self, query: ContinuousQuery, sensors: int, way: str) -> None:
         with TemporaryDirectory() as folder:
-            program, known = Path(folder, "query.rspql"), Path(folder, "city.nt")
+            program, city = Path(folder, "query.rspql"), Path(folder, "city.nt")
             program.write_text(query.text, encoding="utf-8")
-            known.write_text("".join(as_lines(background(sensors))), encoding="utf-8")
-            self._query = at_work(way, program, known)
+            city.write_text("".join(as_lines(background(sensors))), encoding="utf-8")
+            self._query = at_work(way, program, city)
         words = self._query.dictionary
         self._readers = {
-            each.stream: TripleReader(words, each.stream, each.stream, Clock(), each.stream) for each in query.windows
+            window.stream: TripleReader(words, window.stream, window.stream, Clock(), window.stream)
+            for window in query.windows
         }
         self._batches: list[Any] = []
         self._written: list[str] = []
@@ -95,9 +96,9 @@ class Asked:
     """pyoxigraph, which is asked again for every window."""
 
     def __init__(self, query: ContinuousQuery, sensors: int, reload: bool) -> None:
-        graphs = {each.stream: f"{CITY}{each.stream}" for each in query.windows}
-        known = "".join(as_lines(background(sensors)))
-        self._windows = Windows(query.sparql, graphs, known, query.windows[0].range, reload)
+        graphs = {window.stream: f"{CITY}{window.stream}" for window in query.windows}
+        city = "".join(as_lines(background(sensors)))
+        self._windows = Windows(query.sparql, graphs, city, query.windows[0].range, reload)
         self._only_new = query.output == "ISTREAM"
         self._before = Counter[str]()
 
@@ -107,8 +108,8 @@ class Asked:
     def answer(self, tick: int) -> str:
         header, *rows = self._windows.answer()
         if self._only_new:
-            found = Counter(rows)
-            rows, self._before = list((found - self._before).elements()), found
+            counts = Counter(rows)
+            rows, self._before = list((counts - self._before).elements()), counts
         return "".join((header, *rows))
 
     def read(self, text: str) -> Answer:
@@ -129,9 +130,9 @@ class Parsed:
         rdflib = import_module("rdflib")
         data = rdflib.Dataset()
         data.default_graph.parse(data=self._known, format="nt")
-        for each in self._query.windows:
-            graph = data.graph(rdflib.URIRef(f"{CITY}{each.stream}"))
-            graph.parse(data="".join(texts[each.stream] for texts in self._held), format="nt")
+        for window in self._query.windows:
+            graph = data.graph(rdflib.URIRef(f"{CITY}{window.stream}"))
+            graph.parse(data="".join(texts[window.stream] for texts in self._held), format="nt")
         answer: bytes = data.query(self._query.sparql).serialize(format="json")
         return answer.decode()
 

@@ -25,7 +25,7 @@ def at_work(way: str, query: Path, background: Path) -> Continuous:
 
     `RejectedError` where it is not a query, `NotRulesError` where it would have to be rules and is not.
     """
-    part = api.load_part([query], background=background, report=lambda found: None)
+    part = api.load_part([query], background=background, report=lambda diagnostic: None)
     assert isinstance(part, ContinuousQuery)
     streams = StreamsRead(part.query, ())
     return Continuous(part.query, _evaluator(way, part), streams, first=0)

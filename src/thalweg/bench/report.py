@@ -14,20 +14,20 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What must be shown, what was found, and whether that is enough."""
+    """A claim, the measured figure, and whether the figure supports the claim."""
 
     claim: str
-    found: str
+    figure: str
     holds: bool
 
 
-def at_most(what: str, found: float, limit: float, unit: str) -> Target:
+def at_most(what: str, figure: float, limit: float, unit: str) -> Target:
     """A figure with an upper limit.
 
     >>> at_most("a gap", 0.5, 1, "s")
-    Target(claim='a gap, at most 1 s', found='0.5 s', holds=True)
+    Target(claim='a gap, at most 1 s', figure='0.5 s', holds=True)
     """
-    return Target(f"{what}, at most {limit:,} {unit}", f"{found:,.3g} {unit}", found <= limit)
+    return Target(f"{what}, at most {limit:,} {unit}", f"{figure:,.3g} {unit}", figure <= limit)
 
 
 def at_least(claim: str, ratio: float, limit: float, digits: int = 1) -> Target:
@@ -61,7 +61,7 @@ def verdict_table(targets: Iterable[Target]) -> Table:
     """One line for each target."""
     table = Table("", "target", "found", title="targets")
     for target in targets:
-        table.add_row("[green]✓[/]" if target.holds else "[red]✗[/]", target.claim, target.found)
+        table.add_row("[green]✓[/]" if target.holds else "[red]✗[/]", target.claim, target.figure)
     return table
 
 
@@ -99,6 +99,6 @@ class Report:
     def close(self, targets: Sequence[Target]) -> None:
         """The verdict, and where everything is."""
         self.console.print(verdict_table(targets))
-        rows = [{"target": each.claim, "found": each.found, "holds": each.holds} for each in targets]
+        rows = [{"target": target.claim, "found": target.figure, "holds": target.holds} for target in targets]
         self.write("verdict", rows)
         self.console.print(f"results are in {self.folder}")

@@ -62,7 +62,7 @@ class Point:
 
     def texts(self) -> Iterator[Texts]:
         """What the streams of the query bring, tick by tick."""
-        streams = [each.stream for each in self.query.windows]
+        streams = [window.stream for window in self.query.windows]
         for tick in count():
             yield {stream: "".join(as_lines(STREAMS[stream](tick, self.sensors))) for stream in streams}
 
@@ -201,10 +201,10 @@ def grow(point: Point, by: str) -> float:
 
 def measure_memory(point: Point) -> list[Memory]:
     """Each contestant in a process of its own."""
-    found = [(by, isolated(grow, point, by, memory=_MEMORY_LIMIT).result) for by in point.by]
+    sizes = [(by, isolated(grow, point, by, memory=_MEMORY_LIMIT).result) for by in point.by]
     return [
         Memory(point.query.name, by, point.window, point.sensors, nan if size is None else size / MEGABYTE)
-        for by, size in found
+        for by, size in sizes
     ]
 
 
@@ -214,15 +214,15 @@ def measure_memory(point: Point) -> list[Memory]:
 def points(quick: bool) -> list[Point]:
     """Every shape at growing rates; longer windows where answers stay in proportion; a filter and two joins."""
     rates, windows, evaluations = ((100,), (30,), 5) if quick else ((100, 1_000, 5_000), (30, 300), 20)
-    found = [Point(query, rate, evaluations) for query in QUERIES.values() for rate in rates]
-    found += [
+    planned = [Point(query, rate, evaluations) for query in QUERIES.values() for rate in rates]
+    planned += [
         Point(query.with_range(range), 100, evaluations)
         for query in QUERIES.values()
         for range in windows
         if query.grows and (not quick or query.name in ("csr 5", "city 5"))
     ]
-    found += [Point(JOINS.with_range(range), rate, evaluations) for range, rate in ((6, 1_000), (60, 100))]
-    return [*found, target(quick)]
+    planned += [Point(JOINS.with_range(range), rate, evaluations) for range, rate in ((6, 1_000), (60, 100))]
+    return [*planned, target(quick)]
 
 
 def target(quick: bool) -> Point:
@@ -242,28 +242,30 @@ def main(out: Path, quick: bool = False) -> None:
     results += [slow.result] if slow.result else []
     growth = measure_growth(250 if quick else 1_000, 20 if quick else 60)
     memory = measure_memory(target(quick))
-    report.show("µs a triple", beside(results, "us_a_triple"))
-    report.show("ms from the last triple of a window to its answer, the median", beside(results, "latency_ms"))
+    report.show("µs a triple", side_by_side(results, "us_a_triple"))
+    report.show("ms from the last triple of a window to its answer, the median", side_by_side(results, "latency_ms"))
     report.write("results", results)
     report.add("memory", memory)
     draw_results(results, report.folder)
     report.close(verdict(results, growth))
 
 
-def beside(results: Sequence[Measured], figure: str) -> list[Row]:
+def side_by_side(results: Sequence[Measured], figure: str) -> list[Row]:
     """One line for each query and size, with a column for each contestant.
 
     >>> sizes = {"window": 3, "slide": 1, "triples_a_tick": 8, "rows": 0}
     >>> costs = {"latency_ms": 1.0, "worst_ms": 1.0, "differs": False}
     >>> found = [Measured("q", by, **sizes, us_a_triple=cost, **costs) for by, cost in (("one", 2.0), ("other", 3.0))]
-    >>> beside(found, "us_a_triple")
+    >>> side_by_side(found, "us_a_triple")
     [{'query': 'q', 'window': 3, 'slide': 1, 'triples': 8, 'one': 2.0, 'other': 3.0}]
     """
     lines: dict[tuple[str, int, int, int], dict[str, float]] = {}
-    for each in results:
-        line = lines.setdefault((each.query, each.window, each.slide, each.triples_a_tick), {})
-        line[each.by] = getattr(each, figure)
-    names = list(dict.fromkeys(each.by for each in results))
+    for measurement in results:
+        line = lines.setdefault(
+            (measurement.query, measurement.window, measurement.slide, measurement.triples_a_tick), {}
+        )
+        line[measurement.by] = getattr(measurement, figure)
+    names = list(dict.fromkeys(measurement.by for measurement in results))
     return [
         {"query": query, "window": window, "slide": slide, "triples": triples} | {by: line.get(by) for by in names}
         for (query, window, slide, triples), line in lines.items()
@@ -272,9 +274,13 @@ def beside(results: Sequence[Measured], figure: str) -> list[Row]:
 
 def verdict(results: Sequence[Measured], growth: float) -> list[Target]:
     """Ratios of the filter with two joins over 60 ticks, and that nobody's answer differs."""
-    joins = [each for each in results if each.query == JOINS.name and each.triples_a_tick >= _RATE]
-    costs = {each.by: each.us_a_triple for each in joins if each.window == 60}
-    wrong = sorted({f"{each.query} by {each.by}" for each in results if each.differs})
+    joins = [
+        measurement
+        for measurement in results
+        if measurement.query == JOINS.name and measurement.triples_a_tick >= _RATE
+    ]
+    costs = {measurement.by: measurement.us_a_triple for measurement in joins if measurement.window == 60}
+    wrong = sorted({f"{measurement.query} by {measurement.by}" for measurement in results if measurement.differs})
     return [
         Target("all contestants answer the same", ", ".join(wrong) or f"{len(results)} series", not wrong),
         at_least("a filter and two joins, at least 5 × faster than add/remove", costs[ADDED] / costs[COMPILED], 5),
@@ -286,18 +292,18 @@ def verdict(results: Sequence[Measured], growth: float) -> list[Target]:
 def draw_results(results: Sequence[Measured], folder: Path) -> None:
     """`queries` has the cost of each shape, `sizes` that of the filter with two joins."""
     bars: dict[str, dict[str, float]] = {}
-    for each in results:
-        if each.query != JOINS.name:
-            bars.setdefault(each.by, {}).setdefault(each.query, each.us_a_triple)
+    for measurement in results:
+        if measurement.query != JOINS.name:
+            bars.setdefault(measurement.by, {}).setdefault(measurement.query, measurement.us_a_triple)
     panels = [Panel("CSRBench's and CityBench's shapes", "", "µs a triple", bars=bars, log="y")]
     draw(folder, "queries", panels, size=(12, 4))
     lines: Mapping[str, Lines] = {"window": Lines(), "triples_a_tick": Lines()}
-    for each in results:
-        if each.query == JOINS.name and each.by != RDFLIB:
-            if each.triples_a_tick >= _RATE:
-                add_point(lines["window"], each.by, each.window, each.us_a_triple)
-            if each.window == 60:
-                add_point(lines["triples_a_tick"], each.by, each.triples_a_tick, each.us_a_triple)
+    for measurement in results:
+        if measurement.query == JOINS.name and measurement.by != RDFLIB:
+            if measurement.triples_a_tick >= _RATE:
+                add_point(lines["window"], measurement.by, measurement.window, measurement.us_a_triple)
+            if measurement.window == 60:
+                add_point(lines["triples_a_tick"], measurement.by, measurement.triples_a_tick, measurement.us_a_triple)
     sizes = [
         Panel("a filter and two joins", "window (ticks)", "µs a triple", lines["window"], log="xy"),
         Panel("window 60", "triples a tick", "µs a triple", lines["triples_a_tick"], log="xy"),

@@ -67,18 +67,18 @@ def find_sparql_tests(folder: Path) -> list[SparqlTest]:
 
 
 def _tests(path: Path) -> Iterator[SparqlTest]:
-    found: dict[str, SparqlTest] = {}
+    tests: dict[str, SparqlTest] = {}
     for row in select(path, _LISTED):
         kind = _KINDS.get(_local(row["kind"]))
         if kind is None:
             continue
         name, result = _local(row["test"]), _file(row["result"]) if "result" in row else None
         data, graphs = ((_file(row[key]),) if key in row else () for key in ("data", "graph"))
-        before = found.get(name, SparqlTest(path.parent.name, name, kind, _file(row["query"]), result=result))
-        found[name] = SparqlTest(
+        before = tests.get(name, SparqlTest(path.parent.name, name, kind, _file(row["query"]), result=result))
+        tests[name] = SparqlTest(
             before.group, name, kind, before.query, (*before.data, *data), (*before.graphs, *graphs), result
         )
-    yield from found.values()
+    yield from tests.values()
 
 
 def _local(node: Any) -> str:

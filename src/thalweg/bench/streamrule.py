@@ -85,14 +85,14 @@ def static(sizes: Sequence[int], name: str, by: Sequence[str] = tuple(EVALUATORS
     return series(SCENARIOS[name], sizes, 1, by)
 
 
-def verdict(found: Sequence[Run], streamed: Sequence[Run]) -> list[Target]:
+def verdict(static_runs: Sequence[Run], streamed: Sequence[Run]) -> list[Target]:
     """What was found against the targets."""
-    return [*_of_static(found), *_of_streaming(streamed)]
+    return [*_of_static(static_runs), *_of_streaming(streamed)]
 
 
-def _of_static(found: Sequence[Run]) -> Iterator[Target]:
-    by_size = {(each.by, each.program, each.rate): each for each in found}
-    for mine in found:
+def _of_static(runs: Sequence[Run]) -> Iterator[Target]:
+    by_size = {(run.by, run.program, run.rate): run for run in runs}
+    for mine in runs:
         if mine.by == ENGINE:
             what = f"{mine.program}, {mine.rate:,} triples"
             yield Target(f"{what}: finished", mine.stopped or "yes", not mine.stopped)
@@ -104,21 +104,21 @@ def _of_static(found: Sequence[Run]) -> Iterator[Target]:
 
 
 def _of_streaming(streamed: Sequence[Run]) -> Iterator[Target]:
-    for each in streamed:
-        if each.by == ENGINE:
-            what = f"{each.program}, {each.rate:,} triples/s"
-            within = each.worst_s <= SLIDE and not each.stopped
-            yield Target(f"{what}: every window within {SLIDE} s", each.stopped or f"{each.worst_s:.2f} s", within)
-            yield Target(f"{what}: memory flat", f"{each.growth:.2f} ×", each.growth <= 1.1)
+    for run in streamed:
+        if run.by == ENGINE:
+            what = f"{run.program}, {run.rate:,} triples/s"
+            within = run.worst_s <= SLIDE and not run.stopped
+            yield Target(f"{what}: every window within {SLIDE} s", run.stopped or f"{run.worst_s:.2f} s", within)
+            yield Target(f"{what}: memory flat", f"{run.growth:.2f} ×", run.growth <= 1.1)
 
 
 def draw_runs(folder: Path, name: str, across: str, runs: Sequence[Run]) -> None:
     """Seconds at the left, memory at the right: figures 11 and 12 are `static`, 13 to 16 are `streaming`."""
     seconds, memory = Lines(), Lines()
-    for each in runs:
-        if each.windows:
-            add_point(seconds, f"{each.by}, {each.program}", each.rate, each.median_s)
-            add_point(memory, f"{each.by}, {each.program}", each.rate, each.megabytes)
+    for run in runs:
+        if run.windows:
+            add_point(seconds, f"{run.by}, {run.program}", run.rate, run.median_s)
+            add_point(memory, f"{run.by}, {run.program}", run.rate, run.megabytes)
     panels = Panel(name, across, "seconds", seconds, log="y"), Panel(name, across, "MB", memory, log="y")
     draw(folder, name, panels, size=(5.5, 4))
 
@@ -135,19 +135,19 @@ def main(out: Path, quick: bool = False) -> None:
     report = Report(out, "streamrule")
     sizes, rates, duration = ((5_000, 10_000), (1_000,), 11) if quick else (SIZES, RATES, 60)
     report.console.print(f"{os.cpu_count()} cores; each run in a process of its own")
-    found = [*static(sizes, "recursive"), *static(sizes[:1], "as printed", (WHOLE,))]
-    report.show("one window; the rate is its triples", found)
+    static_runs = [*static(sizes, "recursive"), *static(sizes[:1], "as printed", (WHOLE,))]
+    report.show("one window; the rate is its triples", static_runs)
     report.console.print(_WITH_INTERESTS)
     interests = list(static(sizes[:2], "with interests", (WHOLE, ENGINE)))
     for name in ("with interests, advisors", "with interests, deans"):
         interests += static(sizes, name, (ENGINE,))
     report.show("one window, with research interests", interests)
-    found += interests
-    report.write("static", found)
+    static_runs += interests
+    report.write("static", static_runs)
     streamed = [run for name in ("recursive", "negation") for run in series(SCENARIOS[name], rates, duration)]
     report.add("streaming", streamed, f"windows of {WINDOW} s that slide by {SLIDE} s; the rate is triples a second")
     city = list(citybench.runs(citybench.FREQUENCIES[:2] if quick else citybench.FREQUENCIES, duration))
     report.add("city", city, f"windows of {WINDOW} s that slide by 1 s; the rate is observations a second")
-    draw_runs(report.folder, "static", "triples", found)
+    draw_runs(report.folder, "static", "triples", static_runs)
     draw_runs(report.folder, "streaming", "triples a second", streamed)
-    report.close(verdict(found, streamed))
+    report.close(verdict(static_runs, streamed))

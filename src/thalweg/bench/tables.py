@@ -71,12 +71,12 @@ def main(out: Path, quick: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = write_readings(folder, readings)
-        found = [_throughput(source, files, readings, folder, runs, report) for source in _Files._fields]
+        throughputs = [_throughput(source, files, readings, folder, runs, report) for source in _Files._fields]
         average = _beside("sliding average", AVERAGE, lambda: _rolled(polars, files.csv, folder), files, folder, runs)
         threshold = _beside("threshold", THRESHOLD, lambda: _filtered(polars, files.csv, folder), files, folder, runs)
-    report.add("throughput", found)
+    report.add("throughput", throughputs)
     report.add("beside_polars", [threshold, average])
-    rates = {each.source: each.readings_per_second for each in found}
+    rates = {throughput.source: throughput.readings_per_second for throughput in throughputs}
     report.close(
         [
             *(_at_least(f"{source}: readings a second", rates[source], 250_000) for source in ("csv", "parquet")),
@@ -87,8 +87,8 @@ def main(out: Path, quick: bool) -> None:
     )
 
 
-def _at_least(what: str, found: float, limit: float) -> Target:
-    return Target(f"{what}, at least {limit:,}", f"{found:,.0f}", found >= limit)
+def _at_least(what: str, figure: float, limit: float) -> Target:
+    return Target(f"{what}, at least {limit:,}", f"{figure:,.0f}", figure >= limit)
 
 
 def _polars() -> Any:
@@ -158,14 +158,14 @@ def _beside(task: str, program: str, polars: Callable[[], object], files: _Files
     return Beside(task, min(ours), min(theirs), min(ours) / min(theirs))
 
 
-def _in_turn(one: Callable[[], object], other: Callable[[], object], runs: int) -> Iterator[tuple[float, float]]:
+def _in_turn(first: Callable[[], object], second: Callable[[], object], runs: int) -> Iterator[tuple[float, float]]:
     for _ in range(runs):
-        yield _seconds(one), _seconds(other)
+        yield _seconds(first), _seconds(second)
 
 
 def _filtered(polars: Any, stream: Path, folder: Path) -> None:
-    found = polars.scan_csv(stream).filter(polars.col("temp") > LIMIT)
-    found.sink_csv(folder / "filtered.csv")
+    rows = polars.scan_csv(stream).filter(polars.col("temp") > LIMIT)
+    rows.sink_csv(folder / "filtered.csv")
 
 
 def _rolled(polars: Any, stream: Path, folder: Path) -> None:

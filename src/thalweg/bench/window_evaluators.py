@@ -63,9 +63,9 @@ class Scenario:
     background: tuple[Fact, ...] = ()
 
     def program(self) -> AspProgram:
-        found, problems = read_program(Source(f"{self.name}.lp", self.rules))
+        program, problems = read_program(Source(f"{self.name}.lp", self.rules))
         assert not problems
-        return found
+        return program
 
 
 class Evaluator(Protocol):
@@ -99,7 +99,7 @@ class Whole:
         del self._held[:-WINDOW]
 
     def answer(self) -> int:
-        text = "\n".join(line for some in (self._background, *self._held) for line in some)
+        text = "\n".join(line for lines in (self._background, *self._held) for line in lines)
         return len(solve(Task(self._program.text(), text)).answers[0])
 
     def close(self) -> None:
@@ -217,10 +217,10 @@ def series(
     scenario: Scenario, rates: Sequence[int], duration: int, by: Iterable[str] = EVALUATORS, seconds: float = 600.0
 ) -> Iterator[Run]:
     """All rates by all evaluators, each in a process of its own; after one that was stopped, no higher rates."""
-    for each in by:
+    for evaluator in by:
         for rate in rates:
-            outcome = isolated(measure, each, scenario, rate, duration, seconds=seconds)
-            run = outcome.result or Run(each, scenario.name, rate, 0, 0, nan, nan, nan, nan, nan, outcome.stopped)
+            outcome = isolated(measure, evaluator, scenario, rate, duration, seconds=seconds)
+            run = outcome.result or Run(evaluator, scenario.name, rate, 0, 0, nan, nan, nan, nan, nan, outcome.stopped)
             yield run
             if run.stopped:
                 break

@@ -29,11 +29,11 @@ from thalweg.bench.coror import (
     verdict,
 )
 from thalweg.bench.report import Report, as_table
-from thalweg.bench.subjects import Subject, made
+from thalweg.bench.subjects import Subject, generated_subject
 from thalweg.languages.owl.program import specialised
 from thalweg.model.rdf import as_ntriples
 
-SUBJECT = made(20)
+SUBJECT = generated_subject(20)
 UNIVERSITIES = Subject("university", tuple(university.ontology()), university.data)
 
 
@@ -90,12 +90,12 @@ def test_a_closure_has_what_follows(by: str, tmp_path: Path) -> None:
 
 def test_without_owlrl_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coror, "has_owlrl", lambda: False)
-    assert [each.owlrl for each in renew(SUBJECT, "pd", 50, (10, 100), beside=True, rounds=1)] == [None, None]
+    assert [each.owlrl for each in renew(SUBJECT, "pd", 50, (10, 100), with_owlrl=True, rounds=1)] == [None, None]
 
 
 def test_owlrl_finds_what_the_engine_finds() -> None:
     pytest.importorskip("owlrl")
-    (result,) = renew(SUBJECT, "rdfs", 20, (10,), beside=True, rounds=1)
+    (result,) = renew(SUBJECT, "rdfs", 20, (10,), with_owlrl=True, rounds=1)
     assert (result.owlrl or 0) > 0
     assert (result.replaced, result.data, result.axioms) == (2, 20, len(SUBJECT.schema))
 
@@ -166,7 +166,7 @@ def test_results_are_written_and_drawn(tmp_path: Path) -> None:
 def test_every_subject_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def note(subject: Subject, profile: str, data: int, shares: object, beside: bool) -> list[Renewal]:
+    def note(subject: Subject, profile: str, data: int, shares: object, with_owlrl: bool) -> list[Renewal]:
         asked.append((subject.name, profile, data))
         return []
 

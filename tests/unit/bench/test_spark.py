@@ -59,7 +59,7 @@ def test_growth_compares_the_last_third_with_the_first() -> None:
 
 def test_state_is_compared_at_its_largest() -> None:
     found = result([1.0] * 8)
-    found.held |= {2: 100, 3: 300, 6: 450, 7: 10}
+    found.state_sizes |= {2: 100, 3: 300, 6: 450, 7: 10}
     assert found.held_growth == 1.5
 
 
@@ -120,7 +120,7 @@ def test_the_verdict_sees_what_grows() -> None:
     results = [result([1.0] * heat.batches, heat, each) for heat in heats(True) for each in heat.contenders]
     (dense,) = (each for each in results if is_dense(each.heat) and each.contender.name == ENGINE)
     dense.samples[:] = [replace(each, seconds=1.0 + n) for n, each in enumerate(dense.samples)]
-    dense.held |= {len(dense.samples) - 1: 5_000}
+    dense.state_sizes |= {len(dense.samples) - 1: 5_000}
     missed = failed(verdict(results))
     assert any("cost per row" in claim for claim in missed)
     assert any("state in the store" in claim for claim in missed)
@@ -160,7 +160,7 @@ def test_all_do_what_they_are_measured_for(tmp_path: Path) -> None:
     assert answers[ECHO] == len(closed)
     assert answers[ENGINE] == len(set(meetings(closed)))
     assert answers[SPARK] == len(meetings([(a, b) for a, b, _ in pairs]))
-    assert found[ENGINE].held[batches - 1] > 16 * rows
+    assert found[ENGINE].state_sizes[batches - 1] > 16 * rows
 
 
 def meetings(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -203,4 +203,4 @@ def test_what_pyoxigraph_passes_is_passed() -> None:
         pytest.skip("the tests of SPARQL are not there")
     verdicts = list(map(run_sparql_test, find_sparql_tests(DATA)))
     assert sum(each.outcomes[PYOXIGRAPH] == PASS for each in verdicts) == 224
-    assert [target.found for target in sparql_targets(verdicts)] == ["224 of 224"]
+    assert [target.figure for target in sparql_targets(verdicts)] == ["224 of 224"]

@@ -72,7 +72,7 @@ def test_a_run_that_cannot_keep_up_is_shown_with_its_windows(monkeypatch: pytest
     found = measure(WHOLE, SCENARIOS["negation"], 200, 9)
     assert (found.windows, found.stopped) == (1, "cannot keep up, after 1 windows")
     mine = replace(found, by=ENGINE, worst_s=0.1, growth=1.0)
-    assert next((target.found, target.holds) for target in verdict([], [mine])) == (found.stopped, False)
+    assert next((target.figure, target.holds) for target in verdict([], [mine])) == (found.stopped, False)
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_ten_minutes_of_a_stream_take_no_more_memory_than_some_of_them() -> None
 
 def test_an_engine_that_was_stopped_misses_its_target() -> None:
     found = [Run(by, "recursive", 5_000, 0, 0, nan, nan, nan, nan, nan, "more than 1 s") for by in (WHOLE, ENGINE)]
-    assert [(target.found, target.holds) for target in verdict(found, [])] == [("more than 1 s", False)]
+    assert [(target.figure, target.holds) for target in verdict(found, [])] == [("more than 1 s", False)]
 
 
 def test_results(tmp_path: Path) -> None:
