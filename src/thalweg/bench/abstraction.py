@@ -278,7 +278,7 @@ def compare(measured: Measured, decisions: Decisions, full: bool, roads: int, co
 
 
 def _on_everything(axioms: list[str], individual: str) -> float:
-    """What HermiT takes to find the classes of an individual by all axioms and facts."""
+    """The seconds that HermiT takes to find the classes of an individual by all axioms and facts."""
     everything = {name for axiom in axioms for name in re.findall(r"<[^<>]*>", axiom)}
     return _cpu(lambda: hermit.types(axioms, [individual], {individual: everything}))
 
@@ -295,7 +295,7 @@ def _cpu(work: Callable[[], object]) -> float:
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float]:
-    """What a function gives, and the seconds of CPU that it takes."""
+    """The result of a function, and the seconds of CPU that it takes."""
     before = time.process_time()
     result = work()
     return result, time.process_time() - before

@@ -59,7 +59,7 @@ class BatchTime:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What an event costs when something grows, from coded events to answers."""
+    """The cost of an event as something grows, from coded events to answers."""
 
     what: str
     size: int
@@ -129,7 +129,7 @@ def batch_times(city: City, largest: int) -> list[BatchTime]:
 
 
 def _cost(city: City, text: str, count: int, what: str, size: int) -> Grown:
-    """What an event costs once what it looks like has been met."""
+    """The cost of an event whose kind has been met before."""
     run = city.start(text)
     chunks = list(city.ticks(run.dictionary, count))
     last = max((tick for ticks in chunks for tick, _ in ticks), default=0) + 1

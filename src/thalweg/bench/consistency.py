@@ -59,7 +59,7 @@ class Hierarchy:
         return checked(self.name, self.triples, window, lambda _: topology).program
 
     def topologies(self) -> dict[str, Topology | None]:
-        """What is measured: LTM-n has the first n groups in the first of two bolts; `LTM, k bolts` is the best of k."""
+        """The topologies: LTM-n has the first n groups in the first of two bolts; `LTM, k bolts` is the best of k."""
         taxonomy, count = self.taxonomy, len(groups(self.taxonomy))
         topologies: dict[str, Topology | None] = {NTM: ntm(taxonomy)}
         topologies |= {f"LTM-{first}": assigned(taxonomy, (first, count - first)) for first in range(count + 1)}
@@ -336,7 +336,7 @@ def best_ltm(results: Sequence[Result], ontology: str) -> Result:
 
 
 def verdict(results: Sequence[Result]) -> Iterator[Target]:
-    """What was found against the targets: on one core, in one run; of NPD, where it was measured."""
+    """The results against the targets: on one core, in one run; of NPD, where it was measured."""
     yield from _of_npd([result for result in results if result.ontology == NPD and result.cores == 1])
     for ontology in dict.fromkeys(result.ontology for result in results):
         mine = next(e for e in results if (e.ontology, e.topology, e.cores) == (ontology, AUTO, 1))

@@ -372,7 +372,7 @@ def _name_of(budget: Budget) -> str:
 def verdict(
     closed: Sequence[Closure], slid: Sequence[Sliding], renewed: Sequence[Renewal], budgets: Sequence[Budget]
 ) -> list[Target]:
-    """What was found against the targets."""
+    """The measurements against the targets."""
     return [*_of_closures(closed), *_of_windows(slid), *_of_renewals(renewed), *_of_budgets(budgets)]
 
 

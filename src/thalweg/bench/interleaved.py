@@ -263,7 +263,7 @@ class _Entrant:
         return answers.where(f"kind in ('{BEGIN}', '{END}')").select("t", "kind", "fact")
 
     def _own_join(self) -> "DataFrame":
-        """What one would write in Spark itself: both sides with a watermark, so that it may forget."""
+        """The join as one would write it in Spark itself: both sides with a watermark, so that it may forget."""
         # Spark's clock begins at 0, and what is not later than its watermark is late.
         facts = self._facts().selectExpr("*", "timestamp_seconds(t + 1) as moment")
         return self._spark.sql(_OWN_JOIN, facts=facts.withWatermark("moment", "0 seconds"))

@@ -87,7 +87,7 @@ class Result:
 
 
 def points(quick: bool) -> list[Point]:
-    """What is measured. From scratch only where it ends: at the paper's rates."""
+    """The points to measure; from scratch only at the paper's rates, where it ends."""
     windows, ticks, patience = ((1, 80), 1, 1.0) if quick else ((1, 5, 20, 80), 2, 2.0)
     planned = [
         Point(workload, window, rate, ticks, patience)

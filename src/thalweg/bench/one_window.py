@@ -66,7 +66,7 @@ def _without_from(lexemes: list[Token]) -> Iterator[Edit]:
 
 
 def by_thalweg(test: SparqlTest, way: str) -> Answer:
-    """What Thalweg answers, by rules or by SPARQL per window; `RejectedError` if it does not take the query."""
+    """Thalweg's answer, by rules or by SPARQL per window; `RejectedError` if it does not take the query."""
     text = test.query.read_text(encoding="utf-8")
     selected = [graph for graph in test.graphs if f"FROM <{graph.name}>" in text]
     with TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ def by_thalweg(test: SparqlTest, way: str) -> Answer:
 
 
 def _answer(line: dict[str, Any]) -> Answer:
-    """What a line of output says."""
+    """The answer in a line of output."""
     if "answer" in line:
         return Answer(line["answer"])
     if "graph" in line:

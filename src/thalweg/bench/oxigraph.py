@@ -47,7 +47,7 @@ class Answer:
 
 
 def ask(data: Any, query: str, base: str, ordered: bool = False) -> Answer:
-    """What pyoxigraph answers; `SyntaxError` if it does not read the query.
+    """The answer of pyoxigraph; `SyntaxError` if it does not read the query.
 
     >>> str(ask(ox.Store(), "SELECT ?x { VALUES ?x { 1 2 } }", "http://example.org/"))
     '2 rows'

@@ -1,4 +1,4 @@
-"""Those that answer a continuous query in `bench rspql`, each from the text of triples to the text of answers.
+"""The contestants for a continuous query in `bench rspql`, each from the text of triples to the text of answers.
 
     compiled      Thalweg, by rules
     fallback      Thalweg, by SPARQL in each window
@@ -45,7 +45,7 @@ class Contestant(Protocol):
         """The answer over the windows that close at the last tick, as text."""
 
     def read(self, text: str) -> Answer:
-        """What an answer says."""
+        """The answer that a text stands for."""
 
 
 class Reasoned:

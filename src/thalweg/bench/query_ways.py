@@ -21,7 +21,7 @@ class NotRulesError(Exception):
 
 
 def at_work(way: str, query: Path, background: Path) -> Continuous:
-    """What evaluates the query in a file from tick 0 on.
+    """The evaluation of the query in a file, from tick 0 on.
 
     `RejectedError` where it is not a query, `NotRulesError` where it would have to be rules and is not.
     """

@@ -15,7 +15,7 @@ from thalweg.model.vocabulary import Triple
 
 
 class Closure(NamedTuple):
-    """What follows from a graph, and which contradictions are in it."""
+    """A graph with all that follows from it, and its contradictions."""
 
     triples: Collection[Triple]
     contradictions: Sequence[Fact]

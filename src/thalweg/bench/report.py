@@ -1,4 +1,4 @@
-"""What a benchmark reports: tables on the console, the same rows as CSV, and its targets."""
+"""The report of a benchmark: tables on the console, the same rows as CSV, and its targets."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +74,7 @@ class Report:
         self.console, self.stderr = Console(), Console(stderr=True)
 
     def log(self, text: str) -> None:
-        """What is being measured now."""
+        """Prints what is being measured now."""
         self.stderr.log(text)
 
     def add(self, name: str, records: Sequence[Any], title: str = "") -> None:

@@ -61,7 +61,7 @@ class Point:
         return tick >= self.window - 1 and (tick - self.window + 1) % self.slide == 0
 
     def texts(self) -> Iterator[Texts]:
-        """What the streams of the query bring, tick by tick."""
+        """The texts of the query's streams, tick by tick."""
         streams = [window.stream for window in self.query.windows]
         for tick in count():
             yield {stream: "".join(as_lines(STREAMS[stream](tick, self.sensors))) for stream in streams}

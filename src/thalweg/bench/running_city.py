@@ -66,7 +66,7 @@ class City:
         return part
 
     def start(self, text: str) -> EventRun:
-        """The same, ready for events."""
+        """The run of a text's cascade, ready for events."""
         context = Context(Settings(emit="changes"), Clock(), lambda diagnostic: None)
         run = self.load(text).start(context).reasoner
         assert isinstance(run, EventRun)
@@ -82,5 +82,5 @@ class City:
 
 
 def by_tick(items: Iterable[Any]) -> Ticks:
-    """What a reader gives, tick by tick."""
+    """The batches of a reader, tick by tick."""
     return [(tick, [batch for _, batch in group]) for tick, group in groupby(items, key=lambda item: item[0])]

@@ -1,4 +1,4 @@
-"""What an explicit selection costs, layer by layer, as windows, rates of events and the part that is selected grow.
+"""The cost of an explicit selection, layer by layer, as windows, rates of events and the part that is selected grow.
 
 The selection is that of Streaming MASSIF's Listing 1, with tumbling windows. One thing grows at a time: how long a
 window is (its Test 2), how many events a second come (Test 1), and how large a part of them is selected (Test 3).
@@ -94,7 +94,7 @@ class _Layers:
         return spent.average(grows, size, count)
 
     def _hand_on(self, closing: int, selected: list[SelectedEvent], layers: EventLayers, spent: "_Spent") -> None:
-        """What a window has selected goes through classes and patterns."""
+        """Takes the events that a window has selected through classes and patterns."""
         began = time.process_time()
         events: dict[int, dict[str, list[Instance]]] = {closing: {}}
         for chosen in selected:
@@ -113,7 +113,7 @@ class _Layers:
 
 @dataclass(slots=True)
 class _Spent:
-    """What all windows took, in seconds, and what they had."""
+    """The seconds that all windows took, and their numbers of events."""
 
     windows: int = 0
     selected: int = 0

@@ -38,7 +38,7 @@ _CORES: Final = 2
 
 
 def heats(quick: bool) -> list[Heat]:
-    """What is measured, those on the same number of cores together."""
+    """The heats to measure, grouped by the number of cores."""
     rows = 80_000 if quick else 400_000
     own = Contender(SPARK, None, _CORES, most=10 if quick else 60)
     spread = tuple(Contender(ENGINE, RuleEngine, number) for number in ((1, 4) if quick else (1, 2, 4, 8)))
@@ -90,7 +90,7 @@ def verdict(results: list[Result]) -> list[Target]:
 
 
 def _heat(results: list[Result], stream: Workload) -> list[Result]:
-    """Those that ran beside each other on a stream, on all cores."""
+    """The results of a heat: contenders that ran side by side on a stream, on all cores."""
     return [
         result
         for result in results

@@ -129,7 +129,7 @@ def not_rules(verdicts: Iterable[SparqlVerdict]) -> list[Row]:
 
 
 def sparql_targets(verdicts: Sequence[SparqlVerdict]) -> list[Target]:
-    """Whatever pyoxigraph passes is passed in both ways."""
+    """The target that tests which pyoxigraph passes are passed by rules and by SPARQL per window."""
     passed = [verdict for verdict in verdicts if verdict.outcomes[PYOXIGRAPH] == PASS]
     missed = [verdict for verdict in passed if FAIL in verdict.outcomes.values()]
     figure = f"{len(passed) - len(missed)} of {len(passed)}"

@@ -90,7 +90,7 @@ def _file(node: Any) -> Path:
 
 
 def by_pyoxigraph(test: SparqlTest) -> Answer:
-    """What pyoxigraph answers; `SyntaxError` if it does not take the query."""
+    """The answer of pyoxigraph; `SyntaxError` if it does not take the query."""
     return ask(
         store(test.data, test.graphs, test.base), test.query.read_text(encoding="utf-8"), test.base, test.ordered
     )

@@ -86,7 +86,7 @@ def static(sizes: Sequence[int], name: str, by: Sequence[str] = tuple(EVALUATORS
 
 
 def verdict(static_runs: Sequence[Run], streamed: Sequence[Run]) -> list[Target]:
-    """What was found against the targets."""
+    """The runs against the targets."""
     return [*_of_static(static_runs), *_of_streaming(streamed)]
 
 

@@ -39,7 +39,7 @@ def data_folder() -> Path:
 
 
 def well_known() -> list[Subject]:
-    """Those that Coror and Stream Coror were measured with, as far as they are at hand."""
+    """The ontologies that Coror and Stream Coror were measured with, as far as they are installed."""
     paths = [(name, data_folder() / "coror" / f"{name}.nt") for name in KNOWN]
     return [about(name, read_triples(path)) for name, path in paths if path.exists()]
 

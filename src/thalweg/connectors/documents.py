@@ -70,7 +70,7 @@ class Cutter:
         return pieces
 
     def rest(self) -> list[Piece]:
-        """What is left at the end."""
+        """The remaining piece at the end of the text, if any."""
         return [self._piece(0, len(self._text))] if self._text.strip() else []
 
     def _ends(self) -> Iterator[int]:
@@ -195,7 +195,7 @@ class JsonLdReader(_PieceReader):
 def document(
     line: int, text: bytes, name: str, stream: str | None, clock: Clock, scope: str
 ) -> Iterator[Statement | Diagnostic]:
-    """What a whole document of JSON-LD states: all of it is known, so graphs may stand in any order."""
+    """Yields the statements of a complete JSON-LD document; its graphs may stand in any order."""
     try:
         quads = list(read_graph(text, "jsonld", scope=scope))
     except RdfSyntaxError as wrong:
@@ -214,7 +214,7 @@ def document(
 def stated(
     events: Events, name: str, line: int, text: bytes, quads: Iterable[Quad]
 ) -> Iterator[Statement | Diagnostic]:
-    """What is complete when the quads of a text that begins at a line have come."""
+    """Takes the quads of a text, which begins at a line; yields the events that they complete."""
     outside, inside = _place(line, text, b"generatedAtTime"), _place(line, text, b"{")
     for quad in quads:
         place = outside if quad[3] is None else inside

@@ -37,7 +37,7 @@ _MOST_TIMES: Final = 65_536
 
 
 class Place(NamedTuple):
-    """Where something was written: the number of a line, and its text."""
+    """A line of a document: its number and its text."""
 
     line: int
     text: str
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class _Event:
-    """What is known of an event so far, and where it began."""
+    """The triples of an event so far, and the line where it began."""
 
     place: Place
     triples: list[tuple[str, str, str]] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Events:
         self._last: tuple[str, int] = "", 0
 
     def take(self, place: Place, subject: str, predicate: str, object: str, graph: str | None) -> Iterator[Statement]:
-        """What is complete now; `LineError` where the quad cannot be right."""
+        """Yields the events that are complete now; `LineError` where the quad cannot be right."""
         if graph is None:
             yield from self._description(place, subject, predicate, object)
         else:
@@ -99,13 +99,13 @@ class Events:
             yield wrong_line(self._name, self._stray.line, self._stray.text, wrong, _TIMELESS)
 
     def save(self) -> State:
-        """What is not complete yet; what comes later does not change it."""
+        """A copy of the state: the events that are not complete yet."""
         events = [[graph, *event.place, [*event.triples]] for graph, event in self._events.items()]
         state = {"times": list(self._times.items()), "events": events, "current": self.current}
         return {**state, "any": self._any_event, "stray": self._stray}
 
     def load(self, saved: State) -> None:
-        """Goes on where another one was saved."""
+        """Restores a saved state."""
         self._times = dict(saved["times"])
         for graph, line, text, triples in saved["events"]:
             self._events[graph] = _Event(

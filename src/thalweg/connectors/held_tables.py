@@ -11,7 +11,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.fact import Fact
 
 TABLE: Final = "table"
-"""What the stream of a table is called that has no other name."""
+"""The name of a table's stream that has no other name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def is_table(value: object) -> bool:
 
 
 def as_message(value: object) -> Mapping[str, Any] | None:
-    """What names values, as a dict: a message, or a row of pandas; None where something is neither.
+    """A message or a row of pandas as a dict of its named values; None for any other value.
 
     >>> as_message({"v": 12}), as_message("speed")
     ({'v': 12}, None)

@@ -57,13 +57,13 @@ class Reader(Protocol):
     """Takes blocks, gives events and what is wrong, in the order in which they are written."""
 
     def feed(self, block: bytes) -> Iterator[Item]:
-        """What can be read so far; the rest of a line waits for the next block."""
+        """Yields the items that are complete; an incomplete line waits for the next block."""
 
     def finish(self) -> Iterator[Item]:
         """The last line may have no end."""
 
     def save(self) -> State | None:
-        """What it must know to go on behind the blocks so far; None where these must be read again."""
+        """The state to resume from behind the blocks so far; None where these must be read again."""
 
     def load(self, saved: State) -> None:
         """Goes on where another reader was saved."""
@@ -74,7 +74,7 @@ class Ahead(Protocol):
     """A reader that codes more at once than it hands over."""
 
     def waiting(self) -> Iterator[Batch]:
-        """What has been coded, and may not have been taken."""
+        """The batches that have been coded, and may not have been taken."""
 
 
 def format_of(name: str) -> str | None:

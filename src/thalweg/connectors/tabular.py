@@ -61,7 +61,7 @@ def has_times(names: Sequence[str]) -> bool:
 
 
 class Layout:
-    """Where a table has its columns, and so what a row of it states.
+    """The positions of a table's columns, by which a row becomes a statement.
 
     >>> Layout(["t", "s", "p", "o"], "in", Clock()).stated(["36", "road1", "speed", "12"])
     (36, 'in', 'speed/2', ('road1', '12'))
@@ -121,7 +121,7 @@ class ShapeError(LineError):
 
 
 class _Column(dict[Any, Any]):
-    """What the cells of a column stand for; most of them come again, and are `kept` where they are the same then."""
+    """Reads the cells of a column; most cells occur again, and values are `kept` where they do not change."""
 
     def __init__(self, name: str, read: Callable[[object], Any], kept: bool) -> None:
         self._name = name
@@ -266,7 +266,7 @@ class FactRows:
 
 
 def wrong_cell(name: str, number: int, line: str, row: Sequence[object], wrong: LineError) -> Diagnostic:
-    """What is wrong with a row, at the place of its cell in the line."""
+    """The diagnostic for a row, at the position of the wrong cell in the line."""
     texts = list(map(_shown, row[: wrong.at + 1]))
     # Quotes make a line longer than its cells, never shorter.
     before = sum(len(text) + 1 for text in texts[:-1])
@@ -335,7 +335,7 @@ class ArrowReader:
                 yield wrong_cell(self.name, self._row, ",".join(map(_shown, row)), row, wrong)
 
     def _values(self, name: str, column: Any) -> Iterable[Any]:
-        """What is in a column; timestamps become ticks, everything else is looked at row by row."""
+        """The values of a column; timestamps become ticks, other values are read row by row."""
         import pyarrow as pa
 
         if name == "t" and pa.types.is_date(column.type):

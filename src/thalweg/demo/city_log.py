@@ -1,4 +1,4 @@
-"""What a run has answered so far: the news, line by line, and from when until when each event and conclusion lasted."""
+"""The answers of a run so far: the news, line by line, and from when until when each event and conclusion lasted."""
 
 import json
 from collections import Counter, deque
@@ -15,7 +15,7 @@ Intervals = dict[str, list[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a layer of the cascade has found, at a second of the half hour."""
+    """A finding of a layer of the cascade, at a second of the half hour."""
 
     second: int
     layer: str

@@ -92,7 +92,7 @@ class LiveView:
         return Group(Panel(picture, title=title), *map(worded, list(self.log.news)[-room:]))
 
     def timeline(self, *layers: str) -> Text:
-        """What lasted from when until when, so far: what some layers found, or all of them."""
+        """The timeline so far, of some layers or of all of them."""
         width = max(60, min(self.console.width - 4, 130))
         return Text.from_ansi(timeline_text(chart(self.log, *layers), width, coloured=True).rstrip("\n"))
 
@@ -105,7 +105,7 @@ def worded(news: News) -> Text:
 
 
 def chart(log: CityLog, *layers: str) -> Chart:
-    """What lasted from when until when, and the means of particles, over the whole half hour.
+    """The chart of intervals and of the means of particles, over the half hour.
 
     >>> log = CityLog(second=900, since={"smog(harbour)": 600}, ended={"blocked(mill)": [(0, 600)]})
     >>> print(timeline_text(chart(log), 40))

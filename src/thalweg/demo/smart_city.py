@@ -237,7 +237,7 @@ def observed_at(second: int) -> int:
 
 
 def quads(sensors: Sensors, seed: int = SEED) -> Iterator[str]:
-    """What sensors of a kind say as N-Quads: each observation is a graph, and the default graph has its time.
+    """The observations of sensors as N-Quads: each observation is a graph, and the default graph has its time.
 
     >>> print("\\n".join(quads(SENSORS[1])).splitlines()[0][:62])
     <http://example.org/city#parking1> <http://www.w3.org/ns/prov#

@@ -21,7 +21,7 @@ from thalweg.runtimes.watermark import Watermark
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What began, what ended and what became unknown at one tick, spelled.
+    """The facts that began, ended and became unknown at a tick, as text.
 
     >>> str(Difference(begin=frozenset({"slow(a)"})))
     '+ slow(a)'

@@ -51,7 +51,7 @@ class Coded:
 
 
 def coded_rows(words: list[int], null: list[int], wrong: dict[int, str]) -> Coded:
-    """What was coded one by one; `null` are the places without a value."""
+    """The words of values that were coded one by one; `null` are the places without a value."""
     empty = None
     if null:
         empty = np.zeros(len(words), dtype=bool)
@@ -60,7 +60,7 @@ def coded_rows(words: list[int], null: list[int], wrong: dict[int, str]) -> Code
 
 
 def taken(distinct: Coded, places: NDArray[Any], null: NDArray[np.bool_] | None) -> Coded:
-    """What rows have, from what the distinct values have that stand in them; `null` are the rows without a value."""
+    """The words of rows, taken from those of their distinct values; `null` are the rows without a value."""
     if distinct.null is not None:
         null = _either(null, distinct.null[places])
     wrong: dict[int, str] = {}

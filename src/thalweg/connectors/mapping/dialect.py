@@ -28,7 +28,7 @@ _SAYS: Final = re.compile(r"sep=(.)\s*\Z", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class StatedDialect:
-    """What is said of how a table is written, and need not be found out: `[streams.north] separator = ";"`.
+    """The parts of a table's dialect that are stated, and not detected: `[streams.north] separator = ";"`.
 
     `columns` are the names of the columns, whatever a header calls them.
     """

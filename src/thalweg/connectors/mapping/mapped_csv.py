@@ -194,7 +194,7 @@ class MappedCsvReader(MappedRows):
     def _wrong(
         self, row: int, path: Path | None, reason: str, place: Callable[[int], tuple[int, str]]
     ) -> Iterator[Diagnostic]:
-        """What is wrong with a row; a line that begins with `#` and is not a row is a comment."""
+        """The diagnostic for a row; none for a comment, a line that begins with `#` and is not a row."""
         return iter(()) if _is_comment(place(row)[1]) else super()._wrong(row, path, reason, place)
 
     def _invalid(self, records: "_Records", number: int, reason: str) -> Iterator[Diagnostic]:

@@ -35,7 +35,7 @@ _BEFORE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What a mapping needs of some rows: each column, and the row of each of its cells, where rows have several."""
+    """The columns that a mapping needs, and the row of each of their cells, where rows have several."""
 
     columns: Table[Path, Column]
     count: int
@@ -193,7 +193,7 @@ class Runs:
         return rows[order], ticks, [np.flatnonzero(whose == number) for number in range(len(self._parts))]
 
     def waiting(self) -> Iterator[Batch]:
-        """What has been coded, taken or not: the words of it must not be given to other terms."""
+        """All coded facts, taken or not: their words must not be reused for other terms."""
         for facts in self._parts:
             yield Batch({facts.mapping.predicate: facts.arguments.reshape(-1)})
 

@@ -29,7 +29,7 @@ from thalweg.connectors.mapping.propose import proposal_for_message
 from thalweg.diagnostics import Diagnostic
 
 MESSAGES: Final = "messages"
-"""What diagnostics call messages that Python hands over."""
+"""The name in diagnostics of messages that Python hands over."""
 _OBJECT: Final = "a message is an object of JSON, or an array of them"
 _ENCODING: Final = 'write UTF-8, or say the encoding in a deployment: `encoding = "latin-1"` below `[streams.NAME]`'
 _UNDECODED: Final = re.compile("[\udc80-\udcff]")
@@ -292,7 +292,7 @@ def _raw(line: str) -> bytes:
 
 
 def _undecoded(line: str, encoding: str) -> tuple[LineError, str]:
-    """What is wrong with a line that is not in its encoding, and how it is shown."""
+    """The error of a line that is not in its encoding, and the line as it is shown."""
     raw = _raw(line)
     try:
         raw.decode(encoding)
@@ -364,7 +364,7 @@ def _values(messages: Sequence[dict[str, Any]], steps: Steps) -> list[Any]:
 
 
 def _value(inside: Any, steps: Steps) -> Any:
-    """What is at the end of a way; None where it ends before."""
+    """The value at the end of a path; None where the path ends before."""
     for step in steps:
         if not isinstance(inside, dict):
             return None

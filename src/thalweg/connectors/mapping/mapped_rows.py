@@ -1,4 +1,4 @@
-"""What the readers of mapped tables and messages have in common: which mappings serve, and what is said about rows."""
+"""The common base of readers of mapped tables and messages: the mappings that serve, and diagnostics of rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _AT: Final = "say which column has the time: `{} at ts`; or tie it to the source
 
 @dataclass(frozen=True, slots=True)
 class MappedStream:
-    """What a mapped reader knows of its source: recorded facts need a time, others are of the tick of their arrival.
+    """The source of a mapped reader: recorded facts need a time, others are of the tick of their arrival.
 
     A background has no times at all, so that only mappings without one serve it. What is pushed may have a `tick`,
     which is that of the rows whose mapping says no time.
@@ -51,7 +51,7 @@ class MappedStream:
 
     @property
     def stated(self) -> StatedDialect:
-        """What is said of how its table is written."""
+        """The stated dialect of its table."""
         return self.tally.stated.get(self.stream or "", UNSTATED)
 
     @property
@@ -94,7 +94,7 @@ class MappedStream:
         return wrong_line(self.name, line, header, LineError(message, 0), "rename one of them")
 
     def untimed(self, served: Iterable[Mapping]) -> Diagnostic | None:
-        """What is wrong where mappings say no time, and this is a recorded stream."""
+        """The diagnostic for mappings without a time, where the stream is recorded; None where all is well."""
         timeless = [mapping for mapping in served if mapping.time is None]
         needs_time = self.kind in ("recorded", "pushed") and self.tick is None
         return self.without_time(timeless[0]) if timeless and needs_time else None
@@ -156,7 +156,7 @@ class MappedRows:
 
 
 def columns_of(batch: Any, mapping: Mapping, comma: bool = False) -> Columns | None:
-    """What a mapping needs of a record batch; None where it does not fit.
+    """The columns of a record batch that a mapping needs; None where it does not fit.
 
     >>> import pyarrow as pa
     >>> from thalweg.connectors.mapping.read_mapping import read_mappings
@@ -193,7 +193,7 @@ def _parents(batch: Any, array: Steps) -> list[Any]:
 
 
 def _walk(batch: Any, steps: Steps) -> Any:
-    """What is at the end of a path, in as many places as the arrays on it have elements."""
+    """The column at the end of a path, with a place for each element of the arrays on it."""
     import pyarrow.compute as pc
 
     names = batch.schema.names

@@ -61,7 +61,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a column; `kind` says what it is, where that is not left to how it is written."""
+    """The value of a column; `kind` fixes its type, which otherwise depends on how it is written."""
 
     path: Path
     kind: Kind = "any"

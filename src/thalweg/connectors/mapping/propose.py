@@ -50,7 +50,7 @@ def proposal_for_message(message: Mapping[str, Any], timed: bool = True) -> str:
 
 
 def in_python(diagnostic: Diagnostic) -> Diagnostic:
-    """What is wrong, with mappings as Python writes them: `map=`, not `--map`.
+    """The diagnostic with mappings as Python writes them: `map=`, not `--map`.
 
     >>> in_python(Diagnostic("E301", "no mapping", help="for example `--map 'p(a) at ts'`")).help
     'for example `map="p(a) at ts"`'

@@ -37,7 +37,7 @@ def encoding_of(begun: bytes) -> str:
 
 
 def binary(begun: bytes) -> tuple[str, str] | None:
-    """What a file is that is not text, by how it begins, and what to do with it; None for text.
+    """The kind of a file that is not text, by how it begins, and the way out; None for text.
 
     >>> binary(b"\\x1f\\x8b\\x08")[0], binary(b"device,temp"), binary("a,b".encode("utf-16"))
     ('this is compressed with gzip', None, None)
