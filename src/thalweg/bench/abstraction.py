@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Final, TypeVar
 
-from thalweg.bench.report import Report, Row, Target, at_least, at_most
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row, at_least, at_most
 from thalweg.languages.owl import structure, syntaxes
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction
@@ -69,7 +69,7 @@ _MORE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class AbstractionCost:
     """A city: what its events cost, what is met for the first time included."""
 
     city: str
@@ -170,7 +170,7 @@ def knowledge(full: bool, roads: int = ROADS) -> Ontology:
     return Ontology((*axioms, *structure.read(background(roads)).axioms))
 
 
-def measure(city: str, full: bool, count: int, roads: int = ROADS) -> tuple[Measured, Decisions]:
+def measure(city: str, full: bool, count: int, roads: int = ROADS) -> tuple[AbstractionCost, Decisions]:
     """Classifies events of a city, all that is met for the first time included."""
     before = time.process_time()
     ontology = knowledge(full, roads)
@@ -183,7 +183,7 @@ def measure(city: str, full: bool, count: int, roads: int = ROADS) -> tuple[Meas
     again = min(count, 100_000)
     hot = _cpu(lambda: _decide(decisions, again, roads)) - _cpu(lambda: _consume(again, roads))
     facts = ladder.program.background
-    measured = Measured(
+    measured = AbstractionCost(
         city=city,
         background=len(facts.classes) + len(facts.edges) + len(facts.literals),
         axioms=len(ladder.program.axioms),
@@ -196,7 +196,7 @@ def measure(city: str, full: bool, count: int, roads: int = ROADS) -> tuple[Meas
     return measured, decisions
 
 
-def decided(measured: Measured, decisions: Decisions) -> Row:
+def decided(measured: AbstractionCost, decisions: Decisions) -> Row:
     """How many events were met for the first time, and what decided them."""
     by = {name: decisions.by.get(name, 0) for name in (RULES, REPAIR, CASES, REASONER)}
     return {
@@ -257,7 +257,7 @@ def _consume(count: int, roads: int) -> None:
         pass
 
 
-def compare(measured: Measured, decisions: Decisions, full: bool, roads: int, count: int) -> Compared:
+def compare(measured: AbstractionCost, decisions: Decisions, full: bool, roads: int, count: int) -> Compared:
     """Some events by HermiT; that it says the same is checked."""
     ladder = decisions.ladder
     axioms = [show(axiom) for axiom in knowledge(full, roads).axioms]
@@ -302,8 +302,8 @@ def _timed(work: Callable[[], T]) -> tuple[T, float]:
 
 
 def verdict(
-    measured: list[Measured], selected: list[Selected], compared: list[Compared], kept: int, agree: bool
-) -> list[Target]:
+    measured: list[AbstractionCost], selected: list[Selected], compared: list[Compared], kept: int, agree: bool
+) -> list[BenchmarkTarget]:
     """The figures that must be shown; `kept` decisions are in the larger cache, and two workers `agree` with one."""
     horn, full = measured
     slowest = min(horn.hot_per_second, full.hot_per_second)
@@ -318,8 +318,8 @@ def verdict(
         targets.append(
             at_most(f"{city.city}: events kept by the derived selection", share, 1.2, "× those with a class")
         )
-    targets.append(Target(f"decisions in the cache, at most {MOST_KEPT:,}", f"{kept:,}", kept <= MOST_KEPT))
-    targets.append(Target("two workers answer as one does", "they do" if agree else "they do not", agree))
+    targets.append(BenchmarkTarget(f"decisions in the cache, at most {MOST_KEPT:,}", f"{kept:,}", kept <= MOST_KEPT))
+    targets.append(BenchmarkTarget("two workers answer as one does", "they do" if agree else "they do not", agree))
     for comparison in compared:
         ratio = comparison.hermit_on_everything / comparison.thalweg
         targets.append(at_least(f"{comparison.city}: at least 1,000 × HermiT on the whole background", ratio, 1_000, 0))
@@ -328,10 +328,10 @@ def verdict(
 
 def main(out: Path, quick: bool = False) -> None:
     """Runs both cities, prints the tables, and writes CSV files to the folder `abstraction` of `out`."""
-    report = Report(out, "abstraction")
+    report = BenchmarkReport(out, "abstraction")
     count, roads = (20_000, 60) if quick else (EVENTS, ROADS)
     cities = (("rules", False), ("OWL 2 DL", True))
-    measurements, compared = list[tuple[Measured, Decisions]](), list[Compared]()
+    measurements, compared = list[tuple[AbstractionCost, Decisions]](), list[Compared]()
     for city, full in cities:
         report.log(f"{city}: {count:,} events")
         measurements.append(measure(city, full, count, roads))

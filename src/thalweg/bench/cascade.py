@@ -18,7 +18,7 @@ from thalweg.bench.esper import by_esper
 from thalweg.bench.event_city import program, quads, subscriptions
 from thalweg.bench.keyed_events import Matched, by_graphs, by_pairs
 from thalweg.bench.plot import Lines, Panel, add_point, draw
-from thalweg.bench.report import Report, Target, at_least
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_least
 from thalweg.bench.running_city import CHUNK, City, EndToEnd, by_tick
 from thalweg.bench.selection_windows import WindowCost, by_window
 from thalweg.connectors.nquads import QuadReader
@@ -155,14 +155,16 @@ def grown(folder: Path, city: City, count: int, quick: bool) -> Iterator[Grown]:
         yield _cost(city, program(seconds), count, "WITHIN in ticks", seconds)
 
 
-def verdict(end_to_end: EndToEnd, growing: list[Grown], matched: list[Matched], esper: Matched | str) -> list[Target]:
+def verdict(
+    end_to_end: EndToEnd, growing: list[Grown], matched: list[Matched], esper: Matched | str
+) -> list[BenchmarkTarget]:
     """The figures that must be shown."""
     cost = {point.size: point.microseconds_per_event for point in growing if point.what == "subscriptions"}
     most = max(cost)
     keyed, looked_up = matched
     targets = [
         at_least("from N-Quads to answers: at least 20,000 events a second", end_to_end.events_per_second / 20_000, 1),
-        Target(
+        BenchmarkTarget(
             f"an event with {most:,} subscriptions costs at most 3 × that with 10",
             f"{cost[most] / cost[10]:.1f} ×",
             cost[most] <= 3 * cost[10],
@@ -224,7 +226,7 @@ def draw_costs(
 
 def main(out: Path, quick: bool = False) -> None:
     """Runs all experiments, prints the tables, and writes CSV files to the folder `cascade` of `out`."""
-    report = Report(out, "cascade")
+    report = BenchmarkReport(out, "cascade")
     count, roads, grown_events, keyed = (4_000, 60, 2_000, 20_000) if quick else (EVENTS, ROADS, 50_000, 500_000)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

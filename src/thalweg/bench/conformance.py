@@ -16,8 +16,8 @@ from rich.progress import track
 
 from thalweg.bench.conformance_page import page
 from thalweg.bench.dl_conformance import NOT_READ, DlVerdict, counted_dl, dl_failures, dl_targets, run_dl_test
-from thalweg.bench.refutation import Close, Closure, follows
-from thalweg.bench.report import Report, Row, Target
+from thalweg.bench.refutation import Close, ClosedGraph, follows
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row
 from thalweg.bench.sparql_conformance import counted_sparql, failures, not_rules, run_sparql_test, sparql_targets
 from thalweg.bench.sparql_tests import find_sparql_tests
 from thalweg.bench.subjects import data_folder
@@ -122,7 +122,7 @@ def _found(test: Test, premise: Sequence[Triple], conclusion: Sequence[Triple], 
     return next((str(fact) for fact in close(premise).contradictions), "")
 
 
-def close_by_rules(triples: Iterable[Triple], profile: str = "rl") -> Closure:
+def close_by_rules(triples: Iterable[Triple], profile: str = "rl") -> ClosedGraph:
     """Closes a graph by the rules of OWL 2 RL, over triples.
 
     >>> a, b = owl("a"), owl("b")
@@ -134,7 +134,7 @@ def close_by_rules(triples: Iterable[Triple], profile: str = "rl") -> Closure:
     engine.advance(0)
     facts = engine.facts()
     derived = {_triple(fact) for fact in facts if fact.predicate != "inconsistent"}
-    return Closure(set(asserted) | derived, [fact for fact in facts if fact.predicate == "inconsistent"])
+    return ClosedGraph(set(asserted) | derived, [fact for fact in facts if fact.predicate == "inconsistent"])
 
 
 def _triple(fact: Fact) -> Triple:
@@ -175,21 +175,23 @@ def row(verdict: Verdict) -> Row:
     }
 
 
-def verdict_of(verdicts: Sequence[Verdict]) -> list[Target]:
+def verdict_of(verdicts: Sequence[Verdict]) -> list[BenchmarkTarget]:
     """The rules against what OWL 2 RL promises, and no wrong result anywhere."""
     outcomes = counts(verdicts)
     targets = [_all_of(outcomes["RL", kind], f"RL, {kind}") for kind in (CONSISTENT, INCONSISTENT, FOLLOWS_NOT)]
     positive = outcomes["RL", FOLLOWS]
     share = positive[PASS] / max(1, positive.total())
-    targets.append(Target("RL, positive entailment, at least 85 %", f"{share:.0%}", share >= 0.85))
+    targets.append(BenchmarkTarget("RL, positive entailment, at least 85 %", f"{share:.0%}", share >= 0.85))
     wrong = [
         verdict for verdict in verdicts if verdict.outcome == FAIL and verdict.test.kind in (CONSISTENT, FOLLOWS_NOT)
     ]
-    return [*targets, Target("nothing wrong is found, in any test", f"{len(wrong)} wrong", not wrong)]
+    return [*targets, BenchmarkTarget("nothing wrong is found, in any test", f"{len(wrong)} wrong", not wrong)]
 
 
-def _all_of(outcomes: Counter[str], what: str) -> Target:
-    return Target(f"{what}, all", f"{outcomes[PASS]} of {outcomes.total()}", outcomes[PASS] == outcomes.total())
+def _all_of(outcomes: Counter[str], what: str) -> BenchmarkTarget:
+    return BenchmarkTarget(
+        f"{what}, all", f"{outcomes[PASS]} of {outcomes.total()}", outcomes[PASS] == outcomes.total()
+    )
 
 
 def folder_of_tests(name: str, about: str) -> Path:
@@ -217,7 +219,7 @@ def main(out: Path, quick: bool = False) -> None:
     """Runs the tests, prints the tables, and writes CSV files and a page to the folder `conformance` of `out`."""
     tests = [test for test in find_tests(folder_of_tests("owl2", "OWL 2")) if not quick or "RL" in test.profiles]
     sparql_tests = find_sparql_tests(folder_of_tests("w3c/sparql11", "SPARQL 1.1"))[:: _SAMPLED if quick else 1]
-    report = Report(out, "conformance")
+    report = BenchmarkReport(out, "conformance")
     progress = track(tests, description="OWL 2", console=report.stderr, transient=True)
     verdicts = [run_test(test, read_triples, close_by_rules) for test in progress]
     noted = [

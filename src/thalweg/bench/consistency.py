@@ -22,7 +22,7 @@ from rich.console import Console
 
 from thalweg.bench.plot import Panel, draw
 from thalweg.bench.processes import timed
-from thalweg.bench.report import Report, Target, at_least
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_least
 from thalweg.bench.subjects import data_folder
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.engine.memory import size_of
@@ -169,7 +169,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TopologyResult:
     """Tuples a second of a topology on a number of cores, and what it caches of how many assertions."""
 
     ontology: str
@@ -184,7 +184,7 @@ class Result:
     clashes: int
 
 
-class Contender:
+class TopologyContender:
     """An engine with one topology, and the time it took."""
 
     def __init__(self, program: Program) -> None:
@@ -210,17 +210,17 @@ class Contender:
         return size_of(self.engine.arrays) - self._bytes_before
 
 
-def run(ontology: Hierarchy, names: Sequence[str], stream: Stream, window: int, ticks: int) -> list[Result]:
+def run(ontology: Hierarchy, names: Sequence[str], stream: Stream, window: int, ticks: int) -> list[TopologyResult]:
     """Some topologies on one core, tick by tick in turn; what comes before the first window is full is warm-up."""
     topologies = {name: ontology.topologies()[name] for name in names}
-    contenders = {name: Contender(ontology.program(topology, window)) for name, topology in topologies.items()}
+    contenders = {name: TopologyContender(ontology.program(topology, window)) for name, topology in topologies.items()}
     for tick in range(1, ticks + 1):
         for contender in contenders.values():
             contender.step(tick, stream, counts=tick > window)
     assert len({contender.clashes for contender in contenders.values()}) == 1, "topologies disagree"
     live = assertions(stream, ticks, window)
     return [
-        Result(
+        TopologyResult(
             ontology=ontology.name,
             topology=name,
             cores=stream.share[1],
@@ -246,7 +246,7 @@ def assertions(stream: Stream, last: int, window: int) -> int:
     return len(np.unique(np.concatenate(pairs), axis=0))
 
 
-def on_two_cores(ontology: Hierarchy, names: Sequence[str], window: int, ticks: int, rate: int) -> list[Result]:
+def on_two_cores(ontology: Hierarchy, names: Sequence[str], window: int, ticks: int, rate: int) -> list[TopologyResult]:
     """Some topologies in two processes, each with half of the people, one topology after the other."""
     streams = [Stream(ontology.taxonomy, rate, share=(part, 2)) for part in range(2)]
     results = []
@@ -257,7 +257,7 @@ def on_two_cores(ontology: Hierarchy, names: Sequence[str], window: int, ticks: 
     return results
 
 
-def _together(first: Result, second: Result) -> Result:
+def _together(first: TopologyResult, second: TopologyResult) -> TopologyResult:
     live = first.assertions + second.assertions
     return replace(
         first,
@@ -297,7 +297,7 @@ def large(name: str, triples: Sequence[Triple], facts: int) -> Large:
 
     begin = time.perf_counter()
     compiling, compiled = timed(lambda: checked(name, triples, 10, bolts))
-    planning, contender = timed(lambda: Contender(compiled.program))
+    planning, contender = timed(lambda: TopologyContender(compiled.program))
     closing, taxonomy = closed[0]
     stream = Stream(taxonomy, 1_000, people=max(10, facts // 100), aimed=True)
     for tick in range(1, facts // 1_000 + 1):
@@ -312,7 +312,7 @@ def large(name: str, triples: Sequence[Triple], facts: int) -> Large:
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `consistency` of `out`."""
-    report, results = Report(out, "consistency"), list[Result]()
+    report, results = BenchmarkReport(out, "consistency"), list[TopologyResult]()
     window, ticks, rate = (10, 20, 2_000) if quick else (20, 80, 4_000)
     for ontology in hierarchies(report.console):
         report.log(f"{ontology.name}: every topology in turn")
@@ -327,7 +327,7 @@ def main(out: Path, quick: bool = False) -> None:
     report.close([*verdict(results), *of_sizes(sizes)])
 
 
-def best_ltm(results: Sequence[Result], ontology: str) -> Result:
+def best_ltm(results: Sequence[TopologyResult], ontology: str) -> TopologyResult:
     """The fastest pipeline on one core."""
     alone = (result for result in results if (result.ontology, result.cores) == (ontology, 1))
     return max(
@@ -335,7 +335,7 @@ def best_ltm(results: Sequence[Result], ontology: str) -> Result:
     )
 
 
-def verdict(results: Sequence[Result]) -> Iterator[Target]:
+def verdict(results: Sequence[TopologyResult]) -> Iterator[BenchmarkTarget]:
     """The results against the targets: on one core, in one run; of NPD, where it was measured."""
     yield from _of_npd([result for result in results if result.ontology == NPD and result.cores == 1])
     for ontology in dict.fromkeys(result.ontology for result in results):
@@ -344,7 +344,7 @@ def verdict(results: Sequence[Result]) -> Iterator[Target]:
         yield at_least(f"{ontology}: auto, not below the best LTM", ratio, 1, digits=2)
 
 
-def _of_npd(results: Sequence[Result]) -> Iterator[Target]:
+def _of_npd(results: Sequence[TopologyResult]) -> Iterator[BenchmarkTarget]:
     if not results:
         return
     by_name = {result.topology: result for result in results}
@@ -353,22 +353,24 @@ def _of_npd(results: Sequence[Result]) -> Iterator[Target]:
         f"NPD: the best LTM ({best.topology}), at least 2 × NTM", best.tuples_per_s / plain.tuples_per_s, 2, digits=2
     )
     yield at_least("NPD: auto, at least 5 × NTM", auto.tuples_per_s / plain.tuples_per_s, 5, digits=2)
-    yield Target("NPD: bytes a cached assertion by auto, at most 100", f"{auto.bytes_each:.0f}", auto.bytes_each <= 100)
+    yield BenchmarkTarget(
+        "NPD: bytes a cached assertion by auto, at most 100", f"{auto.bytes_each:.0f}", auto.bytes_each <= 100
+    )
 
 
-def of_sizes(sizes: Sequence[Large]) -> Iterator[Target]:
+def of_sizes(sizes: Sequence[Large]) -> Iterator[BenchmarkTarget]:
     """The cost of ontologies before the first fact, and clashes with the large one."""
     for cost in sizes:
         size = f"{cost.ontology}: {cost.classes:,} classes ({cost.checked:,} checked), {cost.disjoint:,} disjoint pairs"
         ready = cost.compiling + cost.planning
         if cost.ontology == NPD:
-            yield Target(f"{size}, closed in 2 s", f"{cost.closing:.2f} s", cost.closing <= 2)
+            yield BenchmarkTarget(f"{size}, closed in 2 s", f"{cost.closing:.2f} s", cost.closing <= 2)
         elif cost.ontology != GENERATED:
-            yield Target(f"{size}, compiled in 30 s", f"{ready:.2f} s", ready <= 30)
-            yield Target(f"{size}, clashes found", f"{cost.clashes:,}", cost.clashes > 0)
+            yield BenchmarkTarget(f"{size}, compiled in 30 s", f"{ready:.2f} s", ready <= 30)
+            yield BenchmarkTarget(f"{size}, clashes found", f"{cost.clashes:,}", cost.clashes > 0)
 
 
-def draw_results(results: Sequence[Result], folder: Path) -> None:
+def draw_results(results: Sequence[TopologyResult], folder: Path) -> None:
     """Throughput by topology and cores (the paper's figure 5); conjunctions by bolt, and cached tuples (figure 6)."""
     throughput, conjunctions, memory = list[Panel](), list[Panel](), list[Panel]()
     for name in dict.fromkeys(result.ontology for result in results):

@@ -24,7 +24,7 @@ from thalweg import api
 from thalweg.bench.command import COMMAND
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.processes import MEGABYTE, Samples, isolated, resident, sample_memory, timed
-from thalweg.bench.report import Report, Target, at_least, at_most
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_least, at_most
 from thalweg.bench.subjects import Subject, generated_subject, universities, well_known
 from thalweg.connectors.batches import code_facts
 from thalweg.connectors.ontology_documents import read_triples
@@ -47,7 +47,7 @@ _PATIENCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Closure:
+class ClosureCost:
     """The cost of a closure: seconds, and megabytes that the process grew by while compiling and reasoning.
 
     The rates are those of reasoning alone.
@@ -118,7 +118,7 @@ class Budget:
 # Closures ---------------------------------------------------------------------------------------------------------
 
 
-def closures(subject: Subject, quick: bool) -> list[Closure]:
+def closures(subject: Subject, quick: bool) -> list[ClosureCost]:
     """Each in a process of its own, so that what one left behind does not hide what another needs."""
     large, small = 100_000, 3_000 if quick else 20_000
     wanted = [(ENGINE, profile, large) for profile in PROFILES]
@@ -143,13 +143,13 @@ def _line(triple: Triple) -> str:
     return f"{' '.join(map(as_ntriples, triple))} .\n"
 
 
-def _isolated_closure(by: str, profile: str, path: str) -> Closure:
+def _isolated_closure(by: str, profile: str, path: str) -> ClosureCost:
     outcome = isolated(close_by_owlrl if by == OWLRL else close, by, profile, path, seconds=inf)
     assert outcome.result is not None, outcome.stopped
     return outcome.result
 
 
-def close(by: str, profile: str, path: str) -> Closure:
+def close(by: str, profile: str, path: str) -> ClosureCost:
     """The closure of a document by our engine. The kernels are loaded before the clock starts."""
     RuleEngine(specialised("", (), profile), first=0).advance(0)
     read, triples = timed(lambda: read_triples(path))
@@ -161,7 +161,7 @@ def close(by: str, profile: str, path: str) -> Closure:
     return _closure(by, profile, len(triples), len(engine.output_rows()), (read, compiling, reasoning), before)
 
 
-def close_by_owlrl(by: str, profile: str, path: str) -> Closure:
+def close_by_owlrl(by: str, profile: str, path: str) -> ClosureCost:
     """The same by owlrl."""
     graph = import_module("rdflib").Graph()
     read, _ = timed(lambda: graph.parse(path, format="nt"))
@@ -172,9 +172,9 @@ def close_by_owlrl(by: str, profile: str, path: str) -> Closure:
 
 def _closure(
     by: str, profile: str, triples: int, entailed: int, seconds: tuple[float, float, float], before: int
-) -> Closure:
+) -> ClosureCost:
     grown, reasoning = (resident() - before) / MEGABYTE, seconds[-1]
-    return Closure(by, profile, triples, entailed, *seconds, grown, triples / reasoning, entailed / reasoning)
+    return ClosureCost(by, profile, triples, entailed, *seconds, grown, triples / reasoning, entailed / reasoning)
 
 
 def expand(graph: Any, profile: str) -> float:
@@ -343,7 +343,7 @@ def _answered(out: Path) -> bool:
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `coror` of `out`."""
-    report, lubm = Report(out, "coror"), universities()
+    report, lubm = BenchmarkReport(out, "coror"), universities()
     report.log(f"closures of {lubm.name}")
     closed = closures(lubm, quick)
     report.log("one triple more, one less")
@@ -370,13 +370,13 @@ def _name_of(budget: Budget) -> str:
 
 
 def verdict(
-    closed: Sequence[Closure], slid: Sequence[Sliding], renewed: Sequence[Renewal], budgets: Sequence[Budget]
-) -> list[Target]:
+    closed: Sequence[ClosureCost], slid: Sequence[Sliding], renewed: Sequence[Renewal], budgets: Sequence[Budget]
+) -> list[BenchmarkTarget]:
     """The measurements against the targets."""
     return [*_of_closures(closed), *_of_windows(slid), *_of_renewals(renewed), *_of_budgets(budgets)]
 
 
-def _of_closures(closed: Sequence[Closure]) -> Iterator[Target]:
+def _of_closures(closed: Sequence[ClosureCost]) -> Iterator[BenchmarkTarget]:
     largest = max(closure.triples for closure in closed)
     for closure in closed:
         if closure.triples == largest:
@@ -388,7 +388,7 @@ def _of_closures(closed: Sequence[Closure]) -> Iterator[Target]:
             yield at_least(claim, other.total / mine.total, 5)
 
 
-def _of_windows(slid: Sequence[Sliding]) -> Iterator[Target]:
+def _of_windows(slid: Sequence[Sliding]) -> Iterator[BenchmarkTarget]:
     for by, profile in dict.fromkeys((sliding.by, sliding.profile) for sliding in slid):
         group = [sliding for sliding in slid if (sliding.by, sliding.profile) == (by, profile)]
         what = f"{by}: {profile} with up to {max(sliding.live for sliding in group):,} live, 99 % of"
@@ -401,10 +401,10 @@ def _of_windows(slid: Sequence[Sliding]) -> Iterator[Target]:
         if large is not None and live >= 10_000:
             ratio = (large.add + (large.expire or 0)) / (small.add + (small.expire or 0))
             claim = f"{profile}: one more and one less, at {large.live:,} at most 1.5 × the cost at {live:,}"
-            yield Target(claim, f"{ratio:.2f} ×", ratio <= 1.5)
+            yield BenchmarkTarget(claim, f"{ratio:.2f} ×", ratio <= 1.5)
 
 
-def _of_renewals(renewed: Sequence[Renewal]) -> Iterator[Target]:
+def _of_renewals(renewed: Sequence[Renewal]) -> Iterator[BenchmarkTarget]:
     for renewal in renewed:
         what = f"{renewal.ontology}, {renewal.profile}, {renewal.data:,} triples, {renewal.percent:.3g} % replaced"
         if renewal.percent <= 1:
@@ -414,7 +414,9 @@ def _of_renewals(renewed: Sequence[Renewal]) -> Iterator[Target]:
     for name, group in _by_ontology(renewed).items():
         slower = [renewal.percent for renewal in group if renewal.gain < 1]
         figure = f"from {slower[0]} % on" if slower else "never"
-        yield Target(f"{name}: from scratch is faster at 40 % or more only", figure, not slower or slower[0] >= 40)
+        yield BenchmarkTarget(
+            f"{name}: from scratch is faster at 40 % or more only", figure, not slower or slower[0] >= 40
+        )
 
 
 def _by_ontology(renewed: Sequence[Renewal]) -> dict[str, list[Renewal]]:
@@ -425,12 +427,12 @@ def _by_ontology(renewed: Sequence[Renewal]) -> dict[str, list[Renewal]]:
     return {name: group for name, group in groups.items() if len(group) > 1}
 
 
-def _of_budgets(budgets: Sequence[Budget]) -> Iterator[Target]:
+def _of_budgets(budgets: Sequence[Budget]) -> Iterator[BenchmarkTarget]:
     for budget in budgets:
         if budget.budget is not None:
             what = f"{budget.triples:,} triples in a window under a budget of {budget.budget} MB"
             yield at_most(f"{what}, growth of the process", budget.growth, budget.budget, "MB")
-            yield Target(f"{what}, answers are marked partial", f"{budget.partial:,}", budget.partial > 0)
+            yield BenchmarkTarget(f"{what}, answers are marked partial", f"{budget.partial:,}", budget.partial > 0)
 
 
 # Pictures ---------------------------------------------------------------------------------------------------------

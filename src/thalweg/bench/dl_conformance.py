@@ -14,7 +14,7 @@ from typing import Final
 
 from thalweg.bench.denial import Denials
 from thalweg.bench.refutation import claims_of, declarations_of
-from thalweg.bench.report import Row, Target
+from thalweg.bench.report import BenchmarkTarget, Row
 from thalweg.diagnostics import RejectedError
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
@@ -193,12 +193,14 @@ def dl_failures(verdicts: Iterable[DlVerdict]) -> list[Row]:
     ]
 
 
-def dl_targets(verdicts: Sequence[DlVerdict]) -> list[Target]:
+def dl_targets(verdicts: Sequence[DlVerdict]) -> list[BenchmarkTarget]:
     """Nothing is wrong, and nearly all is decided."""
     wrong = sum(verdict.outcome == FAIL for verdict in verdicts)
     passed = sum(verdict.outcome == PASS for verdict in verdicts)
     share = passed / max(1, len(verdicts))
     return [
-        Target("OWL 2 DL, nothing wrong", f"{wrong} wrong", not wrong),
-        Target(f"OWL 2 DL, at least 97 %; {PUBLISHED} are published", f"{passed} of {len(verdicts)}", share >= 0.97),
+        BenchmarkTarget("OWL 2 DL, nothing wrong", f"{wrong} wrong", not wrong),
+        BenchmarkTarget(
+            f"OWL 2 DL, at least 97 %; {PUBLISHED} are published", f"{passed} of {len(verdicts)}", share >= 0.97
+        ),
     ]

@@ -111,7 +111,7 @@ class Sample:
 
 
 @dataclass(slots=True)
-class Result:
+class HeatResult:
     """All batches of one contender; `held` has the bytes of the engine's records after some of them.
 
     The store's own figure is larger: it counts overwritten records until they are compacted.
@@ -163,7 +163,7 @@ class Result:
         first, last = (max(self.state_sizes.get(batch, 0) for batch in third) for third in self.thirds)
         return last / max(1, first)
 
-    def share_of(self, other: "Result") -> float:
+    def share_of(self, other: "HeatResult") -> float:
         """The throughput as a share of another one's, batch by batch, because both met the same noise."""
         pairs = zip(self.steady, other.steady, strict=False)
         return statistics.median(theirs.seconds / mine.seconds for mine, theirs in pairs)
@@ -185,7 +185,7 @@ def workplace() -> TemporaryDirectory[str]:
     return TemporaryDirectory(prefix="thalweg-bench-", dir=_MEMORY if roomy else None)
 
 
-def compete(spark: "SparkSession", heat: Heat) -> list[Result]:
+def compete(spark: "SparkSession", heat: Heat) -> list[HeatResult]:
     """Feeds every contender its batches, in turn."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(workplace()))
@@ -209,7 +209,7 @@ class _Entrant:
         self._spark = spark
         self._inbox, self._checkpoint = folder / "inbox", folder / "checkpoint"
         self._inbox.mkdir(parents=True)
-        self.result, self._next = Result(heat, contender), 0
+        self.result, self._next = HeatResult(heat, contender), 0
         # A query keeps the settings that it was started with.
         spark.conf.set("spark.sql.shuffle.partitions", contender.partitions)
         self.query = self._started()
@@ -231,7 +231,7 @@ class _Entrant:
         self._next = recent[-1]["batchId"] + 1
         self.result.samples.append(_sample(recent, self.result.heat.rows))
 
-    def finished(self) -> Result:
+    def finished(self) -> HeatResult:
         result = self.result
         if result.contender.engine is RuleEngine:
             first, last = result.thirds

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from thalweg.bench.oxigraph import Answer, as_nquads, read_bindings, triple
+from thalweg.bench.oxigraph import SparqlAnswer, as_nquads, read_bindings, triple
 from thalweg.bench.query_ways import at_work
 from thalweg.bench.sparql_tests import REJECTED, SparqlTest
 from thalweg.connectors.json_lines import JsonLinesReader
@@ -65,7 +65,7 @@ def _without_from(lexemes: list[Token]) -> Iterator[Edit]:
             yield Edit(token.start, graph.end, "")
 
 
-def by_thalweg(test: SparqlTest, way: str) -> Answer:
+def by_thalweg(test: SparqlTest, way: str) -> SparqlAnswer:
     """Thalweg's answer, by rules or by SPARQL per window; `RejectedError` if it does not take the query."""
     text = test.query.read_text(encoding="utf-8")
     selected = [graph for graph in test.graphs if f"FROM <{graph.name}>" in text]
@@ -81,10 +81,10 @@ def by_thalweg(test: SparqlTest, way: str) -> Answer:
     return _answer(json.loads(str(answer)))
 
 
-def _answer(line: dict[str, Any]) -> Answer:
+def _answer(line: dict[str, Any]) -> SparqlAnswer:
     """The answer in a line of output."""
     if "answer" in line:
-        return Answer(line["answer"])
+        return SparqlAnswer(line["answer"])
     if "graph" in line:
-        return Answer(triples=tuple(triple(*triple_of(fact)) for fact in line["graph"]))
+        return SparqlAnswer(triples=tuple(triple(*triple_of(fact)) for fact in line["graph"]))
     return read_bindings(line["bindings"])

@@ -29,7 +29,7 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
+class IsolatedOutcome(Generic[T]):
     """The result of a function, or why it was stopped."""
 
     result: T | None
@@ -38,14 +38,14 @@ class Outcome(Generic[T]):
 
 def isolated(
     work: Callable[..., T], *arguments: object, seconds: float = 600.0, memory: int = 8_000 * MEGABYTE
-) -> Outcome[T]:
+) -> IsolatedOutcome[T]:
     """Runs a function of a module in another process, which is stopped at a limit of time or memory.
 
     >>> from operator import add
     >>> isolated(add, 2, 3)
-    Outcome(result=5, stopped='')
+    IsolatedOutcome(result=5, stopped='')
     >>> isolated(time.sleep, 10, seconds=0.1)
-    Outcome(result=None, stopped='more than 0.1 s')
+    IsolatedOutcome(result=None, stopped='more than 0.1 s')
     """
     context = get_context("spawn")
     mine, theirs = context.Pipe(duplex=False)
@@ -56,13 +56,13 @@ def isolated(
     try:
         while not mine.poll(_POLL):
             if time.monotonic() - began > seconds:
-                return Outcome(None, f"more than {seconds:g} s")
+                return IsolatedOutcome(None, f"more than {seconds:g} s")
             if sum(map(resident, _family(process.pid))) > memory:
-                return Outcome(None, f"more than {memory // MEGABYTE:,} MB")
+                return IsolatedOutcome(None, f"more than {memory // MEGABYTE:,} MB")
         result, error = mine.recv()
         if error is not None:
             raise error
-        return Outcome(result)
+        return IsolatedOutcome(result)
     finally:
         if process.is_alive():
             process.terminate()

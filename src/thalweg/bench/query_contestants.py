@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
 from thalweg.bench.city_streams import CITY, as_lines, background
-from thalweg.bench.continuous_queries import ContinuousQuery
-from thalweg.bench.oxigraph import Answer, Windows, read_bindings, read_rows
+from thalweg.bench.continuous_queries import BenchmarkQuery
+from thalweg.bench.oxigraph import SparqlAnswer, Windows, read_bindings, read_rows
 from thalweg.bench.query_ways import PER_WINDOW, RULES, at_work
 from thalweg.connectors.ntriples import TripleReader
 from thalweg.model.time import Clock
@@ -44,14 +44,14 @@ class Contestant(Protocol):
     def answer(self, tick: int) -> str:
         """The answer over the windows that close at the last tick, as text."""
 
-    def read(self, text: str) -> Answer:
+    def read(self, text: str) -> SparqlAnswer:
         """The answer that a text stands for."""
 
 
-class Reasoned:
+class ThalwegContestant:
     """Thalweg, driven as a run does: triples are read, the part is taken through time, and its answer is printed."""
 
-    def __init__(self, query: ContinuousQuery, sensors: int, way: str) -> None:
+    def __init__(self, query: BenchmarkQuery, sensors: int, way: str) -> None:
         with TemporaryDirectory() as folder:
             program, city = Path(folder, "query.rspql"), Path(folder, "city.nt")
             program.write_text(query.text, encoding="utf-8")
@@ -88,14 +88,14 @@ class Reasoned:
         self._written.clear()
         return text
 
-    def read(self, text: str) -> Answer:
+    def read(self, text: str) -> SparqlAnswer:
         return read_bindings([row for line in text.splitlines() for row in json.loads(line)["bindings"]])
 
 
-class Asked:
+class OxigraphContestant:
     """pyoxigraph, which is asked again for every window."""
 
-    def __init__(self, query: ContinuousQuery, sensors: int, reload: bool) -> None:
+    def __init__(self, query: BenchmarkQuery, sensors: int, reload: bool) -> None:
         graphs = {window.stream: f"{CITY}{window.stream}" for window in query.windows}
         city = "".join(as_lines(background(sensors)))
         self._windows = Windows(query.sparql, graphs, city, query.windows[0].range, reload)
@@ -112,14 +112,14 @@ class Asked:
             rows, self._before = list((counts - self._before).elements()), counts
         return "".join((header, *rows))
 
-    def read(self, text: str) -> Answer:
+    def read(self, text: str) -> SparqlAnswer:
         return read_rows(text)
 
 
-class Parsed:
+class RdflibContestant:
     """rdflib, which loads every window anew."""
 
-    def __init__(self, query: ContinuousQuery, sensors: int) -> None:
+    def __init__(self, query: BenchmarkQuery, sensors: int) -> None:
         self._query, self._known = query, "".join(as_lines(background(sensors)))
         self._held: deque[Texts] = deque(maxlen=query.windows[0].range)
 
@@ -136,14 +136,14 @@ class Parsed:
         answer: bytes = data.query(self._query.sparql).serialize(format="json")
         return answer.decode()
 
-    def read(self, text: str) -> Answer:
+    def read(self, text: str) -> SparqlAnswer:
         return read_rows(text)
 
 
-MADE: Final[Mapping[str, Callable[[ContinuousQuery, int], Contestant]]] = {
-    COMPILED: lambda query, sensors: Reasoned(query, sensors, RULES),
-    FALLBACK: lambda query, sensors: Reasoned(query, sensors, PER_WINDOW),
-    ADDED: lambda query, sensors: Asked(query, sensors, reload=False),
-    RELOADED: lambda query, sensors: Asked(query, sensors, reload=True),
-    RDFLIB: Parsed,
+MADE: Final[Mapping[str, Callable[[BenchmarkQuery, int], Contestant]]] = {
+    COMPILED: lambda query, sensors: ThalwegContestant(query, sensors, RULES),
+    FALLBACK: lambda query, sensors: ThalwegContestant(query, sensors, PER_WINDOW),
+    ADDED: lambda query, sensors: OxigraphContestant(query, sensors, reload=False),
+    RELOADED: lambda query, sensors: OxigraphContestant(query, sensors, reload=True),
+    RDFLIB: RdflibContestant,
 }

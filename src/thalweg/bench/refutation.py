@@ -14,14 +14,14 @@ from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.vocabulary import Triple
 
 
-class Closure(NamedTuple):
+class ClosedGraph(NamedTuple):
     """A graph with all that follows from it, and its contradictions."""
 
     triples: Collection[Triple]
     contradictions: Sequence[Fact]
 
 
-Close = Callable[[Iterable[Triple]], Closure]
+Close = Callable[[Iterable[Triple]], ClosedGraph]
 
 # A declaration that something is one of these claims nothing under the direct semantics.
 _DECLARATIONS: Final = frozenset(
@@ -37,7 +37,7 @@ def follows(premise: Sequence[Triple], conclusion: Sequence[Triple], close: Clos
 
     >>> def close(triples):
     ...     known = set(triples)
-    ...     return Closure(known, [Fact("inconsistent")] if ("<x>", owl("differentFrom"), "<y>") in known else [])
+    ...     return ClosedGraph(known, [Fact("inconsistent")] if ("<x>", owl("differentFrom"), "<y>") in known else [])
     >>> follows([], [("<x>", owl("sameAs"), "<y>")], close), follows([], [("<x>", owl("sameAs"), "<z>")], close)
     (True, False)
     """

@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class BenchmarkTarget:
     """A claim, the measured figure, and whether the figure supports the claim."""
 
     claim: str
@@ -21,18 +21,18 @@ class Target:
     holds: bool
 
 
-def at_most(what: str, figure: float, limit: float, unit: str) -> Target:
+def at_most(what: str, figure: float, limit: float, unit: str) -> BenchmarkTarget:
     """A figure with an upper limit.
 
     >>> at_most("a gap", 0.5, 1, "s")
-    Target(claim='a gap, at most 1 s', figure='0.5 s', holds=True)
+    BenchmarkTarget(claim='a gap, at most 1 s', figure='0.5 s', holds=True)
     """
-    return Target(f"{what}, at most {limit:,} {unit}", f"{figure:,.3g} {unit}", figure <= limit)
+    return BenchmarkTarget(f"{what}, at most {limit:,} {unit}", f"{figure:,.3g} {unit}", figure <= limit)
 
 
-def at_least(claim: str, ratio: float, limit: float, digits: int = 1) -> Target:
+def at_least(claim: str, ratio: float, limit: float, digits: int = 1) -> BenchmarkTarget:
     """A ratio with a lower limit, which the claim states."""
-    return Target(claim, f"{ratio:,.{digits}f} ×", ratio >= limit)
+    return BenchmarkTarget(claim, f"{ratio:,.{digits}f} ×", ratio >= limit)
 
 
 def as_row(record: Any) -> Row:
@@ -57,7 +57,7 @@ def _cell(value: float | str | None) -> str:
     return f"{value:,.3g}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"
 
 
-def verdict_table(targets: Iterable[Target]) -> Table:
+def verdict_table(targets: Iterable[BenchmarkTarget]) -> Table:
     """One line for each target."""
     table = Table("", "target", "found", title="targets")
     for target in targets:
@@ -65,7 +65,7 @@ def verdict_table(targets: Iterable[Target]) -> Table:
     return table
 
 
-class Report:
+class BenchmarkReport:
     """The results of one benchmark: printed, and written to a folder of its name."""
 
     def __init__(self, out: Path, name: str) -> None:
@@ -96,7 +96,7 @@ class Report:
             for record in records:
                 writer.writerow(int(value) if isinstance(value, bool) else value for value in as_row(record).values())
 
-    def close(self, targets: Sequence[Target]) -> None:
+    def close(self, targets: Sequence[BenchmarkTarget]) -> None:
         """The verdict, and where everything is."""
         self.console.print(verdict_table(targets))
         rows = [{"target": target.claim, "found": target.figure, "holds": target.holds} for target in targets]

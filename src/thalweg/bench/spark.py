@@ -20,14 +20,14 @@ from thalweg.bench.interleaved import (
     WINDOW,
     Contender,
     Heat,
-    Result,
+    HeatResult,
     compete,
     cores_of,
     engines,
     session,
 )
 from thalweg.bench.plot import Lines, Panel, add_point, draw
-from thalweg.bench.report import Report, Row, Target
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row
 from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
 from thalweg.runtimes.rule_engine import RuleEngine
 
@@ -60,7 +60,7 @@ def heats(quick: bool) -> list[Heat]:
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `spark` of `out`."""
-    report = Report(out, "spark")
+    report = BenchmarkReport(out, "spark")
     results = list(_measured(heats(quick), report))
     report.add("results", [row(result, results) for result in results], "steady state; nothing and echo: idle engines")
     report.write("batches", [batch for result in results for batch in batch_rows(result)])
@@ -68,7 +68,7 @@ def main(out: Path, quick: bool = False) -> None:
     report.close(verdict(results))
 
 
-def _measured(planned: list[Heat], report: Report) -> Iterator[Result]:
+def _measured(planned: list[Heat], report: BenchmarkReport) -> Iterator[HeatResult]:
     for cores, group in groupby(planned, key=lambda heat: heat.cores):
         with session(cores) as spark:
             for heat in group:
@@ -76,7 +76,7 @@ def _measured(planned: list[Heat], report: Report) -> Iterator[Result]:
                 yield from compete(spark, heat)
 
 
-def verdict(results: list[Result]) -> list[Target]:
+def verdict(results: list[HeatResult]) -> list[BenchmarkTarget]:
     """The engine against the targets, as ratios within one run."""
     dense = {result.contender.name: result for result in _heat(results, DENSE)}
     targets = [
@@ -89,7 +89,7 @@ def verdict(results: list[Result]) -> list[Target]:
     return [*targets, _flat(dense[ENGINE], dense[SILENT]), _bounded(dense[ENGINE])]
 
 
-def _heat(results: list[Result], stream: Workload) -> list[Result]:
+def _heat(results: list[HeatResult], stream: Workload) -> list[HeatResult]:
     """The results of a heat: contenders that ran side by side on a stream, on all cores."""
     return [
         result
@@ -98,38 +98,38 @@ def _heat(results: list[Result], stream: Workload) -> list[Result]:
     ]
 
 
-def _share(results: list[Result], stream: Workload, other: str) -> Target:
+def _share(results: list[HeatResult], stream: Workload, other: str) -> BenchmarkTarget:
     by_name = {result.contender.name: result for result in _heat(results, stream)}
     share = by_name[ENGINE].share_of(by_name[other])
     what = "concludes nothing" if other == SILENT else "echoes its input"
     claim = f"{_name(by_name[ENGINE])}: at least {_ENOUGH:.0%} of the pipeline whose engine {what}"
-    return Target(claim, f"{share:.0%}", share >= _ENOUGH)
+    return BenchmarkTarget(claim, f"{share:.0%}", share >= _ENOUGH)
 
 
-def _faster(mine: Result, own: Result) -> Target:
+def _faster(mine: HeatResult, own: HeatResult) -> BenchmarkTarget:
     ratio = mine.share_of(own)
-    return Target(f"{_name(mine)}: faster than Spark's own join of two streams", f"{ratio:.1f} ×", ratio > 1)
+    return BenchmarkTarget(f"{_name(mine)}: faster than Spark's own join of two streams", f"{ratio:.1f} ×", ratio > 1)
 
 
-def _flat(mine: Result, idle: Result) -> Target:
+def _flat(mine: HeatResult, idle: HeatResult) -> BenchmarkTarget:
     """A machine that slows down slows both; what counts is what the engine adds to that."""
     claim = f"{_name(mine)}: cost per row in the last third at most {_FLAT} × that in the first"
     figure = f"{mine.growth:.2f} ×, of doing nothing {idle.growth:.2f} ×"
-    return Target(claim, figure, mine.growth <= _FLAT * max(1, idle.growth))
+    return BenchmarkTarget(claim, figure, mine.growth <= _FLAT * max(1, idle.growth))
 
 
-def _bounded(mine: Result) -> Target:
+def _bounded(mine: HeatResult) -> BenchmarkTarget:
     claim = f"{_name(mine)}: state in the store in the last third at most {_BOUNDED} × that in the first"
     per_fact = max(mine.state_sizes.values()) / (RATE * (WINDOW + 1))
     figure = f"{mine.held_growth:.2f} ×, {per_fact:.0f} bytes for each fact in the window"
-    return Target(claim, figure, mine.held_growth <= _BOUNDED)
+    return BenchmarkTarget(claim, figure, mine.held_growth <= _BOUNDED)
 
 
-def _name(result: Result) -> str:
+def _name(result: HeatResult) -> str:
     return f"{result.heat.stream.name}, {cores_of(result.heat)}"
 
 
-def _key(result: Result) -> dict[str, Any]:
+def _key(result: HeatResult) -> dict[str, Any]:
     """The columns that say what was measured."""
     heat, contender = result.heat, result.contender
     return {
@@ -141,7 +141,7 @@ def _key(result: Result) -> dict[str, Any]:
     }
 
 
-def row(result: Result, results: list[Result]) -> Row:
+def row(result: HeatResult, results: list[HeatResult]) -> Row:
     """A contender as the table and the CSV file have it; `of_nothing` compares it with the silent engine."""
     heat = {other.contender.name: other for other in results if other.heat is result.heat}
     return _key(result) | {
@@ -158,7 +158,7 @@ def row(result: Result, results: list[Result]) -> Row:
     }
 
 
-def batch_rows(result: Result) -> Iterator[Row]:
+def batch_rows(result: HeatResult) -> Iterator[Row]:
     """Every batch, those of warming up too; the size of the records where it was looked up."""
     for batch, sample in enumerate(result.samples):
         yield _key(result) | {
@@ -172,7 +172,7 @@ def batch_rows(result: Result) -> Iterator[Row]:
         }
 
 
-def draw_results(results: list[Result], folder: Path) -> None:
+def draw_results(results: list[HeatResult], folder: Path) -> None:
     """Throughput by cores and by partitions, and along the run the cost of a row and the size of the state."""
     compared = [result for result in results if result.heat.about == "engines"]
     throughput = []

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from thalweg.bench.one_window import by_thalweg
-from thalweg.bench.oxigraph import Answer, same
+from thalweg.bench.oxigraph import SparqlAnswer, same
 from thalweg.bench.query_ways import PER_WINDOW, RULES, NotRulesError
-from thalweg.bench.report import Row, Target
+from thalweg.bench.report import BenchmarkTarget, Row
 from thalweg.bench.sparql_tests import ACCEPTED, REJECTED, SparqlTest, by_pyoxigraph, expected
 from thalweg.diagnostics import RejectedError
 
@@ -21,7 +21,7 @@ PASS: Final = "pass"
 FAIL: Final = "fail"
 NO_RULES: Final = "no rules"
 
-Way = Callable[[SparqlTest], Answer]
+Way = Callable[[SparqlTest], SparqlAnswer]
 """Answers a test; `SyntaxError` or `RejectedError` if it does not take the query, `NotRulesError` if it cannot."""
 
 WAYS: Final[Mapping[str, Way]] = {
@@ -128,9 +128,11 @@ def not_rules(verdicts: Iterable[SparqlVerdict]) -> list[Row]:
     return [{"reason": reason, "queries": number} for reason, number in reasons.most_common()]
 
 
-def sparql_targets(verdicts: Sequence[SparqlVerdict]) -> list[Target]:
+def sparql_targets(verdicts: Sequence[SparqlVerdict]) -> list[BenchmarkTarget]:
     """The target that tests which pyoxigraph passes are passed by rules and by SPARQL per window."""
     passed = [verdict for verdict in verdicts if verdict.outcomes[PYOXIGRAPH] == PASS]
     missed = [verdict for verdict in passed if FAIL in verdict.outcomes.values()]
     figure = f"{len(passed) - len(missed)} of {len(passed)}"
-    return [Target("SPARQL 1.1, what pyoxigraph passes, by rules and by SPARQL per window", figure, not missed)]
+    return [
+        BenchmarkTarget("SPARQL 1.1, what pyoxigraph passes, by rules and by SPARQL per window", figure, not missed)
+    ]

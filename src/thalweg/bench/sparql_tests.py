@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from thalweg.bench.oxigraph import Answer, ask, read_answer, select, store
+from thalweg.bench.oxigraph import SparqlAnswer, ask, read_answer, select, store
 
 _MANIFEST: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 _QUERY: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
@@ -89,13 +89,13 @@ def _file(node: Any) -> Path:
     return Path(unquote(urlsplit(node.value).path))
 
 
-def by_pyoxigraph(test: SparqlTest) -> Answer:
+def by_pyoxigraph(test: SparqlTest) -> SparqlAnswer:
     """The answer of pyoxigraph; `SyntaxError` if it does not take the query."""
     return ask(
         store(test.data, test.graphs, test.base), test.query.read_text(encoding="utf-8"), test.base, test.ordered
     )
 
 
-def expected(test: SparqlTest) -> Answer:
+def expected(test: SparqlTest) -> SparqlAnswer:
     assert test.result is not None
     return read_answer(test.result, test.base, test.ordered)

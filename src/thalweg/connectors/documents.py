@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from thalweg.connectors.batches import Gatherer, Item, Statement
-from thalweg.connectors.graphs import Events, Place, misread
+from thalweg.connectors.graphs import EventGraphs, LinePlace, misread
 from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
@@ -145,7 +145,7 @@ class TrigReader(_PieceReader):
     def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
         super().__init__(words, TRIG)
         self._name = name
-        self._events = Events(name, stream, clock)
+        self._events = EventGraphs(name, stream, clock)
         self._document = Document("trig", scope=scope)
 
     def _statements(self, pieces: Iterable[Piece]) -> Iterator[Statement | Diagnostic]:
@@ -206,13 +206,13 @@ def document(
     graphs: dict[str | None, list[Quad]] = {None: []}
     for quad in quads:
         graphs.setdefault(quad[3], []).append(quad)
-    events = Events(name, stream, clock)
+    events = EventGraphs(name, stream, clock)
     yield from stated(events, name, line, text, [quad for graph in graphs.values() for quad in graph])
     yield from events.rest()
 
 
 def stated(
-    events: Events, name: str, line: int, text: bytes, quads: Iterable[Quad]
+    events: EventGraphs, name: str, line: int, text: bytes, quads: Iterable[Quad]
 ) -> Iterator[Statement | Diagnostic]:
     """Takes the quads of a text, which begins at a line; yields the events that they complete."""
     outside, inside = _place(line, text, b"generatedAtTime"), _place(line, text, b"{")
@@ -228,8 +228,8 @@ def _first_line(text: bytes) -> str:
     return _LINE_END.split(text, 1)[0].decode(errors="replace")
 
 
-def _place(line: int, text: bytes, sign: bytes) -> Place:
+def _place(line: int, text: bytes, sign: bytes) -> LinePlace:
     """The line of a text on which something stands for the first time; parsers do not say where their quads stood."""
     position = max(0, text.find(sign))
     begins = max(text.rfind(b"\n", 0, position), text.rfind(b"\r", 0, position)) + 1
-    return Place(line + line_ends(text[:begins]), _first_line(text[begins:]))
+    return LinePlace(line + line_ends(text[:begins]), _first_line(text[begins:]))

@@ -36,7 +36,7 @@ _TIMELESS: Final = (
 _MOST_TIMES: Final = 65_536
 
 
-class Place(NamedTuple):
+class LinePlace(NamedTuple):
     """A line of a document: its number and its text."""
 
     line: int
@@ -47,14 +47,14 @@ class Place(NamedTuple):
 class _Event:
     """The triples of an event so far, and the line where it began."""
 
-    place: Place
+    place: LinePlace
     triples: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-class Events:
+class EventGraphs:
     """Puts events together from quads, of whatever syntax.
 
-    >>> events, place = Events("in.trig", "in", Clock()), Place(1, "")
+    >>> events, place = EventGraphs("in.trig", "in", Clock()), LinePlace(1, "")
     >>> list(events.take(place, "<a>", "<p>", "<b>", "<e1>"))
     []
     >>> list(events.take(place, "<e1>", GENERATED_AT, "36", None))
@@ -74,11 +74,13 @@ class Events:
         self.current: str | None = None
         self.triples: list[tuple[str, str, str]] = []
         self._any_event = False
-        self._stray: Place | None = None
+        self._stray: LinePlace | None = None
         # How the last time was written, and its tick: many events have the same.
         self._last: tuple[str, int] = "", 0
 
-    def take(self, place: Place, subject: str, predicate: str, object: str, graph: str | None) -> Iterator[Statement]:
+    def take(
+        self, place: LinePlace, subject: str, predicate: str, object: str, graph: str | None
+    ) -> Iterator[Statement]:
         """Yields the events that are complete now; `LineError` where the quad cannot be right."""
         if graph is None:
             yield from self._description(place, subject, predicate, object)
@@ -109,20 +111,20 @@ class Events:
         self._times = dict(saved["times"])
         for graph, line, text, triples in saved["events"]:
             self._events[graph] = _Event(
-                Place(line, text), [(subject, predicate, value) for subject, predicate, value in triples]
+                LinePlace(line, text), [(subject, predicate, value) for subject, predicate, value in triples]
             )
         self.current, self._any_event = saved["current"], saved["any"]
         self.triples = self._events[self.current].triples if self.current in self._events else []
-        self._stray = None if saved["stray"] is None else Place(*saved["stray"])
+        self._stray = None if saved["stray"] is None else LinePlace(*saved["stray"])
 
-    def _another(self, place: Place, graph: str) -> Iterator[Statement]:
+    def _another(self, place: LinePlace, graph: str) -> Iterator[Statement]:
         """A quad of another graph than that of the quad before it."""
         if self.current is not None:
             yield from self._complete(self.current)
         self.current, self._any_event = graph, True
         self.triples = self._events.setdefault(graph, _Event(place)).triples
 
-    def _description(self, place: Place, subject: str, predicate: str, object: str) -> Iterator[Statement]:
+    def _description(self, place: LinePlace, subject: str, predicate: str, object: str) -> Iterator[Statement]:
         if predicate != GENERATED_AT:
             self._stray = self._stray or place
             return

@@ -37,7 +37,7 @@ class HttpTransport:
     def __init__(self, uri: str) -> None:
         self._address = read_web_address(uri)
         self.name, self.stream = self._address.name, self._address.stream
-        self._events = Events()
+        self._events = ServerSentEvents()
         self._socket: socket.socket | None = None
         self._closed = False
         self._response: HTTPResponse | None = self._request()
@@ -139,10 +139,10 @@ class HttpTransport:
         return headers
 
 
-class Events:
+class ServerSentEvents:
     """Server-sent events become messages: their data, when the blank line comes that ends them.
 
-    >>> events = Events()
+    >>> events = ServerSentEvents()
     >>> events.feed(b"id: 7\\ndata: p at 3.\\ndata: q at 3.\\n\\ndata: p a"), events.last
     ([b'p at 3.\\nq at 3.'], '7')
     >>> events.feed(b"t 4.\\r\\n\\r\\n")

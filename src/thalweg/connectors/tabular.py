@@ -60,10 +60,10 @@ def has_times(names: Sequence[str]) -> bool:
     return any(required <= {*names} for required in STATING)
 
 
-class Layout:
+class TableLayout:
     """The positions of a table's columns, by which a row becomes a statement.
 
-    >>> Layout(["t", "s", "p", "o"], "in", Clock()).stated(["36", "road1", "speed", "12"])
+    >>> TableLayout(["t", "s", "p", "o"], "in", Clock()).stated(["36", "road1", "speed", "12"])
     (36, 'in', 'speed/2', ('road1', '12'))
     """
 
@@ -207,7 +207,7 @@ class FactRows:
         self._clock = clock
         self._gatherer = Gatherer(words)
         self._separator = ","
-        self._layout: Layout | None = None
+        self._layout: TableLayout | None = None
 
     def begin(self, dialect: Dialect, text: str) -> Diagnostic | None:
         """Reads the header of a table, which begins with this text; what is wrong with it."""
@@ -219,7 +219,7 @@ class FactRows:
             dialect.names if has_times(dialect.names) else [cell.strip() for cell in cells_of(header, self._separator)]
         )
         try:
-            self._layout = Layout(names, self._stream, self._clock, dialect.comma)
+            self._layout = TableLayout(names, self._stream, self._clock, dialect.comma)
         except ShapeError as wrong:
             return wrong_line(self._name, at, header, wrong, proposal_for_text(text))
         return None
@@ -315,7 +315,7 @@ class ArrowReader:
             return
         names = batch.schema.names
         try:
-            layout = Layout(names, self._stream, self._clock)
+            layout = TableLayout(names, self._stream, self._clock)
         except LineError as wrong:
             self.hopeless = True
             yield wrong_line(self.name, 1, ",".join(names), wrong, proposal(first_of(batch)))

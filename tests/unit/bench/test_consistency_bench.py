@@ -13,8 +13,8 @@ from thalweg.bench.consistency import (
     NTM,
     Hierarchy,
     Large,
-    Result,
     Stream,
+    TopologyResult,
     assertions,
     best_ltm,
     draw_results,
@@ -25,12 +25,12 @@ from thalweg.bench.consistency import (
     run,
     verdict,
 )
-from thalweg.bench.report import Report
+from thalweg.bench.report import BenchmarkReport
 
 ONTOLOGY = Hierarchy("NPD", tuple(generated(40, 12)))
 
 
-def contest(ontology: Hierarchy, window: int, ticks: int, rate: int, people: int = 100) -> list[Result]:
+def contest(ontology: Hierarchy, window: int, ticks: int, rate: int, people: int = 100) -> list[TopologyResult]:
     return run(ontology, list(ontology.topologies()), Stream(ontology.taxonomy, rate, people), window, ticks)
 
 
@@ -69,7 +69,7 @@ def test_results_are_judged_and_drawn(tmp_path: Path) -> None:
     targets = list(verdict(results))
     assert [target.claim.partition(":")[0] for target in targets] == ["NPD"] * 4
     assert best_ltm(results, "NPD").topology.startswith("LTM")
-    report = Report(tmp_path, "consistency")
+    report = BenchmarkReport(tmp_path, "consistency")
     draw_results(results, report.folder)
     report.add("found", results)
     assert (report.folder / "topologies.svg").stat().st_size > 1_000

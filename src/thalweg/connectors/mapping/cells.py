@@ -19,7 +19,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.connectors.mapping.mapping import Argument, Cell, Constant, Kind, Path, Template
+from thalweg.connectors.mapping.mapping import Argument, Cell, ConstantArgument, Kind, Path, Template
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.number import NO_VALUE, show_number
 from thalweg.model.number_columns import decimal_word, double_words, integer_words
@@ -76,7 +76,7 @@ def code_argument(
 ) -> Coded:
     """The words of an argument in all rows; with `comma`, `21,5` is a number."""
     match argument:
-        case Constant(term):
+        case ConstantArgument(term):
             return Coded(np.full(rows, words.code(term), dtype=np.int64))
         case Cell(path, kind):
             return code_cells(columns[path], kind, words, comma)

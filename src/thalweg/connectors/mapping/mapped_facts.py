@@ -44,7 +44,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class MappedFacts:
     """The facts of one mapping: rows they come from, ticks, and arguments, a line of the matrix for each."""
 
     mapping: Mapping
@@ -59,7 +59,7 @@ class Facts:
 
 def facts_of(
     mapping: Mapping, columns: Columns, words: Dictionary, clock: Clock, tally: Tally, arrival: int | None = None
-) -> list[Facts]:
+) -> list[MappedFacts]:
     """The facts that a mapping makes of rows, all of one predicate unless it is `rdf:type` of a column.
 
     Those without a time of their own are of the tick of `arrival`.
@@ -85,25 +85,27 @@ def facts_of(
         rows, ticks, arguments = rows[kept], ticks[kept], arguments[kept]
     if len(rows) or wrong:
         tally.fitted(mapping, len(rows))
-    facts = Facts(mapping, rows, ticks, arguments, wrong)
+    facts = MappedFacts(mapping, rows, ticks, arguments, wrong)
     return [facts] if mapping.predicate != _MEMBERSHIP else _by_class(facts, words)
 
 
-def _by_class(facts: Facts, words: Dictionary) -> list[Facts]:
+def _by_class(facts: MappedFacts, words: Dictionary) -> list[MappedFacts]:
     """Memberships as facts of their classes: `rdf:type(x,C)` is `C(x)`; what names no class is wrong."""
     mapping, wrong = facts.mapping, dict(facts.wrong)
-    by_class: list[Facts] = []
+    by_class: list[MappedFacts] = []
     for word in np.unique(facts.arguments[:, 1]).tolist():
         name = words.spell(word)
         chosen = facts.arguments[:, 1] == word
         if names_a_predicate(name):
             class_mapping = replace(mapping, predicate=Predicate(name, 1))
-            by_class.append(Facts(class_mapping, facts.rows[chosen], facts.ticks[chosen], facts.arguments[chosen, :1]))
+            by_class.append(
+                MappedFacts(class_mapping, facts.rows[chosen], facts.ticks[chosen], facts.arguments[chosen, :1])
+            )
         else:
             reason = f"`{name}` is not a class; an IRI of a column is written `<{{column}}>`"
             wrong.update((row, (None, reason)) for row in facts.rows[chosen].tolist())
     none = np.zeros(0, dtype=np.int64)
-    return [*by_class, Facts(mapping, none, none, none.reshape(0, 2), wrong)]
+    return [*by_class, MappedFacts(mapping, none, none, none.reshape(0, 2), wrong)]
 
 
 def _matrix(columns: list[Words], count: int) -> Words:
@@ -137,7 +139,7 @@ class Runs:
     `waiting` has the words of all that has not been taken.
     """
 
-    def __init__(self, parts: Sequence[Facts], stream: str | None, reports: RowReports) -> None:
+    def __init__(self, parts: Sequence[MappedFacts], stream: str | None, reports: RowReports) -> None:
         self._parts = [facts for facts in parts if len(facts.rows)]
         self._stream = stream
         self._reports = reports

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from thalweg.connectors.batches import Item
 from thalweg.connectors.lines import LineError, wrong_line
 from thalweg.connectors.mapping.dialect import UNSTATED, StatedDialect
-from thalweg.connectors.mapping.mapped_facts import Columns, Facts, RowReports, Runs, facts_of
+from thalweg.connectors.mapping.mapped_facts import Columns, MappedFacts, RowReports, Runs, facts_of
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
 from thalweg.connectors.mapping.propose import proposal
 from thalweg.connectors.mapping.tally import Tally
@@ -126,7 +126,7 @@ class MappedRows:
     ) -> Iterator[Item]:
         """Batches, and what is wrong with rows; `place` has the line of a row."""
         source = self._source
-        parts: list[Facts] = []
+        parts: list[MappedFacts] = []
         arrival, before, after = source.arrival, source.clock.save(), dict[str, int]()
         for mapping, columns in served:
             # Each mapping reads the same rows from the first on.

@@ -68,7 +68,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantArgument:
     """The same term in every fact."""
 
     term: str
@@ -93,7 +93,7 @@ class Time:
     zone: str | None = None
 
 
-Argument = Cell | Constant | Template
+Argument = Cell | ConstantArgument | Template
 
 
 @dataclass(frozen=True, slots=True)

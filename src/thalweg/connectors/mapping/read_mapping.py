@@ -17,7 +17,7 @@ from thalweg.connectors.mapping.mapping import (
     EACH,
     Argument,
     Cell,
-    Constant,
+    ConstantArgument,
     Kind,
     Mapping,
     Path,
@@ -103,7 +103,7 @@ class _Reader:
         span = Span(self._source, 0, len(self._text))
         stream = (tied["plain"] or tied["quoted"]) if tied else None
         match arguments:
-            case [subject, Constant(term)] if name == RDF_TYPE and names_a_predicate(term):
+            case [subject, ConstantArgument(term)] if name == RDF_TYPE and names_a_predicate(term):
                 name, arguments = term, [subject]
         mapping = Mapping(Predicate(name, len(arguments)), tuple(arguments), time, stream, span)
         self._check_arrays(mapping)
@@ -135,14 +135,14 @@ class _Reader:
             return cell
         if token := self._take(_TEXT):
             try:
-                return Constant(constant(str(json.loads(token[0]))))
+                return ConstantArgument(constant(str(json.loads(token[0]))))
             except ValueError:
                 self._fail("this text has an unknown escape", at)
         if token := self._take(_NUMBER):
             word = read_number(token[0]) if len(token[0]) < 200 else None
             if word is None:
                 self._fail("this number is too large", at)
-            return Constant(show_number(shortest(word)))
+            return ConstantArgument(show_number(shortest(word)))
         if token := self._take(_TEMPLATE):
             return self._template(token[0], at)
         return Cell(self._path())
@@ -162,7 +162,7 @@ class _Reader:
                 pieces.append(piece)
         if not pieces:
             self._fail("this IRI is empty", at)
-        return Template(tuple(pieces)) if len(pieces) > 1 or isinstance(pieces[0], Path) else Constant(text)
+        return Template(tuple(pieces)) if len(pieces) > 1 or isinstance(pieces[0], Path) else ConstantArgument(text)
 
     def _path(self) -> Path:
         self._blanks()
