@@ -104,7 +104,7 @@ def start(
         emitter=evaluation.emitter,
         advance=evaluation.advance,
         present=evaluation.present,
-        look=_in_turn([each for each in (evaluation.look, look) if each is not None]),
+        look=_in_turn([observer for observer in (evaluation.look, look) if observer is not None]),
         # A run that was resumed has not seen all that came.
         summary=lambda resumed: chain(() if resumed else evaluation.summary(), _mapped(mapped, resumed)),
         write_late=late,
@@ -126,7 +126,7 @@ def start(
 
 
 def started(part: Part, timing: Timing, emit: str, report: Callable[[Diagnostic], None]) -> "Embedded[Any]":
-    """What reasons, without any stream, so that it can be brought to a saved state."""
+    """Starts the reasoner without any stream, so that it can be brought to a saved state."""
     from thalweg.runtimes.embedded import Embedded
 
     settings = _settings(timing, emit, "stop", None)
@@ -145,7 +145,7 @@ def _settings(
 
 
 def _live_warnings(report: Callable[[Diagnostic], None], mapped: Tally | None) -> "LiveWarnings":
-    """What warns while a live run goes on."""
+    """The warnings that a live run gives while it goes on."""
     from thalweg.runtimes.live_warnings import LiveWarnings
 
     warnings = LiveWarnings(report)
@@ -155,7 +155,7 @@ def _live_warnings(report: Callable[[Diagnostic], None], mapped: Tally | None) -
 
 
 def _mapped(mapped: Tally | None, resumed: bool) -> Iterator[Diagnostic]:
-    """What mappings warn of at the end."""
+    """The warnings of mappings at the end."""
     return iter(()) if mapped is None else mapped.summary(resumed)
 
 
@@ -200,13 +200,13 @@ def open_checkpoint(
     from thalweg.runtimes.checkpoint_folder import Claim
     from thalweg.runtimes.embedded_checkpoint import FORMAT, EmbeddedCheckpoint
 
-    text, known = _identity(part, timing, emit, on_error, memory)
+    text, fingerprint = _identity(part, timing, emit, on_error, memory)
     options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped) | {"--emit": emit}
-    return EmbeddedCheckpoint(folder, Claim(text, known, options, FORMAT))
+    return EmbeddedCheckpoint(folder, Claim(text, fingerprint, options, FORMAT))
 
 
 def identity(part: Part, timing: Timing, emit: str, memory: int | None) -> str:
-    """What a snapshot of a session must agree with; `RejectedError` where the part cannot be saved."""
+    """The identity that a snapshot of a session must agree with; `RejectedError` where the part cannot be saved."""
     return _identity(part, timing, emit, "stop", memory)[1]
 
 
@@ -219,7 +219,7 @@ def _identity(
     from thalweg.runtimes.embedded_checkpoint import FORMAT
 
     settings = _settings(timing, emit, on_error, memory)
-    text, fingerprint = part.identity(Context(settings, timing.clock, lambda found: None))
+    text, fingerprint = part.identity(Context(settings, timing.clock, lambda diagnostic: None))
     return text, sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
 
 
@@ -280,12 +280,12 @@ def run_on_spark(
 
     def deliver(ledger: Path) -> Delivery:
         ready()
-        asked = work.job.settings.emit
-        return Delivery(ledger, out, late, asked, how, work.combine, report, work.present, see)
+        mode = work.job.settings.emit
+        return Delivery(ledger, out, late, mode, how, work.combine, report, work.present, see)
 
     def looking(words: Dictionary) -> Callable[[Batch], object]:
         looks = [look] if work.look is None else [work.look(words), look]
-        return lambda batch: [each(batch) for each in looks]
+        return lambda batch: [observer(batch) for observer in looks]
 
     resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, mapped) as (items, transports):
@@ -304,12 +304,14 @@ def run_on_spark(
             look=looking,
             observe=observe,
             compiles=part.compiles,
-            warnings=_live_warnings(report, mapped) if warns_live and any(one.live for one in transports) else None,
+            warnings=_live_warnings(report, mapped)
+            if warns_live and any(transport.live for transport in transports)
+            else None,
         )
     work.finish()
     outcome = _ended(outcome, report)
-    for found in chain(() if resumed else work.summary(), _mapped(mapped, resumed)):
-        report(found)
+    for diagnostic in chain(() if resumed else work.summary(), _mapped(mapped, resumed)):
+        report(diagnostic)
     return outcome
 
 
@@ -366,7 +368,7 @@ def run_to(
     look: Callable[[Batch], object] | None = None,
     mapped: Tally | None = None,
 ) -> Any:
-    """What reasons, at the last tick; its answers on the way are forgotten. `look` sees every batch that comes in."""
+    """Runs to the last tick and returns the reasoner; earlier answers are dropped. `look` sees every batch."""
     with start(part, on, timing, "changes", report=report, look=look, explains=True, mapped=mapped) as job:
         for _ in job.pieces():
             pass
@@ -396,7 +398,7 @@ def _context(
     listen: "Listener",
     transports: "Sequence[Transport]",
 ) -> Context:
-    names, may_name = tuple(one.stream for one in transports), partial(_may_name_streams, transports)
+    names, may_name = tuple(transport.stream for transport in transports), partial(_may_name_streams, transports)
     return Context(settings, timing.clock, report, interrupt, listen, streams=names, names_streams=may_name)
 
 
@@ -404,7 +406,7 @@ def _may_name_streams(transports: "Sequence[Transport]") -> bool:
     """Whether what comes may be of a stream with another name than that of what brings it."""
     from thalweg.connectors.readers import names_streams
 
-    return not transports or any(one.live or names_streams(one.name) for one in transports)
+    return not transports or any(transport.live or names_streams(transport.name) for transport in transports)
 
 
 def _items(
@@ -415,7 +417,7 @@ def _items(
     interrupt: Interrupt,
     mapped: Tally | None,
 ) -> "Items":
-    """What comes, from streams that are open or from Python itself."""
+    """The items of a run, from open streams or from Python itself."""
     from thalweg.runtimes.far_times import TimeLimits
     from thalweg.runtimes.inputs import Streams, Values
     from thalweg.runtimes.passing_time import PassingTime

@@ -112,7 +112,7 @@ def run(
     need_choice("runtime", runtime, "embedded", "spark")
     need_choice("on_error", on_error, "stop", "skip")
     budget = _budget(memory)
-    asked, part = _prepared(
+    request, part = _prepared(
         program,
         stream,
         background,
@@ -128,19 +128,21 @@ def run(
     columns = part.answer_columns(emit)
 
     if on_error == "stop":
-        check_tables(stream, asked.mapped)
+        check_tables(stream, request.mapped)
     if runtime == "spark":
-        start_there = partial(_on_spark, part, stream, asked, emit, on_error, budget, late, report, master, partitions)
+        start_there = partial(
+            _on_spark, part, stream, request, emit, on_error, budget, late, report, master, partitions
+        )
         if not jobs.repeats(stream) or named(stream) is None:
             raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
-        return Answers(start_there, repeats=True, columns=columns, times=asked.timing.format)
+        return Answers(start_there, repeats=True, columns=columns, times=request.timing.format)
 
     def starting() -> jobs.Job:
         # A run that is read again counts again what its mappings find.
-        given = part, stream, asked.timing, emit, on_error, budget, late, report
-        return jobs.start(*given, mapped=deepcopy(asked.mapped))
+        arguments = part, stream, request.timing, emit, on_error, budget, late, report
+        return jobs.start(*arguments, mapped=deepcopy(request.mapped))
 
-    return Answers(starting, repeats=jobs.repeats(stream), columns=columns, times=asked.timing.format)
+    return Answers(starting, repeats=jobs.repeats(stream), columns=columns, times=request.timing.format)
 
 
 @verb
@@ -176,13 +178,13 @@ def open(
     budget = _budget(memory)
     timing = Timing(tick, start, None, delay, zone, times, max_ahead=max_ahead)
     # Pushed facts are a stream, although it has no name.
-    asked, part = _prepared(program, iter(()), background, timing, kinds, emit, budget, show, report, map)
-    mapped = asked.mapped
-    given = part, iter(()), asked.timing, emit, on_error, budget, late, report
-    job = jobs.start(*given, explains=True, mapped=mapped, saves=True)
-    identity = partial(jobs.identity, part, asked.timing, emit, budget)
-    rows = PushedRows(asked.timing.clock, mapped, on_error, report)
-    return Session(job, asked.timing, identity, asked.prefixes, rows)
+    request, part = _prepared(program, iter(()), background, timing, kinds, emit, budget, show, report, map)
+    mapped = request.mapped
+    arguments = part, iter(()), request.timing, emit, on_error, budget, late, report
+    job = jobs.start(*arguments, explains=True, mapped=mapped, saves=True)
+    identity = partial(jobs.identity, part, request.timing, emit, budget)
+    rows = PushedRows(request.timing.clock, mapped, on_error, report)
+    return Session(job, request.timing, identity, request.prefixes, rows)
 
 
 @verb
@@ -202,9 +204,11 @@ def load(
     >>> load("q(X) :- p(X) in [3].").derived
     frozenset({'q/1'})
     """
-    given, facts = as_list(programs), as_list(background)
-    asked = ask(given, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
-    return load_part(given, facts, tick, asked.ontology, report=report, show=asked.shown, mapped=asked.mapped).rules
+    sources, facts = as_list(programs), as_list(background)
+    request = ask(sources, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
+    return load_part(
+        sources, facts, tick, request.ontology, report=report, show=request.shown, mapped=request.mapped
+    ).rules
 
 
 @verb
@@ -221,10 +225,10 @@ def check(
     >>> [found.code for found in check("q(X,Y) :- p(X).")]
     ['E203']
     """
-    given, facts = as_list(programs), as_list(background)
-    asked = ask(given, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
-    about = asked.ontology, asked.solving, asked.inputs, asked.shown, asked.mapped
-    return examine(*analyse(given, facts, tick, *about))
+    sources, facts = as_list(programs), as_list(background)
+    request = ask(sources, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
+    about = request.ontology, request.solving, request.inputs, request.shown, request.mapped
+    return examine(*analyse(sources, facts, tick, *about))
 
 
 @verb
@@ -245,10 +249,10 @@ def explain(
     >>> print(explain("q(X) :- p(X) in [3].").as_data()["strata"])
     [['q/1']]
     """
-    given, facts, spread = as_list(programs), as_list(background), partitions is not None
-    asked = ask(given, iter(()), facts, Timing(tick), kinds, mappings=map, on_spark=spread)
-    about = facts, tick, asked.ontology, asked.solving, asked.inputs, report, None, asked.mapped
-    part = load_part(given, *about)
+    sources, facts, spread = as_list(programs), as_list(background), partitions is not None
+    request = ask(sources, iter(()), facts, Timing(tick), kinds, mappings=map, on_spark=spread)
+    about = facts, tick, request.ontology, request.solving, request.inputs, report, None, request.mapped
+    part = load_part(sources, *about)
     plan = part.explain(partitions, decomposition == "paper")
     for warning in plan.warnings if decomposition == "paper" else ():
         report(warning)
@@ -266,10 +270,10 @@ def why(
     >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, stream=[(3, "p(a)")]).render().split()[0])
     q(a)
     """
-    asked, engine = _run_to(program, at, stream, kinds)
+    request, engine = _run_to(program, at, stream, kinds)
     _check_rules(engine, "why")
-    proof: Proof | None = None if engine.now is None else engine.why(_fact(fact, asked))
-    return None if proof is None else replace(proof, times=asked.timing.format)
+    proof: Proof | None = None if engine.now is None else engine.why(_fact(fact, request))
+    return None if proof is None else replace(proof, times=request.timing.format)
 
 
 @verb
@@ -287,9 +291,9 @@ def why_row(
     4
     """
     _need_time(at, "rows of a query")
-    asked, ran = _run_to(program, at, stream, kinds)
-    proof: RowProof | None = ran.why(row, asked.prefixes)
-    return None if proof is None else replace(proof, times=asked.timing.format)
+    request, ran = _run_to(program, at, stream, kinds)
+    proof: RowProof | None = ran.why(row, request.prefixes)
+    return None if proof is None else replace(proof, times=request.timing.format)
 
 
 @verb
@@ -306,9 +310,11 @@ def why_event(
     frozenset({'a'})
     """
     _need_time(at, "events")
-    asked, engine = _run_to(program, at, stream, kinds)
-    found: EventExplanation | None = engine.why_event(_fact(name, asked)) if hasattr(engine, "why_event") else None
-    return None if found is None else replace(found, times=asked.timing.format)
+    request, engine = _run_to(program, at, stream, kinds)
+    explanation: EventExplanation | None = (
+        engine.why_event(_fact(name, request)) if hasattr(engine, "why_event") else None
+    )
+    return None if explanation is None else replace(explanation, times=request.timing.format)
 
 
 @verb
@@ -322,10 +328,10 @@ def why_not(
     '`30 < 20` is false'
     """
     came: set[Predicate] = set()
-    asked, engine = _run_to(program, at, stream, kinds, look=lambda batch: came.update(batch.rows))
+    request, engine = _run_to(program, at, stream, kinds, look=lambda batch: came.update(batch.rows))
     _check_rules(engine, "why_not")
-    absence: Absence | None = engine.why_not(_fact(fact, asked), None if at is None else came)
-    return None if absence is None else replace(absence, times=asked.timing.format)
+    absence: Absence | None = engine.why_not(_fact(fact, request), None if at is None else came)
+    return None if absence is None else replace(absence, times=request.timing.format)
 
 
 def _check_rules(engine: object, verb: str) -> None:
@@ -346,7 +352,7 @@ def _need_time(at: Moment | None, what: str) -> None:
 def _on_spark(
     part: Part,
     stream: On,
-    asked: Asked,
+    request: Asked,
     emit: str,
     on_error: Literal["stop", "skip"],
     memory: int | None,
@@ -367,20 +373,20 @@ def _on_spark(
         jobs.run_on_spark(
             part,
             stream,
-            asked.timing,
+            request.timing,
             target,
             partitions or 2,
             emit=emit,
             on_error=on_error,
             out=str(path),
             late=None if late is None else str(late_path),
-            written=BlockFormat(times=asked.timing.format),
+            written=BlockFormat(times=request.timing.format),
             memory=memory,
             report=report,
-            mapped=deepcopy(asked.mapped),
+            mapped=deepcopy(request.mapped),
         )
 
-    return SparkAnswers(deliver, asked.timing.format, late)
+    return SparkAnswers(deliver, request.timing.format, late)
 
 
 def _budget(memory: int | str | None) -> int | None:
@@ -388,8 +394,8 @@ def _budget(memory: int | str | None) -> int | None:
         return size_in_bytes(memory) if isinstance(memory, str) else memory
 
 
-def _fact(fact: str | Fact, asked: Asked) -> Fact:
-    return fact_of(fact, asked.prefixes) if isinstance(fact, str) else fact
+def _fact(fact: str | Fact, request: Asked) -> Fact:
+    return fact_of(fact, request.prefixes) if isinstance(fact, str) else fact
 
 
 def _prepared(
@@ -405,16 +411,16 @@ def _prepared(
     map: str | Iterable[str] = (),
     on_spark: bool = False,
 ) -> tuple[Asked, Part]:
-    """What a run evaluates, and how."""
+    """The resolved options of a run, and the part that it evaluates."""
     programs = as_list(program)
     facts = as_list(background)
-    asked = ask(
+    request = ask(
         programs, stream, facts, timing, kinds, emit=emit, memory=memory, show=show, mappings=map, on_spark=on_spark
     )
-    for warning in asked.warnings:
+    for warning in request.warnings:
         report(warning)
-    given = programs, facts, timing.tick, asked.ontology, asked.solving, asked.inputs, report, asked.shown
-    return asked, load_part(*given, asked.mapped)
+    arguments = programs, facts, timing.tick, request.ontology, request.solving, request.inputs, report, request.shown
+    return request, load_part(*arguments, request.mapped)
 
 
 def _run_to(
@@ -424,21 +430,21 @@ def _run_to(
     options: "WhyKeywords",
     look: Callable[[Batch], object] | None = None,
 ) -> tuple[Asked, Any]:
-    """What the options of `why` mean, and what reasons, at a tick; it keeps what it does not show."""
-    given: dict[str, Any] = {**options}
-    report, background, map = given.pop("report", warn), given.pop("background", ()), given.pop("map", ())
+    """The resolved options of `why`, and the reasoner at a tick; it keeps predicates that it does not show."""
+    keywords: dict[str, Any] = {**options}
+    report, background, map = keywords.pop("report", warn), keywords.pop("background", ()), keywords.pop("map", ())
     timing = Timing(
-        last=at, first=given.pop("start", None), **{name: given.pop(name) for name in _TIMES & given.keys()}
+        last=at, first=keywords.pop("start", None), **{name: keywords.pop(name) for name in _TIMES & keywords.keys()}
     )
-    checkpoint = given.pop("checkpoint", None)
+    checkpoint = keywords.pop("checkpoint", None)
     on = iter(()) if at is None and checkpoint is not None else stream
     need_recordings(on)
     if at is None and checkpoint is None:
         raise wrong_usage("a time is needed: give `at`, or the `checkpoint` of a run, which is asked at its last tick")
     programs, facts = as_list(program), as_list(background)
-    asked = ask(programs, on, facts, timing, given, mappings=map)
-    loaded = programs, facts, timing.tick, asked.ontology
-    part = load_part(*loaded, report=report, show=EVERYTHING, mapped=asked.mapped)
+    request = ask(programs, on, facts, timing, keywords, mappings=map)
+    loaded = programs, facts, timing.tick, request.ontology
+    part = load_part(*loaded, report=report, show=EVERYTHING, mapped=request.mapped)
     if at is None:
-        return asked, saved_reasoner(Path(checkpoint), part, asked.timing, report)
-    return asked, jobs.run_to(part, on, asked.timing, report, look, asked.mapped)
+        return request, saved_reasoner(Path(checkpoint), part, request.timing, report)
+    return request, jobs.run_to(part, on, request.timing, report, look, request.mapped)

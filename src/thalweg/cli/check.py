@@ -29,28 +29,28 @@ def check(
 
     with outcome():
         with usage():
-            given = api.given_prefixes(prefix or ())
+            prefixes = api.given_prefixes(prefix or ())
         kinds: api.KindKeywords = {
             "profile": profile,
             "as_": as_,
             "inputs": inputs,
-            "prefix": given,
+            "prefix": prefixes,
             "classes": classes,
         }
         sources = GivenSources.of(context, None, background, map_)
         facts = sources.background
-        asked = api.ask(programs, iter(()), facts, api.Timing(tick), kinds, show=show, mappings=sources.mappings)
-        part, found = api.analyse(
-            programs, facts, tick, asked.ontology, inputs=asked.inputs, show=asked.shown, mapped=asked.mapped
+        request = api.ask(programs, iter(()), facts, api.Timing(tick), kinds, show=show, mappings=sources.mappings)
+        part, diagnostics = api.analyse(
+            programs, facts, tick, request.ontology, inputs=request.inputs, show=request.shown, mapped=request.mapped
         )
-        found = api.examine(part, found)
+        diagnostics = api.examine(part, diagnostics)
         if format == "json":
-            print(json.dumps([one.as_data() for one in found], ensure_ascii=False, indent=2))
+            print(json.dumps([diagnostic.as_data() for diagnostic in diagnostics], ensure_ascii=False, indent=2))
         else:
-            tell = complaining(asked.prefixes, verbose)
-            for one in found:
-                tell(one)
-            if not found:
+            tell = complaining(request.prefixes, verbose)
+            for diagnostic in diagnostics:
+                tell(diagnostic)
+            if not diagnostics:
                 print(f"no problems found ({part.size})")
-        if any(one.severity == "error" for one in found):
+        if any(diagnostic.severity == "error" for diagnostic in diagnostics):
             raise typer.Exit(1)

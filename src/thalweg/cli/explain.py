@@ -53,8 +53,8 @@ def explain(
     with outcome() as ending:
         sources = GivenSources.of(context, None, background, map_)
         with usage():
-            given = api.given_prefixes(prefix or ())
-            ending.prefixes = prefixes = api.prefixes_of([*programs, *sources.background], given)
+            declared = api.given_prefixes(prefix or ())
+            ending.prefixes = prefixes = api.prefixes_of([*programs, *sources.background], declared)
         if decomposition == "paper" and "--decomposition" not in api.understood(programs):
             refuse("`--decomposition` is only for answer set programs (`.lp`)")
         plan = api.explain(
@@ -74,7 +74,7 @@ def explain(
             topology=topology,
             bolts=bolts,
             classes=classes,
-            prefix=given,
+            prefix=declared,
             inputs=inputs,
         )
         if format == "rspql":

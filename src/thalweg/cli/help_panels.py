@@ -43,7 +43,7 @@ _ORDER: Final = {name: place for place, name in enumerate(_PANEL_OF)}
 
 def put_in_panels(parameters: list[Any]) -> None:
     """Says of each parameter in which group it is shown, and puts the groups in order."""
-    parameters.sort(key=lambda one: _ORDER.get(one.name, -1))
-    for one in parameters:
-        if one.name in _PANEL_OF:
-            one.rich_help_panel = _PANEL_OF[one.name]
+    parameters.sort(key=lambda parameter: _ORDER.get(parameter.name, -1))
+    for parameter in parameters:
+        if parameter.name in _PANEL_OF:
+            parameter.rich_help_panel = _PANEL_OF[parameter.name]

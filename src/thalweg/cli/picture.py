@@ -84,7 +84,7 @@ class Pencil:
         # What was kept has ticks, whatever the streams had.
         timing = replace(timing, first=first, last=last, notation=Notation())
         proofs = TimelineRecorder(self._times)
-        with api.start(part, self._beginning.events, timing, report=lambda found: None, explains=True) as job:
+        with api.start(part, self._beginning.events, timing, report=lambda diagnostic: None, explains=True) as job:
             why = explaining(job.runtime.engine, self._times)
             for block in job.pieces():
                 if proofs.has_enough_proofs or (isinstance(block, Change) and block.t > decided):

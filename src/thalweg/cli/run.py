@@ -132,7 +132,7 @@ def run(
             "workers": workers,
             "event": event,
         }
-        asked = api.ask(
+        request = api.ask(
             programs,
             streams,
             facts,
@@ -145,24 +145,24 @@ def run(
             mappings=given_sources.mappings,
             on_spark=target.on_spark,
         )
-        ending.prefixes = asked.prefixes
-        complain(*asked.warnings)
-        first, last, _ = asked.timing.ticks()
+        ending.prefixes = request.prefixes
+        complain(*request.warnings)
+        first, last, _ = request.timing.ticks()
         need_something(streams, first, last)
         if as_ == "consistency" and not (delivery.is_table or delivery.format in ("jsonl", "text")):
             refuse("clashes are written as lines of JSON, as text or as a table: leave `--format` out")
-        _fitting(target, delivery, asked.solving)
-        tell = complaining(asked.prefixes, verbose)
-        given = programs, facts, tick, asked.ontology, asked.solving, asked.inputs, tell, asked.shown
+        _fitting(target, delivery, request.solving)
+        tell = complaining(request.prefixes, verbose)
+        arguments = programs, facts, tick, request.ontology, request.solving, request.inputs, tell, request.shown
         with _nothing_collected():
-            part = api.load_part(*given, asked.mapped)
+            part = api.load_part(*arguments, request.mapped)
         if part.compiles:
             announce_compilation()
-        columns, brief = part.answer_columns(emit), asked.prefixes.shorten
-        written = AnswerFormat(delivery.format, asked.timing.format, columns, delivery.is_coloured, brief)
+        columns, brief = part.answer_columns(emit), request.prefixes.shorten
+        written = AnswerFormat(delivery.format, request.timing.format, columns, delivery.is_coloured, brief)
         progress = not quiet and (verbose or sys.stderr.isatty())
         given_run = (
-            *(part, streams, asked.timing, emit, delivery, written, target, budget, report, tell, asked.mapped),
+            *(part, streams, request.timing, emit, delivery, written, target, budget, report, tell, request.mapped),
             progress,
             not quiet,
         )
@@ -170,19 +170,19 @@ def run(
             _run(*given_run, summary, pencil)
 
 
-def _fitting(target: RuntimeOptions, delivery: Delivery, asked: "SolveOptions") -> None:
+def _fitting(target: RuntimeOptions, delivery: Delivery, solving: "SolveOptions") -> None:
     """Refuses what the runtime, or the way in which answers are written, does not know."""
     if target.on_spark:
-        misfits({"--workers": asked.workers}, "`--runtime spark`", only=False)
+        misfits({"--workers": solving.workers}, "`--runtime spark`", only=False)
     delivery.fit(target)
-    if asked.models == "all" and not (delivery.is_table or delivery.format in ("jsonl", "text")):
+    if solving.models == "all" and not (delivery.is_table or delivery.format in ("jsonl", "text")):
         form = delivery.format
         refuse(f"several answer sets cannot be written as `{form}`: use `jsonl` or a table, or `--models first`")
 
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """What is loaded stays, and searching it for garbage takes a third of the time that loading takes."""
+    """Turns garbage collection off while loading: searching what is loaded takes a third of the time."""
     gc.disable()
     try:
         yield
@@ -214,9 +214,9 @@ def _run(
         summary.see(block)
         pencil.see(block)
 
-    def report_and_count(found: "Diagnostic") -> None:
-        summary.hear(found)
-        tell(found)
+    def report_and_count(diagnostic: "Diagnostic") -> None:
+        summary.hear(diagnostic)
+        tell(diagnostic)
 
     interrupt = Interrupt()
     with interrupt.listen(None if target.on_spark else GRACE), Channel("report", report) as channel:
@@ -225,10 +225,21 @@ def _run(
         open_report = channel.open if report and report != "-" else lambda: None
 
         def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
-            given = part, streams, timing, emit, delivery.on_error, budget, late, report_and_count, interrupt, listen
+            arguments = (
+                part,
+                streams,
+                timing,
+                emit,
+                delivery.on_error,
+                budget,
+                late,
+                report_and_count,
+                interrupt,
+                listen,
+            )
             with _nothing_collected():
                 job = api.start(
-                    *given,
+                    *arguments,
                     summary.look,
                     checkpoint=checkpoint,
                     with_until=written.format == "text",
@@ -276,9 +287,9 @@ def _run(
         elif target.checkpoint is None:
             deliver(started, delivery, written, interrupt, open_report, summary=summary, see=see)
         else:
-            given = target.checkpoint, part, streams, timing, emit, delivery.on_error, budget
+            arguments = target.checkpoint, part, streams, timing, emit, delivery.on_error, budget
             with api.open_checkpoint(
-                *given, out=delivery.out, late=delivery.late, format=delivery.format, mapped=mapped
+                *arguments, out=delivery.out, late=delivery.late, format=delivery.format, mapped=mapped
             ) as checkpoint:
                 if checkpoint.over is not None:
                     tell(checkpoint.over)

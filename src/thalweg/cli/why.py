@@ -77,8 +77,8 @@ def why(
         *names, fact = arguments
         programs, sources = [Path(name) for name in names], GivenSources.of(context, stream, background, map_)
         streams, facts = sources.streams, sources.background
-        known = api.understood(programs)
-        if programs and known.isdisjoint({"why", "why row"}):
+        capabilities = api.understood(programs)
+        if programs and capabilities.isdisjoint({"why", "why row"}):
             refuse(
                 "`why` explains facts of rules (`.lars`), not of answer sets alone: "
                 "write the program as rules, or see `thalweg explain`"
@@ -109,8 +109,8 @@ def why(
         timing, prefixes, written = wanted.timing, wanted.prefixes, wanted.timing.format
         ending.prefixes = prefixes
         tell = complaining(prefixes, verbose)
-        given = programs, facts, tick, wanted.ontology
-        part = api.load_part(*given, report=tell, show=api.EVERYTHING, mapped=wanted.mapped)
+        loaded = programs, facts, tick, wanted.ontology
+        part = api.load_part(*loaded, report=tell, show=api.EVERYTHING, mapped=wanted.mapped)
         if at is None:
             assert checkpoint is not None
             if part.compiles:
@@ -120,27 +120,27 @@ def why(
                 engine, api.fact_of(fact, prefixes), written.text(engine.now), None, format, prefixes, written, tell
             )
             return
-        if "why row" in known:
+        if "why row" in capabilities:
             ran = api.run_to(part, streams, timing, tell, mapped=wanted.mapped)
             _explain_row(ran.why(fact, prefixes), fact, at, format, prefixes, written)
             return
-        asked = api.fact_of(fact, prefixes)
+        goal = api.fact_of(fact, prefixes)
         if part.compiles:
             announce_compilation()
         came: set[Predicate] = set()
         engine = api.run_to(
             part, streams, timing, tell, look=lambda batch: came.update(batch.rows), mapped=wanted.mapped
         )
-        event = engine.why_event(asked) if hasattr(engine, "why_event") else None
+        event = engine.why_event(goal) if hasattr(engine, "why_event") else None
         if event is not None or not hasattr(engine, "why"):
             _explain_event(event, fact, at, format, prefixes, written, tell)
             return
-        _explain_fact(engine, asked, at, came, format, prefixes, written, tell)
+        _explain_fact(engine, goal, at, came, format, prefixes, written, tell)
 
 
 def _explain_fact(
     engine: Any,
-    asked: "Fact",
+    goal: "Fact",
     at: str,
     came: "set[Predicate] | None",
     format: str,
@@ -149,12 +149,12 @@ def _explain_fact(
     tell: Callable[["Diagnostic"], None],
 ) -> None:
     """Prints why a fact holds at the last tick of what reasons, or why it does not."""
-    proof = None if engine.now is None else engine.why(asked)
+    proof = None if engine.now is None else engine.why(goal)
     if proof is None:
-        absence = engine.why_not(asked, came)
+        absence = engine.why_not(goal, came)
         if format == "json":
             print(json.dumps(absence.as_data(times), ensure_ascii=False, indent=2))
-        tell(_does_not_hold(asked, at, [] if engine.now is None else engine.facts(), prefixes))
+        tell(_does_not_hold(goal, at, [] if engine.now is None else engine.facts(), prefixes))
         if format == "text":
             print(prefixes.shorten(absence.render("  ", times)).translate(VISIBLE), file=sys.stderr)
         raise typer.Exit(1)
@@ -166,8 +166,8 @@ def _print(proof: dict[str, object] | str) -> None:
 
 
 def _explain_event(
-    found: "EventExplanation | None",
-    asked: str,
+    explanation: "EventExplanation | None",
+    name: str,
     at: str,
     format: str,
     prefixes: "Prefixes",
@@ -177,17 +177,17 @@ def _explain_event(
     """Prints what events of a name are made of, or how far they are."""
     from thalweg.diagnostics import Diagnostic, RejectedError
 
-    if found is None:
+    if explanation is None:
         help_ = "name an event that the program defines, as in `:Jam` or `:Jam(:road1)`"
-        raise RejectedError([Diagnostic("E801", f"the event `{asked}` is not defined", help=help_)])
+        raise RejectedError([Diagnostic("E801", f"the event `{name}` is not defined", help=help_)])
     if format == "json":
-        _print(found.as_data(times))
-    elif found.proof is not None:
-        _print(prefixes.shorten(found.render(times)))
-    if found.proof is None:
-        tell(Diagnostic("E405", f"there is no event `{asked}` at {at}"))
+        _print(explanation.as_data(times))
+    elif explanation.proof is not None:
+        _print(prefixes.shorten(explanation.render(times)))
+    if explanation.proof is None:
+        tell(Diagnostic("E405", f"there is no event `{name}` at {at}"))
         if format == "text":
-            print(prefixes.shorten(found.render(times)).translate(VISIBLE), file=sys.stderr)
+            print(prefixes.shorten(explanation.render(times)).translate(VISIBLE), file=sys.stderr)
         raise typer.Exit(1)
 
 
@@ -203,18 +203,16 @@ def _explain_row(
     _print(proof.as_data(times) if format == "json" else prefixes.shorten(proof.render(times)))
 
 
-def _does_not_hold(asked: "Fact", at: str, holding: "list[Fact]", prefixes: "Prefixes") -> "Diagnostic":
+def _does_not_hold(goal: "Fact", at: str, holding: "list[Fact]", prefixes: "Prefixes") -> "Diagnostic":
     from thalweg.diagnostics import Diagnostic
 
-    akin = sorted(str(fact) for fact in holding if fact.signature == asked.signature)
+    akin = sorted(str(fact) for fact in holding if fact.signature == goal.signature)
     shown = ", ".join(akin[:5]) + (f" and {len(akin) - 5} more" if len(akin) > 5 else "")
     note = (
-        f"facts of {asked.signature} that hold then: {shown}"
-        if akin
-        else f"no fact of {asked.signature} is output then"
+        f"facts of {goal.signature} that hold then: {shown}" if akin else f"no fact of {goal.signature} is output then"
     )
-    help_ = _CLASH_SHAPE if asked.predicate == "inconsistent" else ""
-    message = prefixes.shorten(f"`{asked}` does not hold at {at}")
+    help_ = _CLASH_SHAPE if goal.predicate == "inconsistent" else ""
+    message = prefixes.shorten(f"`{goal}` does not hold at {at}")
     return Diagnostic("E405", message, notes=(prefixes.shorten(note),), help=help_)
 
 
