@@ -125,6 +125,7 @@ CATALOGUE: Final = {
     "W419": "SWRL rule is not used",
     "E420": "file of SHACL shapes is not an ontology",
     "W420": "SHACL shapes are not used",
+    "E421": "checkpoint has another version",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",

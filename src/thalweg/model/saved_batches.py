@@ -1,13 +1,13 @@
 """Batches with their ticks as bytes: what waits, or what windows hold, when the state of a run is saved."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.model.arrow import decode, encode, read_words, terms_of
+from thalweg.model.arrow import Lists, decode, encode, read_words, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -15,6 +15,11 @@ from thalweg.model.predicate import Predicate
 
 def save_batches(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> bytes:
     """Ticks, or other numbers, and batches; also the order of facts within a batch, where it is known."""
+    return encode(*batch_columns(batches, words))
+
+
+def batch_columns(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> tuple[dict[str, Any], Lists]:
+    """The same as a header and columns."""
     known = list(batches)
     rows = [
         (signature, np.asarray(row, dtype=np.int64).reshape(-1))
@@ -38,7 +43,7 @@ def save_batches(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> byt
         "words": flat,
         **terms_of(flat, words),
     }
-    return encode({"streams": list(streams), "signatures": list(signatures), "names": list(names)}, lists)
+    return {"streams": list(streams), "signatures": list(signatures), "names": list(names)}, lists
 
 
 def load_batches(data: bytes, words: Dictionary) -> Iterator[tuple[int, Batch]]:
@@ -51,7 +56,11 @@ def load_batches(data: bytes, words: Dictionary) -> Iterator[tuple[int, Batch]]:
     >>> tick, loaded.stream, loaded.graphs, [str(fact) for fact in loaded.facts(here)]
     (7, 'in', [('<g>', 2)], ['p(a)', 'q'])
     """
-    header, lists = decode(data)
+    return batches_of(*decode(data), words)
+
+
+def batches_of(header: Mapping[str, Any], lists: Lists, words: Dictionary) -> Iterator[tuple[int, Batch]]:
+    """Batches that are a header and columns, with their ticks."""
     signatures = [Predicate.read(text) for text in header["signatures"]]
     rows = zip(
         (signatures[number] for number in lists["signatures"].tolist()),
