@@ -77,9 +77,9 @@ def _steps(plan: Plan) -> list[_Step]:
     """What fills relations from others."""
     return [
         *(([atom.relation.number for atom in rule.positive], partial(_concluded, rule)) for rule in plan.rules),
-        *(([each.source.number], partial(_recorded, each)) for each in plan.recordings),
-        *(([each.source.number], partial(_counted, each)) for each in plan.counts),
-        *(([each.elements.number], partial(_grouped, each)) for each in plan.groupings),
+        *(([recording.source.number], partial(_recorded, recording)) for recording in plan.recordings),
+        *(([count.source.number], partial(_counted, count)) for count in plan.counts),
+        *(([grouping.elements.number], partial(_grouped, grouping)) for grouping in plan.groupings),
     ]
 
 

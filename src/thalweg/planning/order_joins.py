@@ -34,14 +34,14 @@ def order_joins(plan: Plan) -> Plan:
 
 def _joined(rule: PlanRule) -> PlanRule:
     # A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise.
-    known = names(*(arg for atom in rule.positive for arg in atom.args))
+    row_bound = names(*(arg for atom in rule.positive for arg in atom.args))
     starts = (*rule.positive, *rule.negative)
-    joins = tuple(_join(rule, start, known) for start in starts)
-    return replace(rule, joins=joins, backwards=_join(rule, rule.head, known))
+    joins = tuple(_join(rule, start, row_bound) for start in starts)
+    return replace(rule, joins=joins, backwards=_join(rule, rule.head, row_bound))
 
 
-def _join(rule: PlanRule, start: RelationAtom, known: frozenset[str]) -> Join:
-    bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable)) & known
+def _join(rule: PlanRule, start: RelationAtom, row_bound: frozenset[str]) -> Join:
+    bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable)) & row_bound
     positive = [atom for atom in rule.positive if atom is not start]
     return Join(start, tuple(join_order(positive, rule.negative, rule.tests, rule.binds, bound)))
 
@@ -59,15 +59,15 @@ def join_order(
     absent = [(atom, names(*atom.args)) for atom in negative]
     waiting = [(test, _needs(test, binds)) for test in tests]
     while atoms or absent or waiting:
-        ready = next((each for each, needs in waiting if needs <= atoms.bound), None)
+        ready = next((test for test, needs in waiting if needs <= atoms.bound), None)
         if ready is not None:
-            waiting = [each for each in waiting if each[0] is not ready]
+            waiting = [entry for entry in waiting if entry[0] is not ready]
             atoms.bind(names(ready.left, ready.right))
             steps.append(ready)
             continue
         refuted = next((atom for atom, needs in absent if needs <= atoms.bound), None)
         if refuted is not None:
-            absent = [each for each in absent if each[0] is not refuted]
+            absent = [entry for entry in absent if entry[0] is not refuted]
             steps.append(refuted)
             continue
         assert atoms, "an unsafe rule passed the checks"
@@ -97,16 +97,16 @@ class _Waiting(Generic[A]):
     def _rank(self, number: int) -> tuple[int, int, float, int]:
         return self._distance[number], len(self._free[number]), self._atoms[number].weight, number
 
-    def bind(self, found: frozenset[str]) -> None:
+    def bind(self, variables: frozenset[str]) -> None:
         """Notes that variables have got a value."""
         touched = set[int]()
-        for name in found - self.bound:
+        for name in variables - self.bound:
             for number in self._uses.get(name, ()):
                 if number in self._atoms:
                     self._free[number].discard(name)
                     self._distance[number] = 0
                     touched.add(number)
-        self.bound |= found
+        self.bound |= variables
         for number in touched:
             heapq.heappush(self._heap, self._rank(number))
 

@@ -39,10 +39,10 @@ PASSES: Final[tuple[Callable[[Plan], Plan], ...]] = (
 
 def check(program: Program) -> list[Diagnostic]:
     """Errors and warnings; a program that is safe and stratified is also looked at for what would fill the memory."""
-    found = check_safety(program) + check_strata(program) + check_future(program)
-    if any(one.severity == "error" for one in found):
-        return found
-    return found + check_endless(program) + check_capacity(program) + check_unmatched(program)
+    diagnostics = check_safety(program) + check_strata(program) + check_future(program)
+    if any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        return diagnostics
+    return diagnostics + check_endless(program) + check_capacity(program) + check_unmatched(program)
 
 
 def plan(program: Program, target: Target = Target()) -> Plan:
@@ -53,10 +53,10 @@ def plan(program: Program, target: Target = Target()) -> Plan:
     >>> [relation.name for relation in made.relations], made.strata
     (['p/0 in [0]', 'a/0 derived'], (0, 0))
     """
-    made = Plan(program, program, target)
-    for each in PASSES:
-        made = each(made)
-    return made
+    planned = Plan(program, program, target)
+    for planning_pass in PASSES:
+        planned = planning_pass(planned)
+    return planned
 
 
 class Planner:

@@ -187,7 +187,7 @@ class InputCopies:
 
     @cached_property
     def back(self) -> dict[InputCopy, Predicate]:
-        return {made: source for source, made in self.into.items()}
+        return {copy: source for source, copy in self.into.items()}
 
     def sources(self, signature: Predicate) -> list[Predicate]:
         """The signatures that are fed as one."""
@@ -275,8 +275,8 @@ class Plan:
     def mixed(self) -> frozenset[Predicate]:
         """The predicates that are derived, or imported, and streamed as well."""
         interface = self.source.interface
-        known = self.source.derived | {name for name, _ in interface.imports}
-        return self.target.mixed | (interface.inputs & known)
+        derived = self.source.derived | {name for name, _ in interface.imports}
+        return self.target.mixed | (interface.inputs & derived)
 
     @property
     def counted(self) -> Iterator[Relation]:
@@ -294,10 +294,10 @@ class Plan:
             head = rule.head.relation.number
             yield from ((head, atom.relation.number, 0) for atom in rule.positive)
             yield from ((head, atom.relation.number, 1) for atom in rule.negative)
-        yield from ((each.target.number, each.source.number, 0) for each in self.counts)
-        yield from ((each.value.number, each.elements.number, 1) for each in self.groupings)
+        yield from ((count.target.number, count.source.number, 0) for count in self.counts)
+        yield from ((group.value.number, group.elements.number, 1) for group in self.groupings)
 
     @property
     def remembers(self) -> Iterator[tuple[int, int, int]]:
         """The numbers of relations and of those whose earlier rows they rest on, in the form of `needs`."""
-        yield from ((each.target.number, each.source.number, 0) for each in self.recordings)
+        yield from ((recording.target.number, recording.source.number, 0) for recording in self.recordings)

@@ -50,6 +50,6 @@ def withhold(plan: Plan) -> Plan:
 
 def _linked(plan: Plan) -> Iterator[tuple[int, int, int]]:
     """Representatives rest on the pairs and keys that rules find."""
-    for found in (plan.same_pairs, plan.same_keys):
-        if plan.representative is not None and found is not None:
-            yield plan.representative.number, found.number, 0
+    for relation in (plan.same_pairs, plan.same_keys):
+        if plan.representative is not None and relation is not None:
+            yield plan.representative.number, relation.number, 0
