@@ -54,10 +54,10 @@ def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnost
     return None
 
 
-def _is_scarce(held: int, added: int) -> bool:
+def _is_scarce(allocated: int, added: int) -> bool:
     """Whether the bytes to be added would be too many: for this process, or because others have taken the machine's."""
     free, total = free_memory()
-    return max(held, resident()) + added > SHARE * allowed() or added > free - _LEFT * total
+    return max(allocated, resident()) + added > SHARE * allowed() or added > free - _LEFT * total
 
 
 def _used_up(engine: "Engine", what: str, help_: str) -> Diagnostic:

@@ -46,8 +46,8 @@ class Memory:
     until: Words
     start: Words
 
-    def kept(self, which: NDArray[np.bool_]) -> "Memory":
-        return Memory(self.rows[which], self.until[which], self.start[which])
+    def kept(self, mask: NDArray[np.bool_]) -> "Memory":
+        return Memory(self.rows[mask], self.until[mask], self.start[mask])
 
 
 @dataclass(slots=True)
@@ -73,10 +73,10 @@ def save(engine: "Engine") -> State:
     arrays, runs = engine.arrays, run_relations(engine)
     for number in sorted(fed_relations(engine)):
         relation = engine.plan.relations[number]
-        found = np.flatnonzero((arrays.relations == number) & (arrays.horizons >= engine.now))
-        rows = arrays.columns[found]
-        start = rows[:, relation.arity] if number in runs else np.zeros(len(found), dtype=np.int64)
-        state.memories[relation.name] = Memory(rows[:, : relation.arity], arrays.horizons[found], start)
+        places = np.flatnonzero((arrays.relations == number) & (arrays.horizons >= engine.now))
+        rows = arrays.columns[places]
+        start = rows[:, relation.arity] if number in runs else np.zeros(len(places), dtype=np.int64)
+        state.memories[relation.name] = Memory(rows[:, : relation.arity], arrays.horizons[places], start)
     for keyed in engine.keyed:
         # The same rows, but in the order of arrival.
         state.memories[keyed.feed.relation.name].rows = keyed.rows
@@ -134,8 +134,8 @@ def load(engine: "Engine", state: State) -> None:
         engine.equals.resume(state.now)
     engine.remembered.resume(
         *(
-            [Note(engine.plan.memories[name], memory.rows, memory.until) for name, memory in each]
-            for each in (state.notes, state.waiting)
+            [Note(engine.plan.memories[name], memory.rows, memory.until) for name, memory in saved]
+            for saved in (state.notes, state.waiting)
         )
     )
     for number in run_relations(engine):
@@ -145,12 +145,12 @@ def load(engine: "Engine", state: State) -> None:
 def _set_starts(engine: "Engine", number: int, memory: Memory) -> None:
     """Gives the runs back the ticks at which they began: the same rows, brought into the same order."""
     arity, columns = engine.plan.relations[number].arity, engine.arrays.columns
-    found = np.flatnonzero(engine.arrays.relations == number)
+    run_rows = np.flatnonzero(engine.arrays.relations == number)
     if arity == 0:
-        columns[found, 0] = memory.start
+        columns[run_rows, 0] = memory.start
         return
-    places, rows = np.lexsort(columns[found, :arity].T), np.lexsort(memory.rows.T)
-    columns[found[places], arity] = memory.start[rows]
+    places, rows = np.lexsort(columns[run_rows, :arity].T), np.lexsort(memory.rows.T)
+    columns[run_rows[places], arity] = memory.start[rows]
 
 
 def rebuild(engine: "Engine", plan: Plan) -> None:

@@ -37,4 +37,4 @@ def _names_of_shed(engine: "Engine") -> Iterator[Predicate]:
     for (signature, _), feeds in engine.plan.feeds.items():
         if any(feed.relation.name in engine.lacking for feed in feeds):
             yield from engine.plan.copies.sources(signature) or (signature,)
-    yield from (each.signature for each in engine.plan.recordings if each.target.name in engine.lacking)
+    yield from (recording.signature for recording in engine.plan.recordings if recording.target.name in engine.lacking)

@@ -96,7 +96,7 @@ def _scratch(table: Table) -> np.ndarray[Any, Any]:
         (KEY, width),
         (TUPLE, width + 1),
         (STACK, FRAME * table.lookups),
-        *((ANSWERS + each * (COLUMNS + width), COLUMNS + width) for each in range(MOST_HELD)),
+        *((ANSWERS + answer * (COLUMNS + width), COLUMNS + width) for answer in range(MOST_HELD)),
     ):
         flags[start : start + length] = 0
     return scratch
@@ -214,8 +214,8 @@ def _larger(table: Table, arrays: Arrays) -> Arrays:
     if need == NEEDS_HEAP:
         return arrays._replace(heap=np.concatenate((arrays.heap, np.zeros_like(arrays.heap))))
     lists = _zeros((LISTS, arrays.lists.shape[1] * 2), np.int32)
-    for which, length in enumerate(arrays.scalars[LENGTHS : LENGTHS + LISTS]):
-        lists[which, :length] = arrays.lists[which, :length]
+    for list_number, length in enumerate(arrays.scalars[LENGTHS : LENGTHS + LISTS]):
+        lists[list_number, :length] = arrays.lists[list_number, :length]
     olds = _zeros((lists.shape[1],), np.int64)
     olds[: arrays.scalars[LENGTHS + LOW]] = arrays.olds[: arrays.scalars[LENGTHS + LOW]]
     return arrays._replace(lists=lists, olds=olds)

@@ -149,8 +149,8 @@ def _new_group(store: Groups, rows: Any, start: int) -> int:
     else:
         group = scalars[USED]
         scalars[USED] = group + scalars[STRIDE]
-    for each in range(scalars[KEY]):
-        store.groups[group + each] = 0
+    for offset in range(scalars[KEY]):
+        store.groups[group + offset] = 0
     store.groups[group + VALUE] = NO_VALUE
     for column in range(scalars[WIDTH]):
         store.groups[group + scalars[KEY] + column] = rows[start + column]
@@ -166,13 +166,13 @@ def _forget(store: Groups, group: int) -> None:
     """Gives a group without elements back."""
     scalars = store.scalars
     chain = _chain(store, store.groups, group + scalars[KEY])
-    found = store.heads[chain]
-    if found == group:
+    current = store.heads[chain]
+    if current == group:
         store.heads[chain] = store.groups[group + NEXT]
     else:
-        while store.groups[found + NEXT] != group:
-            found = store.groups[found + NEXT]
-        store.groups[found + NEXT] = store.groups[group + NEXT]
+        while store.groups[current + NEXT] != group:
+            current = store.groups[current + NEXT]
+        store.groups[current + NEXT] = store.groups[group + NEXT]
     store.groups[group + NEXT] = scalars[FREE]
     scalars[FREE] = group
     scalars[LIVE] -= 1
@@ -314,8 +314,8 @@ def regroup(
     if scalars[TOUCHED] * (width + 1) > scalars[LENGTHS + BEGUN]:
         scalars[NEED] = BEGUN
         return False
-    for each in range(scalars[TOUCHED]):
-        group = store.touched[each]
+    for number in range(scalars[TOUCHED]):
+        group = store.touched[number]
         store.groups[group + NOTED] = 0
         value = _value(store, group)
         if value == ASKS:

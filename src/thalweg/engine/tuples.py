@@ -89,8 +89,8 @@ class KeyedState:
     def rows(self) -> Rows:
         """The rows that the windows hold, in the order of arrival."""
         wide = layout.WORDS + self._wide
-        held = self._facts[: self._scalars[layout.FACTS_USED]].reshape(-1, wide)
-        return held[np.argsort(held[:, layout.NUMBER]), layout.WORDS :]
+        facts = self._facts[: self._scalars[layout.FACTS_USED]].reshape(-1, wide)
+        return facts[np.argsort(facts[:, layout.NUMBER]), layout.WORDS :]
 
     def advance(self, tick: int, batches: Sequence[Batch]) -> tuple[Rows, Rows]:
         """Takes in the facts of a tick; the rows that came to stay, and those pushed out that were there before.
@@ -115,9 +115,9 @@ class KeyedState:
             return rows, rows
         wide = layout.WORDS + self._wide
         if int(self._scalars[layout.FACTS_USED]) // wide + many > self._capacity:
-            held = self.rows
-            self._allocate(2 * (len(held) + many))
-            self.take(held)
+            earlier = self.rows
+            self._allocate(2 * (len(earlier) + many))
+            self.take(earlier)
         if many > len(self._key_of):
             self._make_scratch(2 * many)
         take(
