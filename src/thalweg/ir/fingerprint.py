@@ -36,17 +36,17 @@ def _parts(value: object) -> Iterator[str]:
             yield str(value)
         case tuple():
             yield f"{len(value)} in order"
-            for one in value:
-                yield from _parts(one)
+            for item in value:
+                yield from _parts(item)
         case frozenset():
             yield f"{len(value)} in any order"
-            yield from sorted("\n".join(_parts(one)) for one in value)
+            yield from sorted("\n".join(_parts(item)) for item in value)
         case None | bool() | int() | str():
             yield repr(value)
         case _ if is_dataclass(value):
             yield type(value).__name__
-            for each in fields(value):
-                yield each.name
-                yield from _parts(getattr(value, each.name))
+            for attribute in fields(value):
+                yield attribute.name
+                yield from _parts(getattr(value, attribute.name))
         case _:
             raise TypeError(f"{type(value).__name__} is not part of a program")
