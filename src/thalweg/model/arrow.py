@@ -109,7 +109,7 @@ def frame(payloads: Iterable[bytes]) -> bytes:
     >>> list(unframe(frame([b"ab", b"", b"c"])))
     [b'ab', b'', b'c']
     """
-    return b"".join(part for each in payloads for part in (len(each).to_bytes(8, "little"), each))
+    return b"".join(part for payload in payloads for part in (len(payload).to_bytes(8, "little"), payload))
 
 
 def unframe(data: bytes) -> Iterator[bytes]:

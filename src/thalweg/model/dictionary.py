@@ -183,8 +183,8 @@ class Dictionary:
         # Filled anew, in place: readers hold on to it, and a table that entries only leave and enter keeps growing.
         self.words.clear()
         for literal, spellings in enumerate(self._spellings):
-            known = ((entry, term) for entry, term in enumerate(spellings) if term is not None)
-            self.words.update((term, entry << 3 | literal << 2) for entry, term in known)
+            entries = ((entry, term) for entry, term in enumerate(spellings) if term is not None)
+            self.words.update((term, entry << 3 | literal << 2) for entry, term in entries)
         self.collections += 1
         self._after_collection = len(self)
         self._characters = sum(map(len, self.words))

@@ -117,6 +117,6 @@ def look(content: bytes) -> str:
         # Only XML says in which encoding it is.
         return "rdfxml"
     position = 0
-    while found := _OUTSIDE.match(text, position):
-        position = found.end()
+    while match := _OUTSIDE.match(text, position):
+        position = match.end()
     return next((format for format, look in _LOOKS.items() if look.match(text, position)), "turtle")

@@ -67,13 +67,13 @@ def value_of(term: str) -> Value | None:
         return Value(Kind.TEXT, text)
     if datatype == f"<{XSD}date>":
         return _time(_midnight(text))
-    known = literals.DATATYPES.get(datatype)
-    if known is None:
+    definition = literals.DATATYPES.get(datatype)
+    if definition is None:
         return None
-    if known.kind == "dateTime":
+    if definition.kind == "dateTime":
         moment = literals.value_of(text, datatype)
         return _time(_moment(moment.text)) if moment is not None else None
-    return _number(text, datatype) if known.kind in _NUMERIC_KINDS else None
+    return _number(text, datatype) if definition.kind in _NUMERIC_KINDS else None
 
 
 def value_word(term: str) -> int:
@@ -162,8 +162,8 @@ def _moment(text: str) -> datetime | None:
 
 def _midnight(text: str) -> datetime | None:
     """The moment at which a date begins."""
-    found = _DAY.fullmatch(text)
+    match = _DAY.fullmatch(text)
     try:
-        return datetime.fromisoformat(f"{date.fromisoformat(found[1])}T00:00:00{found[2] or ''}") if found else None
+        return datetime.fromisoformat(f"{date.fromisoformat(match[1])}T00:00:00{match[2] or ''}") if match else None
     except ValueError:
         return None
