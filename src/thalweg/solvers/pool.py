@@ -96,18 +96,18 @@ class Worker:
         if task.limit is not None:
             late.start()
         try:
-            found = _exchange(process, task, late.cancel)
+            reply = _exchange(process, task, late.cancel)
         finally:
             late.cancel()
-        if isinstance(found, Solved):
-            self._atoms += found.atoms
+        if isinstance(reply, Solved):
+            self._atoms += reply.atoms
             if self._atoms > RENEWAL:
                 self.end()
-            return found
+            return reply
         self.end()
-        if found is None and late.finished.is_set() and task.limit is not None:
+        if reply is None and late.finished.is_set() and task.limit is not None:
             return Solved((), complete=False, seconds=task.limit + _GRACE)
-        raise _failed(found or "its process has ended, possibly out of memory")
+        raise _failed(reply or "its process has ended, possibly out of memory")
 
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-c", _MAIN.format(path=sys.path)]
@@ -149,10 +149,10 @@ def _exchange(process: "subprocess.Popen[bytes]", task: Task, over: Callable[[],
         _send(process.stdin, task)
         if process.stdout.read(1):
             over()
-        found = pickle.load(process.stdout)
+        reply = pickle.load(process.stdout)
     except (EOFError, OSError, pickle.UnpicklingError):
         return None
-    return _unpacked(found) if isinstance(found, _Packed) else str(found)
+    return _unpacked(reply) if isinstance(reply, _Packed) else str(reply)
 
 
 class _Packed(NamedTuple):
@@ -188,8 +188,8 @@ def _here(task: Task) -> Solved:
         raise _failed(str(error)) from error
 
 
-def _failed(said: str) -> FailedError:
-    return FailedError(Diagnostic("E504", f"clingo has not solved a window: {said.strip()}"))
+def _failed(message: str) -> FailedError:
+    return FailedError(Diagnostic("E504", f"clingo has not solved a window: {message.strip()}"))
 
 
 def _end_with(parent: int) -> None:
