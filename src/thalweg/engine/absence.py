@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from thalweg.engine.absence_wording import Wording, distance, similar
+from thalweg.engine.absence_wording import AbsenceWording, distance, similar
 from thalweg.engine.proof import (
     Binding,
     Goal,
@@ -187,7 +187,7 @@ class _Tracer:
         self.engine, self.plan, self.came, self.now = engine, engine.plan, came, engine.now
         self.search = Search(engine)
         self.prover = Prover(engine, self.search, lambda fact: None)
-        self.words = Wording(engine, self.prover, came)
+        self.words = AbsenceWording(engine, self.prover, came)
         self.left = self.left_for_rule = 0
         self.cut = False
 

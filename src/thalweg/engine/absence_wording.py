@@ -42,7 +42,7 @@ _NEARBY: Final = 1_000
 """Rows among which the one is chosen that comes closest to what is missing."""
 
 
-class Wording:
+class AbsenceWording:
     """Says what became of the premises of rules in an engine that stands still.
 
     `came` are the predicates that streams have brought so far, where that is known.

@@ -76,7 +76,7 @@ from thalweg.ir.nodes import (
 )
 from thalweg.model.functions import CONDITIONS, LOOKED_UP
 from thalweg.model.number import AT_LEAST, COMPARISONS, EQUAL, LESS, NUMERIC_FUNCTIONS, OPERATORS, ZERO
-from thalweg.planning.plan import Count, Join, Plan, PlanRule, RelationAtom
+from thalweg.planning.plan import Count, JoinOrder, Plan, PlanRule, RelationAtom
 
 Code = Callable[[str], int]
 Fired = tuple[int, "_Variant", PlanRule]
@@ -91,7 +91,7 @@ _USUAL: Final = 8
 
 
 @dataclass(slots=True)
-class Table:
+class KernelTable:
     """The integers, how many words a row has, and where the output is found by its columns (see `mentioning`).
 
     Where reasons are asked for, what streams bring is found that way, too, as far as rules have an index for it.
@@ -130,7 +130,7 @@ class _Lists:
     head: list[Fired] = field(default_factory=list)
 
 
-def assemble(plan: Plan, code: Code) -> Table:
+def assemble(plan: Plan, code: Code) -> KernelTable:
     """The table of a plan; `code` gives the word of a term."""
     slots: list[list[tuple[int, ...]]] = [[tuple(range(relation.arity))] for relation in plan.relations]
     lists = [_Lists() for _ in plan.relations]
@@ -193,7 +193,7 @@ def _static(plan: Plan) -> set[int]:
 
 def _lay_out(
     plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], by_column: NDArray[np.int64]
-) -> Table:
+) -> KernelTable:
     relations = len(plan.relations)
     counters = {count.counter.number for count in plan.counts}
     runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}
@@ -256,7 +256,7 @@ def _lay_out(
     registers = max((len(variant.registers) for variant in fired), default=0)
     lookups = max((variant.lookups for variant in fired), default=0)
     words = np.array(table, dtype=np.int64)
-    return Table(words, stride, by_column, len(plan.tuples), registers, lookups, variants, orders, timed)
+    return KernelTable(words, stride, by_column, len(plan.tuples), registers, lookups, variants, orders, timed)
 
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
@@ -301,7 +301,9 @@ class _Variant:
     Registers are given out in the order in which variables are met.
     """
 
-    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code, plan: Plan, rule: PlanRule, join: Join) -> None:
+    def __init__(
+        self, slots: list[list[tuple[int, ...]]], code: Code, plan: Plan, rule: PlanRule, join: JoinOrder
+    ) -> None:
         self.slots = slots
         self.code = code
         self.stored = plan.stored
@@ -323,7 +325,7 @@ class _Variant:
             return [BIND, self.fresh()]
         return self.column(arg)
 
-    def join(self, rule: PlanRule, join: Join, clip: bool) -> None:
+    def join(self, rule: PlanRule, join: JoinOrder, clip: bool) -> None:
         named = names(*rule.head.args)
         complete = 0 if named <= self.registers.keys() else None
         for step in join.steps:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.plan import Target
+from thalweg.planning.plan import PlanTarget
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
@@ -22,10 +22,10 @@ def weigh(engine: "Engine") -> None:
     engine.shed = tuple(sorted(as_streamed(_names_of_shed(engine)))) if misses else ()
 
 
-def current_target(engine: "Engine") -> Target:
+def current_target(engine: "Engine") -> PlanTarget:
     """What the plan of an engine should be made for now."""
     lacking = frozenset(engine.lacking) | {engine.plan.imports[key].name for key in engine.doubts}
-    return Target(engine.plan.target.mixed, lacking)
+    return PlanTarget(engine.plan.target.mixed, lacking)
 
 
 def _names_of_shed(engine: "Engine") -> Iterator[Predicate]:

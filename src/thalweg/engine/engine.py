@@ -57,7 +57,7 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
 from thalweg.model.time import FOREVER, NEVER, Calendar
 from thalweg.model.triples import TRIPLES, as_triples
-from thalweg.planning.plan import Plan, Relation, Target
+from thalweg.planning.plan import Plan, PlanTarget, Relation
 
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
@@ -78,7 +78,7 @@ class Engine:
     >>> from thalweg.planning.passes import Planner
     >>> slow = Rule(Atom("slow", (Variable("S"),)), (InWindow(Atom("stop", (Variable("S"),)), TimeWindow(2)),))
     >>> planner = Planner(Program((slow,)))
-    >>> engine = Engine(planner(Target()), planner)
+    >>> engine = Engine(planner(PlanTarget()), planner)
     >>> [str(fact) for change in engine.advance(to=5, facts=[Fact("stop", ("a",))]) for fact in change.begin]
     ['slow(a)']
     >>> [(change.tick, str(fact)) for change in engine.advance(to=9) for fact in change.end]
@@ -88,7 +88,7 @@ class Engine:
     def __init__(
         self,
         plan: Plan,
-        replan: Callable[[Target], Plan],
+        replan: Callable[[PlanTarget], Plan],
         first: int | None = None,
         memory: int | None = None,
         with_changes: bool = True,

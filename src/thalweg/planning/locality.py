@@ -61,7 +61,7 @@ Domains = dict[Predicate, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class AtomUse:
     """An atom in a body. An aggregate's result is hidden inside it: there, the name stands for something else."""
 
     formula: Formula
@@ -103,7 +103,7 @@ class Keyed:
     key: str | None
     places: Places
 
-    def roles(self) -> Iterator[tuple[Use, Role]]:
+    def roles(self) -> Iterator[tuple[AtomUse, Role]]:
         """The uses of the rule, each with the role that answers it."""
         for use, place in zip(uses(self.rule.body), self.places, strict=True):
             yield use, (use.signature, place)
@@ -117,18 +117,18 @@ class Fit:
     located: Mapping[Predicate, int | None]
 
 
-def uses(body: Iterable[Literal], positive: bool = True, hidden: frozenset[str] = frozenset()) -> Iterator[Use]:
+def uses(body: Iterable[Literal], positive: bool = True, hidden: frozenset[str] = frozenset()) -> Iterator[AtomUse]:
     """Every atom of a body, in the order in which they are written."""
     for literal in body:
         match literal:
             case Comparison():
                 pass
             case Not(formula):
-                yield Use(formula, False, hidden)
+                yield AtomUse(formula, False, hidden)
             case Aggregate(result=result, body=inner):
                 yield from uses(inner, False, hidden | {result.name})
             case _:
-                yield Use(literal, positive, hidden)
+                yield AtomUse(literal, positive, hidden)
 
 
 def rests_on(rule: Rule, derived: Iterable[Predicate]) -> list[Predicate]:
@@ -154,11 +154,11 @@ def options(rule: Rule, static: frozenset[Predicate], copied: bool = False) -> l
     return [option for key in keys if (option := _option(key, rule_uses, static, copied)) is not None]
 
 
-def _positive(rule_uses: Iterable[Use]) -> Iterator[Formula]:
+def _positive(rule_uses: Iterable[AtomUse]) -> Iterator[Formula]:
     return (use.formula for use in rule_uses if use.positive)
 
 
-def _option(key: str, rule_uses: Sequence[Use], static: frozenset[Predicate], copied: bool) -> Option | None:
+def _option(key: str, rule_uses: Sequence[AtomUse], static: frozenset[Predicate], copied: bool) -> Option | None:
     places = tuple(use.places(key) for use in rule_uses)
     if not any(use.positive and where for use, where in zip(rule_uses, places, strict=True)):
         return None
@@ -333,7 +333,7 @@ def _standing(rule: Rule, key: str) -> frozenset[int]:
     return frozenset(place for place, arg in enumerate(rule.head.args) if isinstance(arg, Variable) and arg.name == key)
 
 
-def _place(use: Use, standing: tuple[int, ...], places: Domains) -> int | None:
+def _place(use: AtomUse, standing: tuple[int, ...], places: Domains) -> int | None:
     """The argument that a use is hashed by, None for all of its facts, -1 where what it reads is somewhere else."""
     if use.formula.stream is None and use.signature in places:
         return next((place for place in standing if place in places[use.signature]), -1)

@@ -36,7 +36,7 @@ from thalweg.ir.nodes import (
     variables,
 )
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import Group, Plan
+from thalweg.planning.plan import AggregateGroup, Plan
 
 
 def normalise(plan: Plan) -> Plan:
@@ -45,15 +45,15 @@ def normalise(plan: Plan) -> Plan:
     return replace(plan, normalised=rules, groups=groups)
 
 
-def simpler(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], tuple[Group, ...]]:
+def simpler(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], tuple[AggregateGroup, ...]]:
     """The same rules in simpler shapes, and the aggregates that they need."""
-    groups: list[Group] = []
+    groups: list[AggregateGroup] = []
     split = [simple for rule in rules for simple in _split_aggregates(rule, groups)]
     projected = [simple for number, rule in enumerate(split) for simple in _project_negation(rule, f"'n{number}")]
     return tuple(bound_times(rule) for rule in projected), tuple(groups)
 
 
-def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
+def _split_aggregates(rule: Rule, groups: list[AggregateGroup]) -> Iterator[Rule]:
     aggregate = _next_aggregate(rule)
     if aggregate is None:
         yield rule
@@ -64,7 +64,7 @@ def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
     keys = tuple(Variable(key) for key in sorted(global_names(rule, aggregate) - {aggregate.result.name}))
     width = len(keys)
     elements, value = Predicate(name, width + len(aggregate.terms)), Predicate(f"{name}v", width + 1)
-    groups.append(Group(elements, value, aggregate.function, width, aggregate.share))
+    groups.append(AggregateGroup(elements, value, aggregate.function, width, aggregate.share))
     bound = bound_by_formulas(aggregate.body) >= {key.name for key in keys}
     inner = aggregate.body if bound else (*_binding(remaining, binders(rule, (*remaining, aggregate))), *aggregate.body)
     yield from _split_aggregates(Rule(Atom(name, (*keys, *aggregate.terms)), inner, span=rule.span), groups)

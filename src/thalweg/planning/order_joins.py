@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from thalweg.ir.nodes import Comparison, Expression, Variable, names
-from thalweg.planning.plan import Join, Plan, PlanRule, RelationAtom
+from thalweg.planning.plan import JoinOrder, Plan, PlanRule, RelationAtom
 
 
-class Joined(Protocol):
+class JoinableAtom(Protocol):
     """An atom over a relation, as far as ordering looks at it."""
 
     @property
@@ -24,7 +24,7 @@ class Joined(Protocol):
     def weight(self) -> float: ...
 
 
-A = TypeVar("A", bound=Joined)
+A = TypeVar("A", bound=JoinableAtom)
 
 
 def order_joins(plan: Plan) -> Plan:
@@ -40,10 +40,10 @@ def _joined(rule: PlanRule) -> PlanRule:
     return replace(rule, joins=joins, backwards=_join(rule, rule.head, row_bound))
 
 
-def _join(rule: PlanRule, start: RelationAtom, row_bound: frozenset[str]) -> Join:
+def _join(rule: PlanRule, start: RelationAtom, row_bound: frozenset[str]) -> JoinOrder:
     bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable)) & row_bound
     positive = [atom for atom in rule.positive if atom is not start]
-    return Join(start, tuple(join_order(positive, rule.negative, rule.tests, rule.binds, bound)))
+    return JoinOrder(start, tuple(join_order(positive, rule.negative, rule.tests, rule.binds, bound)))
 
 
 def join_order(
@@ -126,7 +126,7 @@ def _needs(test: Comparison, binds: Mapping[int, str]) -> frozenset[str]:
     return names(test.left, test.right) - {binds.get(id(test), "")}
 
 
-def _distance(atom: Joined, variables: frozenset[str], bound: frozenset[str]) -> int:
+def _distance(atom: JoinableAtom, variables: frozenset[str], bound: frozenset[str]) -> int:
     """How far an atom is from what is bound: 0 if it has a variable of it, or none at all; 1 if it has a constant."""
     if not variables or variables & bound:
         return 0

@@ -20,7 +20,7 @@ from thalweg.planning.check_unmatched import check_unmatched
 from thalweg.planning.fuse_input_copies import fuse_input_copies
 from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
-from thalweg.planning.plan import Plan, Target
+from thalweg.planning.plan import Plan, PlanTarget
 from thalweg.planning.stratify import check_strata, stratify
 from thalweg.planning.view_elements import view_elements
 from thalweg.planning.withhold import withhold
@@ -45,7 +45,7 @@ def check(program: Program) -> list[Diagnostic]:
     return diagnostics + check_endless(program) + check_capacity(program) + check_unmatched(program)
 
 
-def plan(program: Program, target: Target = Target()) -> Plan:
+def plan(program: Program, target: PlanTarget = PlanTarget()) -> Plan:
     """The plan of a program that has passed the checks; `RejectedError` where the engine cannot hold it.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
@@ -65,8 +65,8 @@ class Planner:
     def __init__(self, program: Program) -> None:
         self.whole = plan(program)
 
-    def __call__(self, target: Target) -> Plan:
+    def __call__(self, target: PlanTarget) -> Plan:
         """The plan for a target."""
         if target.mixed != self.whole.target.mixed:
-            self.whole = plan(self.whole.source, Target(target.mixed))
+            self.whole = plan(self.whole.source, PlanTarget(target.mixed))
         return withhold(replace(self.whole, target=target))

@@ -55,7 +55,7 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class JoinOrder:
     """The order of steps that finds every answer of a rule in which a row of `start` takes part."""
 
     start: RelationAtom
@@ -80,8 +80,8 @@ class PlanRule:
     timed: bool = False
     origin: Rule | None = field(default=None, compare=False)
     binds: Mapping[int, str] = field(default_factory=dict, compare=False)
-    joins: tuple[Join, ...] = ()
-    backwards: Join | None = None
+    joins: tuple[JoinOrder, ...] = ()
+    backwards: JoinOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AggregateGroup:
     """The predicate `value` holds the `function` of the rows of `elements`, grouped by its first `width` arguments."""
 
     elements: Predicate
@@ -205,7 +205,7 @@ class InputCopies:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PlanTarget:
     """The state of a run that a plan is made for.
 
     `mixed` are derived predicates that streams turned out to bring as well, beyond those that were expected; `lacking`
@@ -226,10 +226,10 @@ class Plan:
 
     source: Program
     program: Program
-    target: Target = Target()
+    target: PlanTarget = PlanTarget()
     copies: InputCopies = InputCopies()
     normalised: tuple[Rule, ...] = ()
-    groups: tuple[Group, ...] = ()
+    groups: tuple[AggregateGroup, ...] = ()
     relations: tuple[Relation, ...] = ()
     rules: tuple[PlanRule, ...] = ()
     feeds: Mapping[tuple[Predicate, str | None], list[Feed]] = field(default_factory=dict)

@@ -25,10 +25,10 @@ def withhold(plan: Plan) -> Plan:
 
     >>> from thalweg.ir.nodes import Atom, InWindow, Not, Now, Program, Rule, TimeWindow
     >>> from thalweg.planning.passes import plan
-    >>> from thalweg.planning.plan import Target
+    >>> from thalweg.planning.plan import PlanTarget
     >>> p, r = InWindow(Atom("p"), TimeWindow(200)), Now(Atom("r"))
     >>> program = Program((Rule(Atom("a"), (r, Not(p))), Rule(Atom("b"), (r, p)), Rule(Atom("c"), (r,))))
-    >>> rest = plan(program, Target(lacking=frozenset({"p/0 in [200]"})))
+    >>> rest = plan(program, PlanTarget(lacking=frozenset({"p/0 in [200]"})))
     >>> [rule.head.relation.name for rule in rest.rules]
     ['b/0 derived', 'c/0 derived']
     >>> [rest.relations[number].name for number in sorted(rest.incomplete)]

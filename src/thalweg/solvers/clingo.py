@@ -27,7 +27,7 @@ MOST_ARGUMENTS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedProgram:
     """The statements of a program as clingo's parser reads them, those that clingo would fail at, and what it says."""
 
     nodes: list[Any]
@@ -35,7 +35,7 @@ class Parsed:
     messages: list[str]
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedProgram:
     """Parses a program without grounding it.
 
     Variables that are not safe and whatever else clingo only notices when it grounds are found here, too. A string that
@@ -63,7 +63,7 @@ def parse(text: str) -> Parsed:
                 builder.add(node)
         # A part that does not exist: all rules are checked, and none is grounded.
         control.ground([("nothing", [])])
-    return Parsed(nodes, wide, list(dict.fromkeys(messages)))
+    return ParsedProgram(nodes, wide, list(dict.fromkeys(messages)))
 
 
 class _Unquoted(ast.Transformer):

@@ -46,8 +46,8 @@ class SolverPool:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
-        self._workers = [Worker() for _ in range(size)]
+        self._idle: SimpleQueue[SolverProcess] = SimpleQueue()
+        self._workers = [SolverProcess() for _ in range(size)]
         self._threads = ThreadPoolExecutor(max(1, size))
         for worker in self._workers:
             self._idle.put(worker)
@@ -83,7 +83,7 @@ class SolverPool:
             worker.end()
 
 
-class Worker:
+class SolverProcess:
     """One process at a time."""
 
     def __init__(self) -> None:
