@@ -226,7 +226,7 @@ class Diagnostic:
         return "warning" if self.code.startswith("W") else "error"
 
     def render(self, verbose: bool = False) -> str:
-        """The lines that a person reads, with a caret under the place; those that ask for all are given the list."""
+        """The lines that a person reads, with a caret under the place; `verbose` ones have all items and notes."""
         lines = [f"{self.severity}[{self.code}]: {self.message}".translate(VISIBLE)]
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
@@ -249,7 +249,7 @@ class Diagnostic:
         return "\n".join(lines)
 
     def as_data(self) -> dict[str, object]:
-        """The same for programs to read."""
+        """The same content as JSON-compatible data."""
         data: dict[str, object] = {"code": self.code, "severity": self.severity, "message": self.message}
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)

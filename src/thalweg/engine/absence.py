@@ -58,7 +58,7 @@ class Attempt:
     reason: str
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        """The same for programs to read."""
+        """The same content as JSON-compatible data."""
         premises = [
             {name: value for name, value in step.as_data(times).items() if name in _SHOWN} for step in self.held
         ]
@@ -86,7 +86,7 @@ class FailedRule:
         return with_files("\n".join(lines))
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        """The same for programs to read."""
+        """The same content as JSON-compatible data."""
         data: dict[str, object] = {"rule": self.rule}
         if self.place:
             data["place"] = self.place
@@ -121,7 +121,7 @@ class Absence(Explanation):
         return "\n".join(lines)
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        """The same for programs to read."""
+        """The same content as JSON-compatible data."""
         at = None if self.at is None else times.data(self.at)
         data: dict[str, object] = {"claim": self.fact, "holds": False, "at": at}
         if self.note:
@@ -253,7 +253,7 @@ class _Tracer:
             yield from self.deriving((source.relation.number, self.prover.words(source.args, binding)))
 
     def unknown(self, fact: Fact) -> str:
-        """What to say about a predicate that no rule derives."""
+        """The note for a predicate that no rule derives."""
         if any(signature == fact.signature for signature, _ in self.plan.feeds) or fact.signature in (self.came or ()):
             return f"no rule derives `{fact.signature}`: it is an input, and `why` explains what rules derive"
         if fact.signature in self.plan.source.derived:

@@ -43,7 +43,7 @@ _NEARBY: Final = 1_000
 
 
 class AbsenceWording:
-    """Says what became of the premises of rules in an engine that stands still.
+    """Describes premises of rules that held or failed, as they are in an engine between two ticks.
 
     `came` are the predicates that streams have brought so far, where that is known.
     """
@@ -217,7 +217,7 @@ class AbsenceWording:
         return f"{shown} {_holds(row.horizon)}"
 
     def never(self, signature: Predicate) -> str:
-        """What to say about an input of which nothing is there."""
+        """The reason where an input has no facts at all."""
         if self.came is None or signature == TRIPLES or signature in self.came:
             return f"no fact of `{signature}` is in a window"
         other = similar(signature, self.came)

@@ -260,7 +260,7 @@ def _lay_out(
 
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
-    """What matters about the rows of each relation."""
+    """The flags of each relation, which tell the kernels how to treat its rows."""
     followed = (relation for key, relation in plan.exports.items() if key not in plan.program.hints.irrevocable)
     lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.hints.irrevocable]
     lasting += [recording.source for recording in plan.recordings if recording.kind == "lasting"]

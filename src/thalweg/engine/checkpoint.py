@@ -66,7 +66,7 @@ class State:
 
 
 def save(engine: "Engine") -> State:
-    """What the windows still need."""
+    """The state of an engine: the rows that its windows still need."""
     assert engine.first is not None
     assert engine.now is not None
     state = State(engine.first, engine.now)

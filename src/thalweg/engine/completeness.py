@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def weigh(engine: "Engine") -> None:
-    """Finds what may lack rows, and the tick at which the first of it is complete again."""
+    """Determines the relations that may lack rows, and the tick at which the first of them is complete again."""
     plan, target = engine.plan, current_target(engine)
     engine.incomplete = (plan if target == plan.target else engine.replan(target)).incomplete
     engine.settle_at = min(engine.lacking.values(), default=FOREVER) + 1
@@ -23,7 +23,7 @@ def weigh(engine: "Engine") -> None:
 
 
 def current_target(engine: "Engine") -> PlanTarget:
-    """What the plan of an engine should be made for now."""
+    """The target that an engine needs a plan for now."""
     lacking = frozenset(engine.lacking) | {engine.plan.imports[key].name for key in engine.doubts}
     return PlanTarget(engine.plan.target.mixed, lacking)
 

@@ -1,4 +1,4 @@
-"""Things that are one: classes of equal things, and the representative that facts are output about.
+"""Equality: classes of equal words, and the representative that facts are output about.
 
 Rules derive *edges* between equal things, each guaranteed until a tick. Here they are put together to classes, and each
 member of a class other than its representative, the one with the least name, gets a *link* to it, which the rules see:
@@ -46,7 +46,7 @@ _BYTES_A_MEMBER: Final = 800
 
 
 def hub(rule: int, key: int) -> int:
-    """What stands between things that are alike: each of them has an edge to it. It is not a word, and comes last.
+    """The node that connects words with the same key: each has an edge to it. It is not a word, and sorts last.
 
     >>> hub(8, -5) < 0, of_hub(hub(8, -5))
     (True, (8, -5))
@@ -246,7 +246,7 @@ class HiddenMembers:
 
 
 class EqualityState:
-    """What an engine must do besides when things may be one."""
+    """The state of equality in an engine, and the steps that it adds to a tick."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -294,7 +294,7 @@ class EqualityState:
         return edges
 
     def take(self, links: Rows) -> None:
-        """Hears of links that are given."""
+        """Takes in links that another part has found."""
         self._hidden.take(links.tolist())
 
     def resume(self, tick: int) -> None:
@@ -321,7 +321,7 @@ class EqualityState:
     # Output ---------------------------------------------------------------------------------------------------------
 
     def visible_changes(self, tick: int, begun: Rows | None, ended: Rows | None) -> tuple[Rows | None, Rows | None]:
-        """Of what began and ended, what is output; with what else begins and ends because others stand for it now."""
+        """The rows that begin and end in the output, also because words got another representative."""
         self._note_contradictions(tick)
         before = self._hidden.hidden
         came, shown = self._hidden.settle(tick)
@@ -353,7 +353,7 @@ class EqualityState:
         return places
 
     def _note_contradictions(self, tick: int) -> None:
-        """Remembers where those that are output stand: they are few, and have no index."""
+        """Remembers where the contradictions in the output stand: they are few, and have no index."""
         horizons = self._engine.arrays.horizons
         self._contradictions.difference_update(row for row in self._unnamed(ENDED) if horizons[row] < tick)
         self._contradictions.update(self._unnamed(BEGUN))
@@ -393,7 +393,7 @@ class EqualityState:
 
 
 def _among(columns: Rows, words: Collection[int]) -> NDArray[np.bool_]:
-    """Which of many words are among some; where they are few, not looking at each of the some."""
+    """A mask of the words that are in a collection; if fewer than it has, they are looked up one by one."""
     if columns.size < len(words):
         return np.array([word in words for word in columns.reshape(-1).tolist()], dtype=bool).reshape(columns.shape)
     return np.isin(columns, np.fromiter(words, np.int64, len(words)))

@@ -1,4 +1,4 @@
-"""What is on its way into the kernel."""
+"""Rows on their way into the kernel."""
 
 from collections.abc import Collection, Mapping, Sequence
 

@@ -9,7 +9,7 @@ from thalweg.ir.nodes import Rule
 
 
 class FutureHeads:
-    """Those of an engine, by rule: one has several variants, and is planned again now and then."""
+    """Counts such conclusions by rule: a rule has several variants, and is planned again now and then."""
 
     def __init__(self) -> None:
         self._table: KernelTable | None = None

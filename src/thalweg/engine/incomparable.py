@@ -22,7 +22,7 @@ class Incomparable(NamedTuple):
 
 
 class IncomparableTerms:
-    """Those of an engine, by comparison: a rule has several variants, and is planned again now and then."""
+    """Collects such terms by comparison: a rule has several variants, and is planned again now and then."""
 
     def __init__(self, words: Dictionary) -> None:
         self._words = words

@@ -1,4 +1,4 @@
-"""Where things stand in the arrays that Python and the kernels share."""
+"""The layout of the arrays that Python and the kernels share."""
 
 from typing import Any, Final, NamedTuple
 

@@ -115,7 +115,7 @@ class Proof(Explanation):
         return f"{until} unless {', '.join(self.unless)}" if self.unless else until
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        """The same for programs to read."""
+        """The same content as JSON-compatible data."""
         until = None if self.until is None else times.data(self.until)
         data: dict[str, object] = {"claim": self._claimed(times), "kind": self.kind, "until": until}
         if self.unless and self.kind != "absent":
@@ -315,7 +315,7 @@ class Prover:
 
     @property
     def same(self) -> str:
-        """What equality is called."""
+        """The name of the predicate for equality."""
         equality = self.engine.program.equality
         return equality.representative.name if equality else ""
 
@@ -501,7 +501,7 @@ def names_in(*nodes: RelationAtom | Comparison | Expression) -> frozenset[str]:
 
 
 def _earliest(steps: Iterable[Proof]) -> int | None:
-    """Until when all of some steps hold."""
+    """The last tick until which all steps hold."""
     return min((step.until for step in steps if step.until is not None), default=None)
 
 

@@ -84,7 +84,7 @@ _FACTOR: Final = -7046029254386353131
 
 
 class GroupStore(NamedTuple):
-    """What the kernel works on, as pointers."""
+    """The arrays of the groups, as pointers."""
 
     groups: Any
     heads: Any

@@ -67,7 +67,7 @@ class Streak:
 
 
 class Remembered:
-    """What the recordings and the delayed feeds of a plan wait for."""
+    """The rows of recordings and delayed feeds that are to be fed at a later tick."""
 
     def __init__(self, plan: Plan) -> None:
         self.lasting = [recording for recording in plan.recordings if recording.kind == "lasting"]

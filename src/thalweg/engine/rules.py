@@ -77,7 +77,7 @@ def _operand(table: Any, store: Store, place: int) -> int:
 
 @kernel
 def _value(store: Store, word: int) -> int:
-    """What a term is worth in comparisons and calculations."""
+    """The value of a term in comparisons and calculations."""
     return word if word & 3 != 0 else store.values[word >> 2]
 
 

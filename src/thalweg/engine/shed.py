@@ -116,7 +116,7 @@ def _passing(engine: "Engine") -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What holds at a moment: the rows that are output or handed on, and those handed on with their last ticks.
+    """Copies of rows at a moment: those that are output or exported, and those exported with their last ticks.
 
     `withheld` are the numbers of the relations that the plan takes for incomplete.
     """

@@ -75,7 +75,7 @@ class KeyedState:
         self._scalars = np.zeros(layout.SCALARS, dtype=np.int64)
 
     def _make_scratch(self, most: int) -> None:
-        """What the kernel writes to when at most so many facts come at once, to be used again and again."""
+        """Allocates the arrays that the kernel writes to, for a number of facts that come at once."""
         self._seen = np.empty(_power_of_two(2 * most), dtype=np.int64)
         self._key_of = np.empty(most, dtype=np.int64)
         self._entered, self._left = np.empty((2, most * self._wide), dtype=np.int64)
@@ -109,7 +109,7 @@ class KeyedState:
         return self.take(arrived)
 
     def take(self, rows: Rows) -> tuple[Rows, Rows]:
-        """The same with rows (X,U)."""
+        """Takes in rows (X,U); returns the rows that came to stay, and those pushed out that were there before."""
         many = len(rows)
         if not many:
             return rows, rows

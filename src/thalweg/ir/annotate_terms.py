@@ -78,7 +78,7 @@ def as_streamed(signatures: Iterable[Predicate]) -> set[Predicate]:
 
 
 def about(terms: Iterable[str], annotations: TermAnnotations) -> Iterator[Fact]:
-    """What is to be known about terms."""
+    """The facts about terms that the annotations ask for."""
     for term in dict.fromkeys(terms):
         yield from _about(term, annotations)
 

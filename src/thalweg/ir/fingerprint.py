@@ -14,7 +14,7 @@ from thalweg.model.fact import Fact
 
 
 def fingerprint(program: Program) -> str:
-    """The same for equal programs, and for no others.
+    """A text that is the same for equal programs only.
 
     >>> one, other = Program(background=(Fact("p", ("a",)),)), Program(background=(Fact("p", ("b",)),))
     >>> fingerprint(one) == fingerprint(Program(background=one.background)), fingerprint(one) == fingerprint(other)

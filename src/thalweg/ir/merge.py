@@ -62,7 +62,7 @@ def _hints(parts: Parts) -> Hints:
 
 
 def _annotations(parts: Parts) -> TermAnnotations:
-    """All that one of the parts wants to know about a term."""
+    """The annotations that any of the parts asks for."""
     datatypes = [part.annotations.datatypes for part in parts if part.annotations.datatypes is not None]
     return TermAnnotations(
         tuple(dict.fromkeys(name for names in datatypes for name in names)) if datatypes else None,
@@ -94,7 +94,7 @@ def _justification(parts: Parts) -> Program | None:
 
 
 def _only(names: list[Predicate | None], what: str) -> Predicate | None:
-    """The one name among some; those that have none do not object."""
+    """The only name that is not None; `RejectedError` where there are several."""
     distinct = sorted({name for name in names if name is not None})
     if len(distinct) > 1:
         message = f"the programs have different names for the {what}: {', '.join(distinct)}"

@@ -231,7 +231,7 @@ class TermAnnotations:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """Things that are one: signatures of what says so, and of what follows.
+    """Equality of individuals: the signatures that state it, and those that follow from it.
 
     `same_pairs(X,Y)`, which are derived, say that X and Y are equal; `same_keys(A,K,X)` that X is equal to all others
     for which it is said with the same A and K. `representative(X,R)` holds of every X that these connect with something

@@ -33,7 +33,7 @@ class Occurs:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One after the other: each is over before the next begins."""
+    """The operands one after the other: each is over before the next begins."""
 
     operands: tuple["Operand", ...]
     span: Span = _span()
@@ -41,7 +41,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """All of them, in any order; one event may fill several places."""
+    """All operands, in any order; one event may fill several places."""
 
     operands: tuple["Operand", ...]
     span: Span = _span()
@@ -49,7 +49,7 @@ class Both:
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of them."""
+    """One of the operands."""
 
     operands: tuple["Operand", ...]
     span: Span = _span()

@@ -121,7 +121,7 @@ class Timeline:
         return ticks, {(args, tick) for args, tick in pairs if tick in ticks}
 
     def remember(self, program: Program) -> Pairs:
-        """What later ticks find recorded."""
+        """The facts that later ticks can read as recorded."""
         return {
             predicate: self.recorded.get(predicate, set()) | self.derived.get(predicate, set())
             for predicate in program.recorded
@@ -195,7 +195,7 @@ def evaluate(program: Program, first: int, now: int, arrivals: Arrivals) -> Time
 
 
 def _evaluate(program: Program, start: Timeline) -> Timeline:
-    """The least model; with more links, until no rule finds things equal that have none."""
+    """The least model, evaluated again with more links until rules find no new equal pairs."""
     if program.equality is None:
         return _model(program, start)
     edges: set[tuple[str, ...]] = set()
@@ -209,7 +209,7 @@ def _evaluate(program: Program, start: Timeline) -> Timeline:
 
 
 def _edges(equality: Equality, timeline: Timeline) -> set[tuple[str, ...]]:
-    """The pairs of things that are equal, of many that are alike as many as connect all of them."""
+    """The pairs of equal individuals; of many with the same key, as many pairs as connect all of them."""
 
     def holding(signature: Predicate | None) -> list[tuple[str, ...]]:
         pairs = timeline.derived.get(signature, ()) if signature is not None else ()
@@ -220,7 +220,7 @@ def _edges(equality: Equality, timeline: Timeline) -> set[tuple[str, ...]]:
 
 
 def _links(edges: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """Each thing that edges connect with one of a lesser name, and the least of them all."""
+    """A pair for each member of a class of equal individuals but the least: the member, and the least one."""
     classes: dict[str, set[str]] = {}
     for first, second in edges:
         members = classes.get(first, {first}) | classes.get(second, {second})
@@ -229,7 +229,7 @@ def _links(edges: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
 
 
 def _output_of(facts: Iterable[Fact], equality: Equality, derived: dict[Predicate, set[Pair]]) -> Iterator[Fact]:
-    """Without what is said of things that have links, which stand for them."""
+    """The facts without those about individuals that another one represents."""
     hidden = {args[0] for args, _ in derived.get(equality.representative, ())}
     for fact in facts:
         kept = frozenset() if fact.predicate[0] in "<_" else equality.names
@@ -255,7 +255,7 @@ def _model(program: Program, start: Timeline, links: Iterable[tuple[str, ...]] =
 
 
 def _apply(rule: Rule, timeline: Timeline) -> int:
-    """Derives what one rule gives now; how much was new."""
+    """Adds what a rule derives now to the timeline; returns the number of new facts."""
     facts = timeline.derived.setdefault(rule.head.signature, set())
     before = len(facts)
     for binding in list(solve(rule, rule.body, {}, timeline)):

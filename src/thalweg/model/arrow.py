@@ -53,7 +53,7 @@ def _checksum(data: bytes | memoryview) -> bytes:
 
 
 def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
-    """What `encode` was given; strings are left to Arrow, because not everyone looks at them.
+    """The header and the lists that `encode` was given; strings are left to Arrow, because not everyone looks at them.
 
     >>> decode(b"PAR1")
     Traceback (most recent call last):

@@ -28,7 +28,7 @@ def _show_numbers(words: NDArray[np.int64]) -> list[str]:
 
 
 class Dictionary:
-    """One for each engine; `canonical` may say that a term is another way to write one.
+    """Terms and their words, one dictionary for each engine; `canonical` may map a term to another spelling.
 
     >>> words = Dictionary()
     >>> words.spell(words.code("road1")), words.spell(words.code("12.50"))

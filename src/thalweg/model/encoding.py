@@ -45,7 +45,7 @@ def as_utf8(data: bytes) -> bytes:
 
 
 class Recoder:
-    """The same for blocks of bytes: the mark at the beginning of the first decides.
+    """Converts blocks of bytes to UTF-8: the mark at the beginning of the first decides.
 
     >>> recoder = Recoder()
     >>> [recoder.feed(block) for block in (BOM_UTF16_LE, b"a", b"\\0b\\0")]

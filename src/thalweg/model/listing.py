@@ -26,7 +26,7 @@ _TOO_MANY: Final = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """What facts are written in: something before and after each, and other characters for some of its own.
+    """The format of a fact: the text before and after it, and how characters of its own are escaped.
 
     `escape` must look at one character at a time, so that it can be applied to the terms, which are few.
     """

@@ -133,7 +133,7 @@ class LocalTimes:
         return instant
 
     def skipped(self, local: int) -> str:
-        """Why a time is none, in words."""
+        """The error message for a local time that does not exist."""
         text = (_EPOCH + timedelta(microseconds=local)).isoformat()
         return f"`{text}` is not a time in {self.zone}, whose clocks skip it; write the offset, as in `{text}+01:00`"
 

@@ -60,7 +60,7 @@ class Predicate(str):
         return interned(name, int(arity))
 
     def renamed(self, name: str) -> "Predicate":
-        """Another name with the same number of arguments.
+        """The predicate with another name and the same number of arguments.
 
         >>> Predicate("speed", 2).renamed("fast")
         'fast/2'
@@ -75,7 +75,7 @@ class Predicate(str):
 
     @property
     def public(self) -> "Predicate":
-        """As it is written in its file.
+        """The predicate as it is written in its file.
 
         >>> Predicate("seen'jam.lars'", 1).public
         'seen/1'

@@ -20,7 +20,7 @@ class Prefixes:
 
     @classmethod
     def of(cls, *tables: Mapping[str, str]) -> "Prefixes":
-        """Those of some tables, the first of which come first; names that rules cannot use are left out.
+        """The prefixes of some tables, of which earlier ones take precedence; names that rules cannot use are left out.
 
         >>> Prefixes.of({"ex": "http://a/"}, {"ex": "http://b/", "X": "http://c/"}).pairs
         (('ex', 'http://a/'),)

@@ -356,7 +356,7 @@ class Document:
         self._terms.allow(len(data))
 
     def _declared(self) -> bytes:
-        """What was declared before, on one line."""
+        """The prefixes that were declared before, on one line."""
         declarations = "".join(f"@prefix {name}: <{iri}> . " for name, iri in self._prefixes.items())
         return f"{declarations}\n".encode() if declarations else b""
 
@@ -378,7 +378,7 @@ class Document:
 
 
 def _sentence(message: str) -> str:
-    """What a parser says, without the place and in our manner."""
+    """The message of a parser, without the place and in the wording of this package."""
     message = _WHERE.sub("", message)
     if "LoadDocumentCallback" in message:
         return "remote `@context`s are not fetched: write the context here"

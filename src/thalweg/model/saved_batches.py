@@ -42,7 +42,7 @@ def save_batches(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> byt
 
 
 def load_batches(data: bytes, words: Dictionary) -> Iterator[tuple[int, Batch]]:
-    """What `save_batches` was given, in the words of another dictionary.
+    """The batches that `save_batches` was given, in the words of another dictionary.
 
     >>> there, here = Dictionary(), Dictionary()
     >>> batch = Batch(stream="in", graphs=[("<g>", 2)])

@@ -21,7 +21,7 @@ def save_rows(tables: Iterable[tuple[Any, Table]], words: Dictionary) -> bytes:
 
 
 def load_rows(data: bytes, words: Dictionary) -> Iterator[tuple[Any, Table]]:
-    """What `save_rows` was given, in the words of another dictionary.
+    """The tables that `save_rows` was given, in the words of another dictionary.
 
     >>> there, here = Dictionary(), Dictionary()
     >>> saved = save_rows([("p", np.array([[there.code("a")], [there.code("b")]]))], there)

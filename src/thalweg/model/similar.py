@@ -50,7 +50,7 @@ class Similar:
         self._predicates = tuple(predicates)
 
     def candidates(self, predicate: Predicate, loose: bool = True) -> list[Predicate]:
-        """Those that `nearest` has to choose from."""
+        """The predicates that `nearest` has to choose from."""
         same = self._by_name.get(local_name(predicate.name).lower(), ())
         slips = [other for key in _slips(predicate) for other in self._by_slip.get(key, ())] if loose else ()
         return list(dict.fromkeys((*same, *slips)))

@@ -1,4 +1,4 @@
-"""What a term is worth in a comparison or a calculation.
+"""The value of a term in a comparison or a calculation.
 
     31.50, "31.5"^^xsd:double, "31.5"^^xsd:float       the number 31.5
     "NaN"^^xsd:double, "300"^^xsd:byte                 no value: not a number

@@ -1,4 +1,4 @@
-"""What the arguments of a predicate hold: the types of the columns of a table that is made of its facts.
+"""The types of a predicate's arguments, for the columns of a table that is made of its facts.
 
     hot(D,V) :- temp(D,V), V > 25.       hot/2: a text and a number, if temp's are
 
@@ -18,7 +18,7 @@ from thalweg.model.term import is_number
 
 @dataclass(frozen=True, slots=True)
 class DecimalType:
-    """Decimals of so many digits, of which `scale` are behind the point."""
+    """Decimals with `precision` digits, `scale` of them behind the point."""
 
     precision: int
     scale: int
@@ -42,7 +42,7 @@ Types = tuple[Type | None, ...]
 
 
 def argument_types(program: Program, predicate: Predicate, inputs: Mapping[Predicate, Types]) -> tuple[Type, ...]:
-    """What the arguments of a predicate hold, where this is known of inputs.
+    """The types of a predicate's arguments, inferred from the types of the inputs.
 
     >>> from thalweg.languages.lars.program import read
     >>> from thalweg.diagnostics import Source
@@ -82,7 +82,7 @@ def _head(rule: Rule, types: Mapping[Predicate, Types]) -> Types:
 
 
 def _bound(rule: Rule, types: Mapping[Predicate, Types]) -> dict[str, Type]:
-    """What the variables of a body hold."""
+    """The type of each variable that a body binds."""
     bound: dict[str, Type] = {}
     for literal in rule.body:
         match literal:

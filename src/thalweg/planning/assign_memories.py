@@ -69,7 +69,7 @@ def assign_memories(plan: Plan) -> Plan:
 
 
 class _Sources(NamedTuple):
-    """What can make an atom true."""
+    """Where the facts of an atom come from: rules now or at a time, the background, streams."""
 
     derived_now: bool = False
     derived_at: bool = False
@@ -387,7 +387,7 @@ class _Assignment:
         self.copy(relation, present, RelationAtom(self.relation(_FIRST_TICK, 0)[0], ()), head=row)
 
     def present(self, signature: Predicate) -> Relation:
-        """What streams bring and rules derive now, without the background."""
+        """The relation with what streams bring and rules derive now, without the background."""
         if not self.is_input(signature, None):
             return self.derived(signature)
         row, _ = _columns(signature.arity)
@@ -425,7 +425,7 @@ class _Assignment:
         return RelationAtom(relation, (TICK,))
 
     def beat(self, step: int) -> RelationAtom:
-        """Holds at the hops only."""
+        """An atom that holds only at the ticks at which a window with this step hops."""
         relation = self.beats.get(step)
         if relation is None:
             relation = self.beats[step] = self.relation(f"hop of {step}", 0)[0]
@@ -529,7 +529,7 @@ class _Assignment:
         return self.finished()
 
     def finished(self) -> Plan:
-        """The plan with all that was made; what is to be read as output may make a little more."""
+        """The plan with all relations, rules and feeds; reading the outputs may add some first."""
         equality, interface = self.program.equality, self.program.interface
         representative, same_pairs, same_keys = (
             None if signature is None else self.derived(signature)
@@ -567,7 +567,7 @@ class _Assignment:
         )
 
     def output(self, signature: Predicate) -> Relation:
-        """What is derived for the tick of evaluation."""
+        """The relation with what is derived of a predicate for the tick of evaluation."""
         if signature not in self.heads_at:
             return self.derived(signature)
         row, timed_row = _columns(signature.arity)

@@ -46,7 +46,7 @@ def fit_capacity(plan: Plan) -> Plan:
 
 
 def _is_large(rule: Rule) -> bool:
-    """Whether a rule is worth planning for this check: most programs have none that is."""
+    """Whether a rule may be too large, so that this check has to plan it; few programs have such a rule."""
     widths = (len(formula.atom.args) for formula, _ in formulas(rule.body))
     sides = (side for test in rule.body if isinstance(test, Comparison) for side in (test.left, test.right))
     operations = _operations((*rule.head.args, *sides))
@@ -54,7 +54,7 @@ def _is_large(rule: Rule) -> bool:
 
 
 def _exceeded(plan: Plan) -> Iterator[Diagnostic]:
-    """What of a plan does not fit, each relation and each rule once."""
+    """A diagnostic for each relation and each rule that is too large."""
     diagnostics: dict[str, Diagnostic] = {}
     # Rules that people wrote come first, because they have a place.
     for rule in sorted(plan.rules, key=lambda rule: rule.origin is None):

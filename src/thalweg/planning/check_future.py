@@ -91,7 +91,7 @@ def _sum(expression: Expression, rule: Rule, depth: int) -> tuple[str, int] | No
 
 
 def _value(comparison: Comparison, name: str) -> Expression | None:
-    """What a variable is calculated from."""
+    """The calculation that a comparison sets a variable equal to; None for any other comparison."""
     sides = (comparison.left, comparison.right)
     for side, other in (sides, sides[::-1]):
         if comparison.operator == "=" and side == Variable(name) and isinstance(other, Operation):

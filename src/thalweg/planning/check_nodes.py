@@ -29,7 +29,7 @@ _FACTS = "the background of a program is a tuple of `Fact`"
 
 
 def check_nodes(program: Program) -> list[Diagnostic]:
-    """Errors where something stands that rules are not made of.
+    """Errors for values that are not nodes of a rule, or that stand where such a node does not belong.
 
     >>> [error.message for error in check_nodes(Program((Rule(Atom("a"), (Atom("p"),)),)))]
     ['`Atom` cannot stand in the body of a rule']

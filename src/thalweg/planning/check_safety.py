@@ -415,7 +415,7 @@ def _unbound_variable(by_arity: Mapping[int, list[Predicate]], rule: Rule, use: 
 
 
 def _way_out(by_arity: Mapping[int, list[Predicate]], rule: Rule, use: _Use) -> str:
-    """An example that would do, made from what the rule says."""
+    """The help: an example, made from the rule, that would bind the variable."""
     name = use.variable.name
     if is_anonymous(name):
         return "a lone `_` matches any value; use a variable that the body binds"
@@ -448,7 +448,7 @@ def _given(program: Program) -> dict[int, list[Predicate]]:
 
 
 def _operands(rule: Rule) -> Iterator[Expression]:
-    """What the rule calculates with."""
+    """The expressions of a rule that have to be numbers."""
     yield from _within(*rule.head.args, rule.time)
     yield from _calculated(rule.body)
 

@@ -30,7 +30,7 @@ _NUMBERS: Final = ("number", "length", "hour", "minute", "weekday")
 
 @dataclass(frozen=True)
 class Inputs:
-    """What rules take from outside: each predicate that they read and nothing derives, with where they read it."""
+    """The predicates that rules read, those that they take from outside, and where they read them."""
 
     program: Program
 
@@ -59,7 +59,7 @@ class Inputs:
 
     @cached_property
     def awaited(self) -> dict[Predicate, Span]:
-        """Those that only streams can bring."""
+        """The predicates that only streams can bring, with where rules read them."""
         available = self.program.derived | self.background | {name for name, _ in self.program.interface.imports}
         return {name: span for name, span in self.read.items() if name not in available and _is_written(name)}
 
@@ -69,7 +69,7 @@ class Inputs:
         return self.program.hints.static_schema or TRIPLES in self.read or self.program.equality is not None
 
     def meant_among(self, predicates: Iterable[Predicate]) -> Callable[[Predicate], Predicate | None]:
-        """Finds which of others is likely meant by a predicate."""
+        """A function that returns the predicate that is likely meant by another one, or None."""
         written = [predicate for predicate in predicates if _is_written(predicate)]
         every = Similar(written)
         if self.has_vocabulary:
@@ -90,7 +90,7 @@ class Inputs:
 
 
 def check_unmatched(program: Program) -> list[Diagnostic]:
-    """What can be known before a run.
+    """The warnings that can be given before a run.
 
     >>> from thalweg.ir.nodes import Atom, Now
     >>> from thalweg.model.fact import Fact

@@ -24,7 +24,7 @@ from thalweg.planning.topology import (
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a step costs, for one tuple: looking for a partner, keeping it, making another of it, moving it on.
+    """The costs of the steps for one tuple: looking for a partner, keeping it, inferring another, passing it on.
 
     In microseconds, as our engine needs them for the ontology of NPD; where bolts share a process, nothing is moved.
     Between two stages on Spark a tuple is packed, shuffled and unpacked.
@@ -40,7 +40,7 @@ USUAL: Final = Costs()
 
 
 def moved() -> Costs:
-    """What steps cost where each bolt is a stage on Spark."""
+    """The costs of the steps where each bolt is a stage on Spark."""
     return replace(USUAL, shuffle=_SHUFFLE)
 
 
@@ -88,7 +88,7 @@ def lay_out(
 
 
 def evenly(taxonomy: Taxonomy) -> dict[str, float]:
-    """Every class as frequent as any other, for want of a stream to look at."""
+    """Equal frequencies for all classes, where no stream has been measured."""
     return dict.fromkeys(taxonomy.classes, 1 / max(1, len(taxonomy.classes)))
 
 

@@ -9,7 +9,7 @@ N = TypeVar("N", str, Predicate, int)
 
 
 def components(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[frozenset[N]]:
-    """What is connected, in the order of the nodes.
+    """The connected components of a graph, in the order of the nodes.
 
     >>> [sorted(group) for group in components("abcd", [("a", "c"), ("c", "d")])]
     [['a', 'c', 'd'], ['b']]

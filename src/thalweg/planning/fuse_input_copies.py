@@ -17,7 +17,7 @@ from thalweg.planning.plan import InputCopies, InputCopy, Plan
 
 
 def fuse_input_copies(plan: Plan) -> Plan:
-    """The plan for a program without the rules of `input_copies`, and what becomes of facts instead.
+    """The plan for a program without the rules of `input_copies`, and the copies that facts are fed as instead.
 
     >>> from thalweg.ir.nodes import Atom, Hints, Program
     >>> from thalweg.ir.text import show

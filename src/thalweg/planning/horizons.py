@@ -55,7 +55,7 @@ def horizons(plan: Plan) -> list[int]:
 
 
 def _given(plan: Plan) -> Iterator[tuple[int, int]]:
-    """What comes from outside the rules."""
+    """The numbers of relations that are filled from outside the rules, each with its horizon."""
     for feeds in plan.feeds.values():
         for feed in feeds:
             if feed.target is None:
@@ -74,7 +74,7 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
 
 
 def _steps(plan: Plan) -> list[_Step]:
-    """What fills relations from others."""
+    """The steps that fill relations from others, each with the numbers of those that it reads."""
     return [
         *(([atom.relation.number for atom in rule.positive], partial(_concluded, rule)) for rule in plan.rules),
         *(([recording.source.number], partial(_recorded, recording)) for recording in plan.recordings),

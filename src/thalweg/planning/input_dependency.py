@@ -1,4 +1,4 @@
-"""What the inputs of a program have to do with each other, and how it can be solved in pieces without changing answers.
+"""How the inputs of a program depend on each other, and how it can be solved in pieces without changing answers.
 
 An input *reaches* a predicate if rules lead from the one to the other. Two inputs *meet* if they reach two different
 atoms of one body, or one predicate that is negated, aggregated or chosen: then their facts must be looked at together.
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is solved on its own: the statements to evaluate over the facts of some inputs; and the part it is of.
+    """A unit solved on its own: the statements to evaluate over the facts of some inputs, and the number of its part.
 
     The answer of a deterministic part is the union of the answers of its pieces, and there is none where one of them
     has none. Any other part is one piece.
@@ -150,7 +150,7 @@ class Dependency:
 
     @cached_property
     def strata(self) -> list[list[Predicate]] | None:
-        """What must be settled before what; None where that runs in a circle."""
+        """The derived predicates of each stratum; None where negation or an aggregate runs in a circle."""
         return strata_of(self.outlines)
 
     @cached_property
@@ -160,7 +160,7 @@ class Dependency:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """What has nothing in common. Facts of the program connect nothing: every part has its own."""
+        """The parts that have nothing in common. Facts of the program connect nothing: every part has its own."""
         plain = self._plain
         linked = [
             number
@@ -211,7 +211,7 @@ class Dependency:
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """What is solved on its own, part by part."""
+        """The pieces that are solved on their own, part by part."""
         return tuple(piece for number, part in enumerate(self.parts) for piece in self._pieces(number, part))
 
     def keys(self, piece: Piece) -> Keys | None:

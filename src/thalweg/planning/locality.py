@@ -260,7 +260,7 @@ class Component:
         )
 
     def why(self) -> str:
-        """What keeps the rules from being split."""
+        """The reason why no key can split the rules, in words."""
         for rule, rule_uses, options in zip(self.rules, self.uses, self.options, strict=True):
             counting = next((use for use in rule_uses if isinstance(use.window, TupleWindow)), None)
             if counting is not None:

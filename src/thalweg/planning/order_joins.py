@@ -122,7 +122,7 @@ class _Waiting(Generic[A]):
 
 
 def _needs(test: Comparison, binds: Mapping[int, str]) -> frozenset[str]:
-    """What must be known before a comparison can be decided, or can bind."""
+    """The variables that must be bound before a comparison can be decided, or can bind."""
     return names(test.left, test.right) - {binds.get(id(test), "")}
 
 

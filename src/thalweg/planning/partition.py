@@ -70,7 +70,7 @@ class Route:
 
     @property
     def called(self) -> Predicate:
-        """What the program of the stage calls its facts."""
+        """The predicate of its facts in the program of the stage."""
         return interned(self.name, self.signature.arity + self.union)
 
 
@@ -232,7 +232,7 @@ class _Writer:
         yield from (signature.renamed(draft.head(signature)) for signature in draft.located if signature in names)
 
     def equality(self, draft: Draft) -> Equality | None:
-        """What a stage must know of equal things: pairs, to find representatives, or only those."""
+        """The equality of a stage: with pairs where it finds representatives, else without; None if it needs none."""
         equality = self.program.equality
         if equality is None or not (
             (equality.representative, None) in draft.roles or equality.representative in draft.located
@@ -265,7 +265,7 @@ def _alone(signature: Predicate) -> Predicate: ...
 @overload
 def _alone(signature: Predicate | None) -> Predicate | None: ...
 def _alone(signature: Predicate | None) -> Predicate | None:
-    """What a predicate is called in a stage that has all of it in one bucket."""
+    """The name of a predicate in a stage that has all of it in one bucket."""
     return signature and signature.renamed(name_of((signature, None)))
 
 

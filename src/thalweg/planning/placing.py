@@ -24,7 +24,7 @@ _FOLLOWING: Final = "rules without a key follow each fact within its bucket"
 
 @dataclass(slots=True)
 class Draft:
-    """A stage in the making.
+    """A stage under construction.
 
     `roles` are those of its rules, with whether they include what is derived: `from` asks for streamed facts only.
     `located` has what it derives, `apart` those of which other rules are in a later stage, `merged` the roles that it
@@ -58,12 +58,12 @@ class Draft:
         return signature in self.apart or (self.split and self.located[signature] is None)
 
     def head(self, signature: Predicate) -> str:
-        """What it calls the conclusions of its own rules."""
+        """The name of the conclusions of its own rules for a predicate."""
         return name_of((signature, IN_PARTS if self.is_in_parts(signature) else self.located[signature]))
 
 
 class Placing:
-    """The stages of a program in the making; `together` names what must not be spread in parts.
+    """The stages of a program under construction; `together` names what must not be spread in parts.
 
     `home` has the stage of each predicate: where its rules are, or where the conclusions of all its rules meet. `early`
     has the stages of rules whose conclusions come to its home from before. `carried` is what follows facts, in parts.
@@ -183,7 +183,7 @@ class Placing:
         return True
 
     def gathered(self) -> frozenset[Predicate]:
-        """What is in parts and must be put together in one bucket all the same."""
+        """The predicates that are in parts and must be put together in one bucket."""
         read = (name for draft in self.drafts if not draft.split for name, _ in draft.roles)
         return frozenset(name for name in read if name in self.carried)
 
@@ -285,7 +285,7 @@ def place_rules(program: Program) -> Placing:
 
 
 def name_of(role: Role) -> str:
-    """What the program of a stage calls a role. Nobody can type an apostrophe in a name.
+    """The name of a role in the program of a stage, with an apostrophe, which users cannot type in a name.
 
     >>> p = Predicate("p", 2)
     >>> name_of((p, 0)), name_of((p, None)), name_of((p, IN_PARTS))

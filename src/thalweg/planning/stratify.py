@@ -49,7 +49,7 @@ def stratify(plan: Plan) -> Plan:
 
 
 def ended_early(plan: Plan) -> dict[str, frozenset[int]]:
-    """What may end rows before their horizon, with the relations whose rows it may end.
+    """The relations whose rows may end before their horizon, by the cause of that.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
     >>> from thalweg.planning.passes import plan
@@ -118,7 +118,7 @@ def _needs(program: Program) -> Iterator[Need]:
 
 
 def _needed_for_groups(rule: Rule, is_settled: Settled) -> Iterator[tuple[Predicate, bool, str, Span]]:
-    """What says which groups there are, where an aggregate leaves that to the rest of the body."""
+    """The predicates that bind the groups of an aggregate, where its own body does not."""
     for aggregate in rule.body:
         if isinstance(aggregate, Aggregate) and not bound_by_formulas(aggregate.body) >= global_names(
             rule, aggregate
@@ -132,7 +132,7 @@ def _needed_for_groups(rule: Rule, is_settled: Settled) -> Iterator[tuple[Predic
 def _needed(
     body: tuple[Literal, ...], function: str, is_settled: Settled
 ) -> Iterator[tuple[Predicate, bool, str, Span]]:
-    """What a body needs; inside an aggregate, in the words of its function."""
+    """The predicates that a body needs; those inside an aggregate are worded with its function."""
     for literal in body:
         match literal:
             case Not(formula) if is_settled(formula):

@@ -56,7 +56,7 @@ class Taxonomy:
     large: tuple[tuple[str, ...], ...] = ()
 
     def in_pairs(self) -> "Taxonomy":
-        """The same with every pair listed."""
+        """The same taxonomy with every disjoint pair listed."""
         pairs = (pair for members in self.large for pair in combinations(members, 2) if pair[0] != pair[1])
         return replace(self, disjoint=(*self.disjoint, *pairs), large=())
 
@@ -234,7 +234,7 @@ def _inferences(taxonomy: Taxonomy, groups: Groups, start: int, end: int) -> dic
 
 
 def _nearest(taxonomy: Taxonomy, among: int) -> int:
-    """Those of some classes that have no other of them below."""
+    """The classes of a set that have no other class of the set below them."""
     return among & ~reduce(or_, (taxonomy.above[n] & ~(1 << n) for n in bits(among)), 0)
 
 

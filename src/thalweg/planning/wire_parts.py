@@ -73,7 +73,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One thing that a place takes from an earlier one, where the key is that of the export, and its name here.
+    """A predicate that a place takes from an earlier one: the key of the export, and its name here.
 
     What is heard has the name of its `stream`: it comes as events, one for each tick at which something holds.
     """
@@ -255,7 +255,7 @@ class _Wires:
             yield from (link for at, link in self._sources(name) if at < level)
 
     def _delayed(self, level: int) -> Iterator[Link]:
-        """What comes of predicates whose past is read before they are known."""
+        """The links for predicates whose past is read before they are evaluated."""
         for name in sorted(self._later(level)):
             for _, link in self._sources(name):
                 key = (_present(name), False) if self._place_of.get(name) == link.source else link.key

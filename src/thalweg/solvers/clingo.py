@@ -1,4 +1,4 @@
-"""The only door to clingo.
+"""The only module that imports clingo.
 
 A window is solved by a fresh control. One that is kept from window to window, with the inputs as externals that are
 released when they leave, is wrong as soon as a rule must look back: what was grounded before an input came does not
@@ -82,7 +82,7 @@ def _is_too_wide(node: Any) -> bool:
 
 @contextmanager
 def _said(messages: list[str]) -> Iterator[None]:
-    """What clingo raises repeats what it said before, unless it said nothing."""
+    """Adds the text of an error to the messages, unless clingo has written messages itself."""
     before = len(messages)
     try:
         yield
@@ -162,7 +162,7 @@ def solve(task: Task, over: Callable[[], object] = lambda: None) -> Solved:
 
 
 def _answers(control: clingo.Control, task: Task, seconds: float | None) -> tuple[tuple[tuple[str, ...], ...], bool]:
-    """What was found, and whether that is all that was asked for."""
+    """The answer sets that were found, and whether these are all that was asked for."""
     answers: list[tuple[str, ...]] = []
     models, cost, proven = task.models, False, False
     with control.solve(yield_=True, async_=True) as handle:

@@ -53,7 +53,7 @@ class SolverPool:
             self._idle.put(worker)
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
-        """What the tasks give, in their order; the time that one has waited for another is part of its limit."""
+        """The results of the tasks, in their order; the time that one has waited for another is part of its limit."""
         began = perf_counter()
         if not self._size:
             return [_in_time(task, began, _here) for task in tasks]
@@ -84,7 +84,7 @@ class SolverPool:
 
 
 class SolverProcess:
-    """One process at a time."""
+    """Runs one solver process at a time, and starts another when that has ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -140,8 +140,9 @@ def _in_time(task: Task, began: float, solver: Callable[[Task], Solved]) -> Solv
 
 
 def _exchange(process: "subprocess.Popen[bytes]", task: Task, over: Callable[[], object]) -> Solved | str | None:
-    """What the process says of a task, first that its search is over: an answer, what is wrong, or nothing, where the
-    process has ended.
+    """Sends a task to the process, and calls `over` when its search is over.
+
+    Returns the answer, an error message, or None where the process has ended.
     """
     assert process.stdin is not None
     assert process.stdout is not None
@@ -200,7 +201,7 @@ def _end_with(parent: int) -> None:
 
 
 def work() -> None:
-    """What a process of the pool does: solves what comes in until nothing more comes."""
+    """The main loop of a process of the pool: solves the tasks that come in until its input ends."""
     # Ctrl-C is for the process that gives out the tasks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A program that counts for ever must not take the machine with it: clingo fails when it gets no more.

@@ -1,4 +1,4 @@
-"""What follows of one class alone: subsumptions that rules do not see, as rules.
+"""Subsumptions of single classes that the rules do not derive, added as rules.
 
     A SubClassOf B or C,  B SubClassOf D,  C SubClassOf D      gives      Clause((A,), (D,))
 

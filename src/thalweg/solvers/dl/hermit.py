@@ -1,4 +1,4 @@
-"""HermiT, a reasoner for OWL 2 DL, in a Java virtual machine inside of this process. The only door to JPype.
+"""HermiT, a reasoner for OWL 2 DL, in a Java virtual machine inside this process. The only module that imports JPype.
 
     ontology in functional syntax, individuals      becomes      the named classes of each, or None: inconsistent
 

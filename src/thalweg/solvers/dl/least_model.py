@@ -153,7 +153,7 @@ class Model:
             self.add_class(of, individual)
 
     def mark(self) -> tuple[int, int]:
-        """Where to undo to."""
+        """A mark that `undo` can go back to."""
         return len(self._trail), len(self.pending)
 
     def trail(self, start: int) -> list[tuple[Any, Any]]:

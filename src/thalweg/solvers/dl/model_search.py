@@ -29,7 +29,7 @@ _MOST_LITERALS: Final = 8
 
 
 class Outcome(Enum):
-    """What a search found out."""
+    """The result of a search."""
 
     MODEL = "model"
     CLOSED = "closed"
