@@ -20,26 +20,26 @@ def save_batches(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> byt
 
 def batch_columns(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> tuple[dict[str, Any], Lists]:
     """The same as a header and columns."""
-    known = list(batches)
+    entries = list(batches)
     rows = [
         (signature, np.asarray(row, dtype=np.int64).reshape(-1))
-        for _, batch in known
+        for _, batch in entries
         for signature, row in batch.rows.items()
     ]
     signatures, streams, names = _Numbers(), _Numbers(), _Numbers()
     flat = np.concatenate([np.zeros(0, dtype=np.int64), *(row for _, row in rows)])
     lists = {
-        "ticks": _column(tick for tick, _ in known),
-        "streams": _column(streams[batch.stream] for _, batch in known),
-        "sizes": _column(len(batch.rows) for _, batch in known),
-        "facts": _column(len(batch.order) for _, batch in known),
-        "arrived": _column(-1 if batch.arrived is None else batch.arrived for _, batch in known),
-        "order": _column(signatures[signature] for _, batch in known for signature in batch.order),
+        "ticks": _column(tick for tick, _ in entries),
+        "streams": _column(streams[batch.stream] for _, batch in entries),
+        "sizes": _column(len(batch.rows) for _, batch in entries),
+        "facts": _column(len(batch.order) for _, batch in entries),
+        "arrived": _column(-1 if batch.arrived is None else batch.arrived for _, batch in entries),
+        "order": _column(signatures[signature] for _, batch in entries for signature in batch.order),
         "signatures": _column(signatures[signature] for signature, _ in rows),
         "lengths": _column(len(row) for _, row in rows),
-        "graphs": _column(len(batch.graphs) for _, batch in known),
-        "graph_names": _column(names[name] for _, batch in known for name, _ in batch.graphs),
-        "graph_sizes": _column(count for _, batch in known for _, count in batch.graphs),
+        "graphs": _column(len(batch.graphs) for _, batch in entries),
+        "graph_names": _column(names[name] for _, batch in entries for name, _ in batch.graphs),
+        "graph_sizes": _column(count for _, batch in entries for _, count in batch.graphs),
         "words": flat,
         **terms_of(flat, words),
     }
@@ -47,7 +47,7 @@ def batch_columns(batches: Iterable[tuple[int, Batch]], words: Dictionary) -> tu
 
 
 def load_batches(data: bytes, words: Dictionary) -> Iterator[tuple[int, Batch]]:
-    """What `save_batches` was given, in the words of another dictionary.
+    """The batches that `save_batches` was given, in the words of another dictionary.
 
     >>> there, here = Dictionary(), Dictionary()
     >>> batch = Batch(stream="in", graphs=[("<g>", 2)])
