@@ -31,7 +31,8 @@ from thalweg.model.time import TimeFormat
 from thalweg.model.triples import TRIPLES
 from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.choose_outputs import Shown
-from thalweg.parts.part import Context, SparkWork
+from thalweg.dataflow.context import Context, Settings
+from thalweg.parts.part import SparkWork
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
@@ -183,11 +184,11 @@ class _Asked:
         from thalweg.runtimes.spark.driver_log import DriverLog
 
         frame = self._frame(late, of)
-        work = self._work(frame)
+        work = self._work()
         idle = self._timing.idle_seconds
         clock = None if idle is None or not self._streams else round(idle * 1_000)
         job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock)
-        rows = chain(job, self._parcels(job, late), work.start)
+        rows = chain(job, self._parcels(job, late))
         program = self._part.rules if isinstance(self._part, Rules) else None
         rows = DriverLog(program, frame.times).watch(rows)
         return (
@@ -195,7 +196,6 @@ class _Asked:
         )
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
-        from thalweg.parts.spark_plan import unpacked
         from thalweg.runtimes.answer_columns import AnswerSetColumns, ClashColumns, FactColumns
         from thalweg.runtimes.spark.answer_frame import AnswerFrame
 
@@ -214,7 +214,7 @@ class _Asked:
         elif isinstance(kind, FactColumns) and kind.names is not None:
             kind = FactColumns(self._emit)
         times = TimeFormat(self._timing.calendar, "iso" if self._stamped else "ticks")
-        return AnswerFrame(kind, times, of, types, late, unpacked)
+        return AnswerFrame(kind, times, of, types, late, self._emit)
 
     def _check_chosen(self, of: Predicate) -> None:
         """`RejectedError` where a predicate can have no answers."""
@@ -225,18 +225,11 @@ class _Asked:
         elif isinstance(self._part, Rules) and TRIPLES not in self._part.rules.outputs:
             check_chosen(of, frozenset(self._part.rules.outputs))
 
-    def _work(self, frame: "AnswerFrame") -> SparkWork:
-        """Rules are split over the buckets; all other kinds are in one."""
-        from thalweg.parts.spark_plan import in_one_bucket
-        from thalweg.runtimes.answer_columns import FactColumns
-        from thalweg.runtimes.embedded import Settings
-
+    def _work(self) -> SparkWork:
         settings = Settings(*self._timing.ticks(), self._emit, calendar=self._timing.calendar)
         names = tuple(name for name in self._tables if name)
-        context = Context(settings, self._timing.clock, lambda found: None, Interrupt(), streams=names)
-        if isinstance(frame.kind, FactColumns):
-            return self._part.spread(context, self._width)
-        return in_one_bucket(self._part, context, self._width)
+        context = Context(settings, self._timing.clock, lambda diagnostic: None, Interrupt(), streams=names)
+        return self._part.spread(context, self._width)
 
     def _column(self, column: "Column") -> Any:
         """A column with times as what they came as."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from test_consistency import AXIOM, DECLARED, FACT, Definition
 from test_partitioned import Answers, answers, cuts, kept, loaded, replayed
 
+from buckets import rule_job
 from thalweg import Change, Clash, Interval, Snapshot, api
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
@@ -21,7 +22,7 @@ from thalweg.model.python_values import term_of
 from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.route_justifications import route_justifications
 from thalweg.runtimes.consistency.clashes import ClashChange, Clashing, ClashInterval
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.runtimes.spark.job import Job
 
 Stream = list[tuple[int, list[Fact]]]
@@ -145,8 +146,8 @@ def test_buckets_tell_what_one_process_tells(
     case: Case, topology: tuple[str, int | None], emit: str, data: st.DataObject
 ) -> None:
     program = route_justifications(case.program(*topology))
-    job = Job(program, Settings(0, LAST, emit=emit), data.draw(st.integers(1, 3), label="partitions"))
-    assert all(stage.split for stage in job.stages) or not program.rules
+    job = rule_job(program, Settings(0, LAST, emit=emit), data.draw(st.integers(1, 3), label="partitions"))
+    assert all(spec.stage.split for spec in job.plan.operators) or not program.rules
     events = [Event(tick, tuple(facts)) for tick, facts in case.stream]
     ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
     assert answers(job, events, cuts(data, events), ways) == rows(case, topology, emit)

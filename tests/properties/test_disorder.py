@@ -7,11 +7,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from buckets import rule_job
 from thalweg import api
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import ANSWERS, LATE, OUT, unwrap
@@ -63,8 +64,8 @@ def _late(line: str) -> list[str]:
 def by_batches(
     events: list[Event], settings: Settings, cuts: list[int]
 ) -> tuple[list[tuple[int, str, str]], list[str]]:
-    job = Job(PROGRAM, settings, 2)
-    keys = [(stage, bucket) for stage in range(len(job.stages)) for bucket in job.buckets(stage)]
+    job = rule_job(PROGRAM, settings, 2)
+    keys = [(stage, bucket) for stage in range(len(job.fragments)) for bucket in job.buckets(stage)]
     workers = {key: Worker(job, *key) for key in keys}
     packer = Packer(job, 0, 0)
     items = list(read(events, packer.words, Watermark(settings.delay, last=settings.last)))
@@ -72,8 +73,8 @@ def by_batches(
     for start, end in pairwise([0, *(cut for cut in cuts if cut < len(items)), len(items)]):
         post = list(packer.pack(items[start:end], ended=end == len(items)))
         for key, worker in workers.items():
-            post += worker.process([each.payload for each in post if (each.stage, each.bucket) == key])
-        for content in (unwrap(each.payload) for each in post if each.stage == OUT):
+            post += worker.process([each.payload for each in post if (each.fragment, each.bucket) == key])
+        for content in (unwrap(each.payload) for each in post if each.fragment == OUT):
             lists = content.lists
             if content.kind == ANSWERS:
                 signs = ("-" if ended else "+" for ended in lists["ended"])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cells import LOSSES, in_buckets, stopped
+from buckets import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.api.answer_values import Change
 from thalweg.diagnostics import Source
@@ -18,7 +18,7 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.parts.patterns.restrictions import holds
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventLine
 from thalweg.testing.evaluators import changes_of
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from test_ontologies import STREAMS, WINDOW, ontologies
 from test_ontologies import data as statements
 
+from buckets import rule_job
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.dependency import strata
@@ -26,7 +27,8 @@ from thalweg.model.vocabulary import Triple
 from thalweg.planning.partition import partition
 from thalweg.planning.placing import place_rules
 from thalweg.planning.revocable import guaranteed
-from thalweg.runtimes.embedded import Embedded, Settings
+from thalweg.dataflow.context import Settings
+from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.emit import Change, Lasting, emitter_of
 from thalweg.runtimes.inputs import Values
 from thalweg.runtimes.rule_engine import RuleEngine
@@ -46,10 +48,10 @@ def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
     """The changes as the stages of a cluster give them, in this process: partitioned, in as many batches as are cut."""
 
     def evaluate(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
-        job = Job(program, Settings(first=first, last=last, emit="changes"), partitions)
+        job = rule_job(program, Settings(first=first, last=last, emit="changes"), partitions)
         workers = {
             (stage, bucket): Worker(job, stage, bucket)
-            for stage in range(len(job.stages))
+            for stage in range(len(job.fragments))
             for bucket in job.buckets(stage)
         }
         found: dict[int, tuple[set[str], ...]] = {}
@@ -59,11 +61,11 @@ def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
             items = arrived(events[start:end], packer.words, watermark)
             post = list(packer.pack(items, ended=end == len(events)))
             for key, worker in workers.items():
-                post += worker.process([each.payload for each in post if (each.stage, each.bucket) == key])
+                post += worker.process([each.payload for each in post if (each.fragment, each.bucket) == key])
             for each in post:
-                if each.stage == FAILURE:
+                if each.fragment == FAILURE:
                     raise error_of(unwrap(each.payload).header["error"])
-                if each.stage == OUT:
+                if each.fragment == OUT:
                     lists = unwrap(each.payload).lists
                     facts = lists["facts"].to_pylist()
                     for tick, ended, fact in zip(lists["ticks"], lists["ended"], facts, strict=True):
@@ -84,7 +86,7 @@ class Bucket:
     journal: list[list[bytes]]
 
     def process(self, post: list[Parcel]) -> list[Parcel]:
-        mine = [each.payload for each in post if (each.stage, each.bucket) == (self.stage, self.number)]
+        mine = [each.payload for each in post if (each.fragment, each.bucket) == (self.stage, self.number)]
         self.journal.append(mine)
         return self.worker.process(mine)
 
@@ -113,7 +115,7 @@ def answers(job: Job, events: Sequence[Event], cuts: Sequence[int], renewals: It
     """All that the buckets tell the world; after each batch every bucket gets the worker that a renewal makes."""
     buckets = [
         Bucket(job, stage, number, Worker(job, stage, number), [])
-        for stage in range(len(job.stages))
+        for stage in range(len(job.fragments))
         for number in job.buckets(stage)
     ]
     told: Answers = []
@@ -125,7 +127,7 @@ def answers(job: Job, events: Sequence[Event], cuts: Sequence[int], renewals: It
             post += bucket.process(post)
         for bucket in buckets:
             bucket.worker = next(renewals)(bucket)
-        for content in (unwrap(each.payload) for each in post if each.stage == OUT):
+        for content in (unwrap(each.payload) for each in post if each.fragment == OUT):
             assert content.kind == ANSWERS, "nothing is late"
             told += zip(*map(_plain, content.lists.values()), strict=True)
     return sorted(told)
@@ -161,8 +163,8 @@ def check(scenario: Scenario, data: st.DataObject, *renewals: Renewal) -> None:
     """Any emit, any number of buckets, any batches, each bucket renewed in any of some ways."""
     emit = data.draw(st.sampled_from(("changes", "intervals", "snapshot")), label="emit")
     partitions = data.draw(st.integers(1, 4), label="partitions")
-    job = Job(scenario.program, Settings(scenario.first, scenario.last, emit=emit), partitions)
-    event(f"{sum(stage.split for stage in job.stages)} of {len(job.stages)} stages are split")
+    job = rule_job(scenario.program, Settings(scenario.first, scenario.last, emit=emit), partitions)
+    event(f"{sum(fragment.split for fragment in job.fragments)} of {len(job.fragments)} fragments are split")
     chosen = iter(lambda: data.draw(st.sampled_from(renewals)), None)
     assert answers(job, scenario.events, cuts(data, scenario.events), chosen) == meant(scenario, emit)
 
@@ -194,7 +196,7 @@ def test_what_is_guaranteed_is_the_same_in_buckets_and_kept(
         for fact, until in zip(change.begin, change.until, strict=False)
         if until < FOREVER
     }
-    rows = answers(Job(program, how, partitions), scenario.events, cuts(data, scenario.events), repeat(kept))
+    rows = answers(rule_job(program, how, partitions), scenario.events, cuts(data, scenario.events), repeat(kept))
     assert {(tick, fact): until for tick, ended, fact, until in rows if not ended and until < FOREVER} == promised
     for (tick, fact), until in promised.items():
         assert not any(fact in change.end for change in changes if tick < change.t <= until), (fact, tick, until)
@@ -215,7 +217,7 @@ def test_any_order_inside_the_delay(scenario: Scenario, delay: int, data: st.Dat
     held = [data.draw(st.integers(0, delay)) for _ in scenario.events]
     order = sorted(range(len(held)), key=lambda place: scenario.events[place].tick + held[place])
     shuffled = [scenario.events[place] for place in order]
-    job = Job(scenario.program, Settings(scenario.first, scenario.last, delay, "changes"), data.draw(st.integers(1, 4)))
+    job = rule_job(scenario.program, Settings(scenario.first, scenario.last, delay, "changes"), data.draw(st.integers(1, 4)))
     ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
     assert answers(job, shuffled, cuts(data, shuffled), ways) == meant(scenario, "changes")
 
@@ -238,7 +240,7 @@ def test_an_ontology_in_stages_is_an_ontology_in_one_engine(
 ) -> None:
     program = specialised("x.ttl", [*ontology, *known], profile, WINDOW)
     stages = partition(program).stages
-    event(f"{sum(stage.split for stage in stages)} of {len(stages)} stages are split")
+    event(f"{sum(stage.split for stage in stages)} of {len(stages)} fragments are split")
     asked = (program, events, 0, 9)
     assert by_stages(partitions, cuts(data, events))(*asked) == by_engine(*asked)
 
@@ -250,7 +252,7 @@ def test_an_ontology_goes_on_from_what_was_saved_or_given(
 ) -> None:
     program = specialised("x.ttl", ontology, "rl", WINDOW)
     emit = data.draw(st.sampled_from(("changes", "intervals", "snapshot")), label="emit")
-    whole, spread = (Job(program, Settings(0, 9, emit=emit), number) for number in (1, partitions))
+    whole, spread = (rule_job(program, Settings(0, 9, emit=emit), number) for number in (1, partitions))
     ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
     assert answers(spread, events, cuts(data, events), ways) == answers(whole, events, [], repeat(kept))
 

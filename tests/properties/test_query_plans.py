@@ -9,7 +9,7 @@ import pyoxigraph as ox
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cells import LOSSES, in_buckets, stopped
+from buckets import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.api.answer_values import Bindings, Change, ConstructedGraph
 from thalweg.diagnostics import Source
@@ -17,7 +17,7 @@ from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.testing.evaluators import changes_of
 
 LAST = 9

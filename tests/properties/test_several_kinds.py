@@ -7,7 +7,7 @@ import clingo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cells import LOSSES, in_buckets, stopped
+from buckets import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.api.answer_values import Change, Solution
 from thalweg.diagnostics import Source
@@ -16,7 +16,7 @@ from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.testing.evaluators import changes_of
 
 LAST = 8

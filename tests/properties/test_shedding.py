@@ -7,6 +7,7 @@ from itertools import count, pairwise
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
+from buckets import engine_of, rule_job, worker_with
 from thalweg.diagnostics import Source
 from thalweg.engine import Delta
 from thalweg.engine.checkpoint import save
@@ -15,10 +16,11 @@ from thalweg.ir.dependency import strata
 from thalweg.ir.nodes import Program
 from thalweg.ir.semantics import answers
 from thalweg.languages.lars import read
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Calendar
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -38,9 +40,14 @@ def tight(sheddings: Sheddings) -> type[Engine]:
 
     class Tight(Engine):
         def __init__(
-            self, program: Program, first: int | None = None, memory: int | None = 0, calendar: Calendar | None = None
+            self,
+            program: Program,
+            first: int | None = None,
+            memory: int | None = 0,
+            calendar: Calendar | None = None,
+            dictionary: Dictionary | None = None,
         ) -> None:
-            super().__init__(program, first, memory=0, calendar=calendar)
+            super().__init__(program, first, memory=0, calendar=calendar, dictionary=dictionary)
             self.number = next(numbers) % 3
 
         def _forget(self, changes: list[Delta]) -> None:
@@ -175,10 +182,10 @@ def test_what_is_output_over_a_budget_is_true(scenario: Scenario, data: st.DataO
 @given(SCENARIOS, st.integers(1, 3), st.data())
 def test_what_stages_output_over_a_budget_is_true(scenario: Scenario, partitions: int, data: st.DataObject) -> None:
     """Buckets shed facts of their own; workers are saved and loaded, or replay batches in which nothing was shed."""
-    job = Job(scenario.program, Settings(scenario.first, scenario.last, emit="changes", memory=0), partitions)
+    job = rule_job(scenario.program, Settings(scenario.first, scenario.last, emit="changes", memory=0), partitions)
     engine = tight(data.draw(sheddings(scenario, engines=3)))
-    stages = [(stage, bucket) for stage in range(len(job.stages)) for bucket in job.buckets(stage)]
-    workers = {place: Worker(job, *place, engine) for place in stages}
+    stages = [(stage, bucket) for stage in range(len(job.fragments)) for bucket in job.buckets(stage)]
+    workers = {place: worker_with(engine, job, *place) for place in stages}
     consumer, missing, watermark = Consumer(truth_of(scenario)), set[int](), Watermark()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(scenario.events)), max_size=4)))
     for start, end in pairwise([0, *cuts, len(scenario.events)]):
@@ -186,10 +193,10 @@ def test_what_stages_output_over_a_budget_is_true(scenario: Scenario, partitions
         items = arrived(scenario.events[start:end], packer.words, watermark)
         post = list(packer.pack(items, ended=end == len(scenario.events)))
         for place, worker in workers.items():
-            saved, mine = worker.save(), [each.payload for each in post if (each.stage, each.bucket) == place]
+            saved, mine = worker.save(), [each.payload for each in post if (each.fragment, each.bucket) == place]
             post += worker.process(mine)
             workers[place] = data.draw(st.sampled_from((_kept, _loaded, _replayed)))(worker, saved, mine)
-        contents = [unwrap(each.payload) for each in post if each.stage == OUT]
+        contents = [unwrap(each.payload) for each in post if each.fragment == OUT]
         consumer.hear(_told_by(contents))
         for _, first, last in (span for content in contents for span in content.header.get("missing", ())):
             missing |= set(range(first, last + 1))
@@ -213,9 +220,9 @@ def _replayed(worker: Worker, saved: bytes, batch: list[bytes]) -> Worker:
 
 
 def _renewed(worker: Worker, saved: bytes) -> Worker:
-    renewed = Worker(worker.job, worker.stage.number, worker.bucket, type(worker.engine))
+    renewed = worker_with(type(engine_of(worker)), worker.job, worker.fragment, worker.bucket)
     renewed.load(saved)
-    renewed.engine.number = worker.engine.number  # type: ignore[attr-defined]
+    engine_of(renewed).number = engine_of(worker).number
     return renewed
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import event, given, note
 from hypothesis import strategies as st
 
-from cells import LOSSES, Graphs, in_buckets, with_graphs
+from buckets import LOSSES, Graphs, in_buckets, with_graphs
 from random_cascades import NUMBERS
 from random_patterns import NAMES, looking, patterns
 from thalweg.ir.patterns import Pattern
@@ -14,10 +14,10 @@ from thalweg.languages.owl.axioms import Ontology, SubClassOf
 from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.parts.part import Context
+from thalweg.dataflow.context import Context
 from thalweg.parts.patterns import EventCascade
 from thalweg.planning.stage_patterns import stage_patterns
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.runtimes.watermark import Watermark
 
 LAST = 14

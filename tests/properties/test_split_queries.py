@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cells import LOSSES, in_buckets
+from buckets import LOSSES, in_buckets
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.parts.part import Context
+from thalweg.dataflow.context import Context
 from thalweg.parts.queries.spark_query import QueryJob
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 
 LAST = 12
 EX = "http://ex/"

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from hypothesis import event, given, note, reject
 from hypothesis import strategies as st
 
-from cells import LOSSES, Buckets
+from buckets import LOSSES, Buckets
 from thalweg import api
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.staged_plan import StagedJob
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 
 LAST = 9
 EX = "http://ex/"

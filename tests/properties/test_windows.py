@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cells import LOSSES, Cluster
+from buckets import LOSSES, Cluster
 from thalweg.api import Timing, start
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.frame import read_frame
@@ -19,7 +19,8 @@ from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.answer_sets.solving import Solving
 from thalweg.parts.answer_sets.windowed import Inputs, Windowed
-from thalweg.runtimes.embedded import Embedded, Settings
+from thalweg.dataflow.context import Settings
+from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.inputs import Values
 from thalweg.solvers.clingo import Task, solve

@@ -17,14 +17,15 @@ from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import TimeFormat
-from thalweg.parts.part import Context, Part
+from thalweg.dataflow.context import Context, Settings
+from thalweg.parts.part import Part
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
     from thalweg.parts.answer_sets.windowed import Listener
     from thalweg.runtimes.answer_formats import AnswerFormat
-    from thalweg.runtimes.embedded import Embedded, Items, Settings
+    from thalweg.runtimes.embedded import Embedded, Items
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock
     from thalweg.runtimes.live_warnings import LiveWarnings
@@ -137,9 +138,7 @@ def started(part: Part, timing: Timing, emit: str, report: Callable[[Diagnostic]
 
 def _settings(
     timing: Timing, emit: str, on_error: Literal["stop", "skip"], memory: int | None, with_until: bool = False
-) -> "Settings":
-    from thalweg.runtimes.embedded import Settings
-
+) -> Settings:
     ahead = timing.max_ahead_milliseconds
     return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar, with_until, ahead)
 
@@ -280,8 +279,8 @@ def run_on_spark(
 
     def deliver(ledger: Path) -> Delivery:
         ready()
-        mode = work.job.settings.emit
-        return Delivery(ledger, out, late, mode, how, work.combine, report, work.present, see)
+        shows_facts = work.job.plan.shows_facts
+        return Delivery(ledger, out, late, emit, how, report, listen, work.present, see, shows_facts)
 
     def looking(words: Dictionary) -> Callable[[Batch], object]:
         looks = [look] if work.look is None else [work.look(words), look]
@@ -300,7 +299,6 @@ def run_on_spark(
             interrupt,
             report,
             options=options,
-            start=work.start,
             look=looking,
             observe=observe,
             compiles=part.compiles,
@@ -308,7 +306,6 @@ def run_on_spark(
             if warns_live and any(transport.live for transport in transports)
             else None,
         )
-    work.finish()
     outcome = _ended(outcome, report)
     for diagnostic in chain(() if resumed else work.summary(), _mapped(mapped, resumed)):
         report(diagnostic)
@@ -391,7 +388,7 @@ def _opened(on: On, mapped: Tally | None = None, resumable: bool = False) -> "Se
 
 
 def _context(
-    settings: "Settings",
+    settings: Settings,
     timing: Timing,
     report: Callable[[Diagnostic], None],
     interrupt: Interrupt,

@@ -246,7 +246,7 @@ class _Entrant:
         return counted.writeStream.format("noop").option("checkpointLocation", str(self._checkpoint)).start()
 
     def _answers(self) -> "DataFrame":
-        from thalweg.runtimes.embedded import Settings
+        from thalweg.dataflow.context import Settings
         from thalweg.runtimes.spark.columns import shape_of
         from thalweg.runtimes.spark.dataframe import BEGIN, END, chain, pack_table
         from thalweg.runtimes.spark.job import Job

@@ -16,10 +16,10 @@ from thalweg.diagnostics import Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock
-from thalweg.parts.part import Context
+from thalweg.dataflow.context import Context
 from thalweg.parts.patterns import EventCascade
 from thalweg.parts.patterns.event_run import EventRun
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 
 CHUNK: Final = 20_000
 Ticks = list[tuple[int, list[Batch]]]

@@ -1,25 +1,25 @@
 """Rules and other kinds of part as one, wired by predicate: evaluated in this process, or in a bucket of Spark."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.plan import Edge, Expansion, Plan
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.dependency import formulas
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.time import Calendar, Clock
+from thalweg.model.event import Batch
 from thalweg.parts.member import Beside, Member
-from thalweg.parts.part import Context, Evaluation, Examined, Explained, SparkWork
+from thalweg.parts.part import Evaluation, Examined, Explained, SparkWork, spark_job
 from thalweg.parts.rule_part import Rules
-from thalweg.planning.wire_parts import Layer, Wiring, wire
+from thalweg.planning.wire_parts import Layer, Station, Wiring, wire
 
 if TYPE_CHECKING:
-    from thalweg.parts.split_place import SplitPlace
-    from thalweg.parts.wired_run import Place
     from thalweg.runtimes.answer_columns import AnswerColumns
     from thalweg.runtimes.unmatched import RuleWatch
 
@@ -66,107 +66,111 @@ class Mixed:
         own = [FactColumns(emit)] if self.around.rules.rules else []
         return several([*own, *(member.answer_columns(emit) for member in self.members)])
 
-    def start(self, context: Context) -> Evaluation:
-        return self.started(context, {})
-
-    def started(self, context: Context, split: "Mapping[int, SplitPlace]") -> Evaluation:
-        """A plan at work, some of whose places, by their numbers, are split over buckets elsewhere."""
-        from thalweg.parts.wired_run import WiredRun
-        from thalweg.planning.check_future import future_heads
-        from thalweg.planning.revocable import guaranteed
-        from thalweg.runtimes.emit import Lasting, emitter_of
-        from thalweg.runtimes.mixed_kinds import mixed_kinds
-
-        dictionary, calendar = Dictionary(), context.settings.calendar
-        places = [
-            self._place(number, context, dictionary, calendar, split.get(number))
-            for number in range(len(self.wiring.places))
+    def plan(self, context: Context, partitions: int | None) -> Plan:
+        """The operators of all places, and the edges between them; with partitions, places are split where it pays."""
+        places = self.wiring.places
+        expansions = [
+            self._expanded(number, context, partitions if self.is_split(number, context.split) else None)
+            for number in range(len(places))
         ]
-        settings = context.settings
-        known = Lasting(guaranteed(given_by(self.members, self.around.rules))) if settings.with_until else None
-        run = WiredRun(places, dictionary, emitter_of(settings.emit, known), settings.first)
-        watch = self._watch(context)
+        starts = [0]
+        for expansion in expansions:
+            starts.append(starts[-1] + len(expansion.operators))
+        edges = [
+            replace(edge, source=edge.source + start, target=edge.target + start)
+            for expansion, start in zip(expansions, starts, strict=False)
+            for edge in expansion.edges
+        ]
+        for number, place in enumerate(places):
+            edges += self._edges(number, place, expansions, starts)
+        operators = tuple(spec for expansion in expansions for spec in expansion.operators)
+        ports = [
+            None if isinstance(place, Layer) else self.members[place.part].ports
+            for place, expansion in zip(places, expansions, strict=True)
+            for _ in expansion.operators
+        ]
+        return Plan(operators, tuple(edges), ports=tuple(ports))
 
-        def summary() -> Iterator[Diagnostic]:
-            yield from watch.summary()
-            yield from mixed_kinds(self.around.rules, run.incomparable)
-            yield from future_heads(run.future)
+    def is_split(self, number: int, split: str = "auto") -> bool:
+        """Whether a place is split over buckets, if it can be.
 
-        look = watch.look(dictionary)
-        return Evaluation(run, run, present=watch.present, look=look, state=run, summary=summary, close=run.close)
+        A loop through the past stays together. Splitting costs another shuffle, which a place that reads streams only
+        does not need: others are split where that is asked for.
+        """
+        if number in self.wiring.looping:
+            return False
+        return split == "always" or not self.wiring.sources(number) or self._classifies(number)
 
-    def _place(
-        self, number: int, context: Context, dictionary: Dictionary, calendar: Calendar, split: "SplitPlace | None"
-    ) -> "Place":
-        from thalweg.parts.rule_layer import RuleLayer
-        from thalweg.parts.wired_run import Place
+    def _classifies(self, number: int) -> bool:
+        place = self.wiring.places[number]
+        return not isinstance(place, Layer) and self.members[place.part].is_costly
 
-        place, sources = self.wiring.places[number], tuple(self.wiring.sources(number))
-        if isinstance(place, Layer) and split is not None:
-            return Place(split.join(context, dictionary, Beside()), fed=True, reads_streams=False)
+    def _expanded(self, number: int, context: Context, partitions: int | None) -> Expansion:
+        from thalweg.parts.rule_operator import expand_layer
+
+        place = self.wiring.places[number]
         if isinstance(place, Layer):
-            layer = RuleLayer(place, context.settings.first, dictionary, calendar)
-            return Place(layer, place.links, sources, place.events, delayed=place.delayed)
-        member, others = self.members[place.part], self.wiring.places
+            return expand_layer(place.program, context.settings.with_until, partitions)
+        return self.members[place.part].expand(context, self._beside(number), partitions)
+
+    def _beside(self, number: int) -> Beside:
+        """What the other places are to that of a member."""
+        place, others = self.wiring.places[number], self.wiring.places
         wanted = frozenset(
-            link.key[0] for one in others for link in (*one.links, *one.delayed) if link.source == number
+            link.key[0] for other in others for link in (*other.links, *other.delayed) if link.source == number
         )
-        heard = {one: self._name(one) for one in place.hears}
+        heard = {self._name(source) for source in place.hears}
         streams = {link.stream for link in place.links if link.stream is not None}
-        beside = Beside(
+        return Beside(
             tuple(sorted({link.name for link in place.links if link.stream is None})),
-            None if any(number in one.hears for one in others) else wanted,
-            tuple(sorted({*streams, *heard.values(), *map(self._name, place.events)})),
+            None if any(number in other.hears for other in others) else wanted,
+            tuple(sorted({*streams, *heard, *map(self._name, place.events)})),
+            hears_held=bool(streams or heard),
+            is_alone=not self.wiring.sources(number),
         )
-        worker = (split or member).join(context, dictionary, beside)
-        fed, reads = split is not None, split is None or split.reads_streams
-        return Place(worker, place.links, sources, place.events, heard, member.ports, (), fed, reads)
+
+    def _edges(
+        self, number: int, place: "Layer | Station", expansions: Sequence[Expansion], starts: Sequence[int]
+    ) -> Iterator[Edge]:
+        """What a place takes from others, with the exchange that each of its operators needs."""
+        targets = list(enumerate(expansions[number].operators, starts[number]))
+        for link, delayed in [*((link, False) for link in place.links), *((link, True) for link in place.delayed)]:
+            for source, giver in enumerate(expansions[link.source].operators, starts[link.source]):
+                for target, taker in targets if giver.gives(link.key) else ():
+                    for called, exchange in taker.held_routes((link.name, link.key[1])):
+                        yield Edge(source, target, "held", link.key, called, link.stream, exchange, delayed)
+        for source_place in place.events:
+            for source, giver in enumerate(expansions[source_place].operators, starts[source_place]):
+                for target, taker in targets:
+                    if giver.gives_events and taker.reads_streams:
+                        yield Edge(source, target, "events")
+        for source_place in place.hears:
+            last = starts[source_place + 1] - 1
+            yield from (Edge(last, target, stream=self._name(source_place)) for target, _ in targets)
 
     def _name(self, number: int) -> str:
         place = self.wiring.places[number]
         assert not isinstance(place, Layer)
         return self.members[place.part].ports.name
 
-    def spread(self, context: Context, partitions: int) -> SparkWork:
-        """Places meet in one bucket, where what one gives is there when the next one is evaluated.
+    def guaranteed(self) -> frozenset[Predicate]:
+        from thalweg.planning.revocable import guaranteed
 
-        Some of them can be split; they do their work in buckets before.
-        """
-        from thalweg.parts.spark_plan import in_one_bucket
-        from thalweg.parts.staged_plan import in_stages
+        return guaranteed(given_by(self.members, self.around.rules))
 
-        watch, split = self._watch(context), self.split(context, partitions)
-        if not split:
-            work = in_one_bucket(self, context, partitions, watch.look, watch.summary)
-        else:
-            work = in_stages(self, split, context, partitions, watch)
-        return replace(work, present=watch.present)
-
-    def split(self, context: Context, partitions: int) -> "dict[int, SplitPlace]":
-        """The places that are split over buckets, by their numbers: those that need nothing of others, or whose work
-        on streams does not.
-        """
-        from thalweg.parts.split_layer import split_layer
-
-        found: dict[int, SplitPlace] = {}
-        for number, place in enumerate(self.wiring.places if partitions > 1 else ()):
-            if isinstance(place, Layer):
-                one: SplitPlace | None = split_layer(place, context, partitions)
-            else:
-                is_alone = not self.wiring.sources(number) and not place.delayed
-                one = self.members[place.part].split(context, partitions, is_alone)
-            if one is not None:
-                found[number] = one
-        return found
-
-    def _watch(self, context: Context) -> "RuleWatch":
+    def watch(self, context: Context, partitions: int | None) -> "RuleWatch":
         """What sees whether facts come that are read; what members give counts as come."""
         from thalweg.runtimes.unmatched import RuleWatch
 
         readers = merge([self.around.rules, *(member.readers() for member in self.members)])
         others = any(member.ports.streams for member in self.members)
         rules = given_by(self.members, self.around.rules) if context.progress else None
-        return RuleWatch(given_by(self.members, readers), others, rules)
+
+        def looks(words: Dictionary) -> Iterator[Callable[[Batch], object]]:
+            return (look for member in self.members for look in member.looks(context, words))
+
+        also = looks if partitions is not None else lambda words: iter(())
+        return RuleWatch(given_by(self.members, readers), others, rules, also)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
         from thalweg.explain.wired_parts import explain_parts
@@ -176,7 +180,7 @@ class Mixed:
 
     def _stages(self, partitions: int) -> dict[int, list[dict[str, object]]]:
         """The stages of places that are split, for people to read."""
-        from thalweg.runtimes.embedded import Settings
+        from thalweg.dataflow.context import Settings
 
         context = Context(Settings(), Clock(), lambda found: None)
         return {number: one.stages() for number, one in self.split(context, partitions).items()}

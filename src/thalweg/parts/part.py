@@ -1,99 +1,44 @@
-"""A part: what is evaluated as one, in this process or on Spark.
+"""A part: what languages compiled, ready to become a plan of operators.
 
-A part is a value. It makes what reasons when a run starts: in this process a `Reasoner`, on Spark a job whose buckets
-have workers. Nothing outside this package asks which kind of part it has.
+A part is a value. It makes a plan when a run starts, and what watches the run from outside: nothing beyond this package
+asks which kind of part it has.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from thalweg.connectors.interrupt import Interrupt
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.plan import Plan
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.prefixes import NO_PREFIXES, Prefixes
-from thalweg.model.time import Clock
+from thalweg.model.predicate import Predicate
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
+    from thalweg.explain.document import PlanDocument
+    from thalweg.parts.local_run import LocalRun
     from thalweg.runtimes.answer_columns import AnswerColumns
-    from thalweg.runtimes.embedded import Advance, Reasoner, Savable, Settings
-    from thalweg.runtimes.emit import AnswerBlock, Emitter
+    from thalweg.runtimes.emit import AnswerBlock
     from thalweg.runtimes.spark.job import Job
-    from thalweg.runtimes.spark.worker_cache import Start
 
 
-Summary = Callable[[], Iterable[Diagnostic]]
-"""The warnings at the end of a run."""
+class Watch(Protocol):
+    """Sees what comes to a run and what it answers, and says at the end what deserves a warning."""
 
+    def look(self, words: Dictionary) -> Callable[[Batch], object] | None:
+        """A function that looks at batches whose terms have these words; None where none is needed."""
+        return None
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """The run that a part is evaluated in; `listen` is called with each window's answer and what it took.
+    def present(self, block: "AnswerBlock") -> "AnswerBlock":
+        """An answer in its final form."""
+        return block
 
-    `saves`: the state of the part will be saved on the way. `streams` are the names of those that the run was given;
-    `names_streams` finds out whether these may bring others under names of their own. It `explains`, if it will be
-    asked why; `progress`, if it says at the end how far those rules got that concluded nothing.
-    """
-
-    settings: "Settings"
-    clock: Clock
-    report: Callable[[Diagnostic], None]
-    interrupt: Interrupt = field(default_factory=Interrupt)
-    listen: Callable[[Any, Any], None] = lambda solution, answered: None
-    saves: bool = False
-    streams: tuple[str, ...] = ()
-    names_streams: Callable[[], bool] = lambda: True
-    explains: bool = False
-    progress: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """A part at work in this process.
-
-    `emitter` makes answers of what the reasoner gives, where the one for `--emit` does not; `state` is what must be
-    saved of the reasoner and of that emitter, None where this cannot be done; `summary` says what deserves a warning
-    when all has come; for the others, see `Embedded`.
-    """
-
-    reasoner: "Reasoner"
-    emitter: "Emitter | None" = None
-    advance: "Advance | None" = None
-    present: "Callable[[AnswerBlock], AnswerBlock]" = lambda piece: piece
-    look: Callable[[Batch], object] | None = None
-    state: "Savable | None" = None
-    summary: Summary = lambda: ()
-    close: Callable[[], None] = lambda: None
-
-
-@dataclass(frozen=True, slots=True)
-class SparkWork:
-    """A part at work on Spark: the job, what does the work of a bucket, and what becomes of answers in the driver.
-
-    `combine` turns the rows of a batch into answers, where they are not answers already; `finish` is called at the end,
-    and so is `summary`, unless a run was resumed, which has not seen all that came.
-    """
-
-    job: "Job"
-    start: "Start"
-    present: "Callable[[AnswerBlock], AnswerBlock]" = lambda piece: piece
-    combine: Any = None
-    look: Callable[[Dictionary], Callable[[Batch], object]] | None = None
-    finish: Callable[[], None] = lambda: None
-    summary: Summary = lambda: ()
-
-
-class Explained(Protocol):
-    """A plan that people can read."""
-
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]: ...
-    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str: ...
-    def as_data(self) -> dict[str, object]: ...
-    def as_svg(self) -> str: ...
+    def summary(self) -> Iterable[Diagnostic]:
+        """The warnings at the end of a run that has seen all that came."""
+        return ()
 
 
 @runtime_checkable
@@ -128,11 +73,58 @@ class Part(Protocol):
     def answer_columns(self, emit: str) -> "AnswerColumns":
         """The columns of its answers as a table."""
 
-    def start(self, context: Context) -> Evaluation:
-        """Makes what reasons; `RejectedError` where the settings have no meaning for it."""
+    def plan(self, context: Context, partitions: int | None) -> Plan:
+        """The operators that it becomes, split over partitions where there are some.
 
-    def spread(self, context: Context, partitions: int) -> SparkWork:
-        """Makes what reasons on Spark; `RejectedError` where it cannot."""
+        `RejectedError` where the settings have no meaning for it.
+        """
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+    def watch(self, context: Context, partitions: int | None) -> Watch:
+        """What sees all that comes, and all answers."""
+
+    def guaranteed(self) -> frozenset[Predicate]:
+        """The predicates whose facts nothing can take back before the tick until which they are guaranteed."""
+
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
         """How it is evaluated, on Spark where there are partitions; `published`, with the communities of the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalWork:
+    """A part at work in this process."""
+
+    run: "LocalRun"
+    watch: Watch
+
+
+@dataclass(frozen=True, slots=True)
+class SparkWork:
+    """A part at work on Spark."""
+
+    job: "Job"
+    watch: Watch
+
+
+def start(part: Part, context: Context) -> LocalWork:
+    """Opens the operators of a part in this process; `RejectedError` where the settings have no meaning for it."""
+    from thalweg.parts.local_run import LocalRun
+    from thalweg.runtimes.emit import Lasting, emitter_of
+
+    settings = context.settings
+    emitter = emitter_of(settings.emit, Lasting(part.guaranteed()) if settings.with_until else None)
+    return LocalWork(LocalRun(part.plan(context, None), context, emitter), part.watch(context, None))
+
+
+def spread(part: Part, context: Context, partitions: int) -> SparkWork:
+    """Makes a part ready for Spark; what a worker would refuse is refused here."""
+    from uuid import uuid4
+
+    from thalweg.runtimes.spark.job import Job
+
+    plan = part.plan(context, partitions)
+    if not plan.program.rules:
+        start(part, context).run.close()
+    text, identity = part.identity(context)
+    about = {"clock": context.clock, "streams": context.streams, "text": text, "identity": identity}
+    job = Job(plan, context.settings, partitions, name=uuid4().hex, **about)  # type: ignore[arg-type]
+    return SparkWork(job, part.watch(context, partitions))

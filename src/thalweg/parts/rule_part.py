@@ -1,19 +1,17 @@
 """Rules, evaluated by the incremental engine."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
-from thalweg.diagnostics import Diagnostic
+from thalweg.dataflow.context import Context
 from thalweg.ir.nodes import Program
-from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
+from thalweg.model.predicate import Predicate
+from thalweg.parts.part import Watch
 
 if TYPE_CHECKING:
-    from thalweg.model.dictionary import Dictionary
-    from thalweg.model.event import Batch
+    from thalweg.dataflow.plan import Plan
+    from thalweg.explain.document import PlanDocument
     from thalweg.runtimes.answer_columns import AnswerColumns
-    from thalweg.runtimes.unmatched import RuleWatch
 
 
 @dataclass(frozen=True)
@@ -45,61 +43,37 @@ class Rules:
         only = next(iter(outputs)) if outputs is not None and len(outputs) == 1 else None
         return FactColumns(emit, None if only is None else head_names(self.rules, only))
 
-    def start(self, context: Context) -> Evaluation:
-        from thalweg.planning.check_future import future_heads
-        from thalweg.planning.revocable import guaranteed
-        from thalweg.runtimes.emit import Lasting, emitter_of
-        from thalweg.runtimes.mixed_kinds import mixed_kinds
-        from thalweg.runtimes.rule_engine import RuleEngine
-        from thalweg.runtimes.unmatched import RuleWatch
-
-        settings, calendar = context.settings, context.settings.calendar
-        engine = RuleEngine(self.rules, first=settings.first, memory=settings.memory, calendar=calendar)
-        watch = RuleWatch(self.rules, rules=self.rules if context.progress else None)
-        look = _look(self.rules, watch, context.report)(engine.dictionary)
-
-        def summary() -> Iterator[Diagnostic]:
-            yield from watch.summary()
-            yield from mixed_kinds(self.rules, engine.incomparable)
-            yield from future_heads(engine.future)
-
-        emitter = emitter_of(settings.emit, Lasting(guaranteed(self.rules))) if settings.with_until else None
-        return Evaluation(engine, emitter, present=watch.present, look=look, state=engine, summary=summary)
-
-    def spread(self, context: Context, partitions: int) -> SparkWork:
+    def plan(self, context: Context, partitions: int | None) -> "Plan":
+        """Stages that are split by keys; in this process, one engine."""
+        from thalweg.dataflow.plan import Plan
+        from thalweg.parts.rule_operator import RulesSpec, expand_stages
         from thalweg.planning.route_justifications import route_justifications
-        from thalweg.runtimes.spark.job import Job
-        from thalweg.runtimes.spark.worker import Worker
+
+        if partitions is None:
+            return Plan((RulesSpec(self.rules),))
+        program = route_justifications(self.rules)
+        expansion = expand_stages(program, program.outputs, frozenset())
+        return Plan(expansion.operators, expansion.edges, program)
+
+    def watch(self, context: Context, partitions: int | None) -> Watch:
         from thalweg.runtimes.unmatched import RuleWatch
 
-        job = Job(route_justifications(self.rules), context.settings, partitions, name=uuid4().hex)
-        watch = RuleWatch(self.rules, rules=self.rules if context.progress else None)
-        look = _look(self.rules, watch, context.report)
-        return SparkWork(job, Worker, present=watch.present, look=look, summary=watch.summary)
+        rules = self.rules if context.progress else None
+        if not self.rules.hints.static_schema:
+            return RuleWatch(self.rules, rules=rules)
+        from thalweg.runtimes.schema import SchemaWatch
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+        # Where rules were made for a schema as it was, triples about it deserve a warning.
+        schema = SchemaWatch(context.report, may_stream=self.rules.hints.justification is None)
+        return RuleWatch(self.rules, rules=rules, also=lambda words: (schema.look,))
+
+    def guaranteed(self) -> frozenset[Predicate]:
+        from thalweg.planning.revocable import guaranteed
+
+        return guaranteed(self.rules)
+
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
         from thalweg.explain.plan import explain
 
         return explain(self.rules, partitions)
 
-
-def _look(
-    program: Program, watch: "RuleWatch", report: Callable[[Diagnostic], None]
-) -> "Callable[[Dictionary], Callable[[Batch], object]]":
-    """What sees every batch; where rules were made for a schema as it was, it warns of triples about it."""
-    if not program.hints.static_schema:
-        return watch.look
-    from thalweg.runtimes.schema import SchemaWatch
-
-    schema = SchemaWatch(report, may_stream=program.hints.justification is None)
-
-    def looking(words: "Dictionary") -> "Callable[[Batch], object]":
-        unmatched = watch.look(words)
-
-        def look(batch: "Batch") -> None:
-            unmatched(batch)
-            schema.look(batch)
-
-        return look
-
-    return looking

@@ -22,7 +22,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER, Clock
-from thalweg.parts.part import Context, Evaluation, Part, SparkWork, Summary
+from thalweg.dataflow.context import Context
+from thalweg.parts.part import Evaluation, Part, SparkWork, Summary
 from thalweg.planning.partition import Partitioning, Stage
 from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.spark.inbox import Inbox

@@ -191,7 +191,7 @@ class _Writer:
                     route.called for route in routes if route.stage is None and route.signature in self.inputs
                 ),
                 outputs=frozenset(draft.outputs),
-                imports=frozenset(_given(route) for route in routes if route.stage is not None),
+                imports=frozenset(self.imports(routes)),
                 exports=frozenset((name, timed) for name, _, timed in supplies),
             ),
             equality=self.equality(draft),
@@ -211,6 +211,15 @@ class _Writer:
             counts_everything=any(counts_everything(keyed_rule.rule) for keyed_rule in keyed),
             why="; ".join(draft.why),
         )
+
+    def imports(self, routes: Iterable[Route]) -> Iterator[tuple[Predicate, bool]]:
+        """What other stages derive, and what other parts of a plan hold, by the names of their roles."""
+        for route in routes:
+            if route.stage is not None:
+                yield _given(route)
+            else:
+                held = ((route.signature, timed) for timed in (False, True))
+                yield from ((route.called, key[1]) for key in held if key in self.program.interface.imports)
 
     def hints(
         self, draft: Draft, routes: Iterable[Route], supplies: Iterable[tuple[Predicate, Predicate, bool]]

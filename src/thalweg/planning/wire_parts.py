@@ -125,6 +125,17 @@ class Wiring:
         place = self.places[number]
         return sorted({*(link.source for link in place.links), *place.events, *place.hears})
 
+    @property
+    def looping(self) -> frozenset[int]:
+        """The places that a loop through the past passes."""
+        reached = [{number} for number in range(len(self.places))]
+        for number in range(len(self.places)):
+            for source in self.sources(number):
+                reached[number] |= reached[source]
+        ends = [(link.source, number) for number, place in enumerate(self.places) for link in place.delayed]
+        between = (number for last, first in ends for number in reached[last] if first in reached[number])
+        return frozenset(between) | frozenset(number for end in ends for number in end)
+
 
 def wire(program: Program, parts: Sequence[Ports]) -> Wiring:
     """Splits rules into layers; `RejectedError` where a part would read what rests on what it gives.

@@ -9,22 +9,23 @@ answered before the wait and not after it; where nothing waits, the engine is ca
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import SKIP
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.saved_batches import load_batches, save_batches
-from thalweg.model.time import AS_TICKS, Calendar, TimeFormat
+from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.runtimes.emit import AnswerBlock, Emitter, RowEmitter, emitter_of
-from thalweg.runtimes.far_times import DAY, Far, FarFacts, PlausibleTimes, TimeLimits
+from thalweg.runtimes.far_times import Far, FarFacts, PlausibleTimes, limits_of
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.passing_time import PassingTime
@@ -81,28 +82,6 @@ def stopped_at(malformed: Diagnostic, items: Items) -> Diagnostic:
     if items.repeats or malformed.code != "E301":
         return malformed
     return replace(malformed, notes=(*malformed.notes, f"{SKIP} leaves such messages out and goes on"))
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to run; times are in ticks. An engine must have been made with the same first tick and memory budget."""
-
-    first: int | None = None
-    last: int | None = None
-    delay: int = 0
-    emit: str = "changes"
-    on_error: Literal["stop", "skip"] = "stop"
-    memory: int | None = None
-    calendar: Calendar = field(default_factory=Calendar, repr=False)
-    with_until: bool = field(default=False, repr=False)
-    """Whether it is wanted until when what begins, and what holds at the end, is guaranteed."""
-    max_ahead: int = DAY
-    """How far beyond the last one a timestamp may be, in milliseconds (see `far_times`)."""
-
-    @property
-    def limits(self) -> TimeLimits:
-        """What tells times that are far from others."""
-        return TimeLimits(self.calendar.clock, self.max_ahead, self.delay)
 
 
 class Reasoner(Protocol):
@@ -302,7 +281,7 @@ class Embedded(Generic[R]):
         """What looks at the times of what is pushed into a stream."""
         if stream not in self._pushed:
             passing = PassingTime(self.settings.calendar.clock)
-            self._pushed[stream] = PlausibleTimes(self.settings.limits, lambda: passing.tick)
+            self._pushed[stream] = PlausibleTimes(limits_of(self.settings), lambda: passing.tick)
         return self._pushed[stream]
 
     def put_all(self) -> None:

@@ -30,6 +30,7 @@ from thalweg.model.arrow import Lists
 from thalweg.model.listing import Wrapping, in_parts
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples, printed_fact
+from thalweg.model.records import record
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.model.triples import TRIPLES
 from thalweg.runtimes.event_answers import EventAnswers, EventLine
@@ -237,6 +238,7 @@ class Interval:
             yield _graph(f"interval:{self.start}:{self.until}", (self.fact,), self.partial, self.shed, start, end)
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class Solution:
     """The answer sets of a window that closes at `t`: none where it is inconsistent.

@@ -9,19 +9,47 @@ event `<Jam>(<id>)` and `<Jam_loc>(<id>,<loc1>)`. The id is made of its name, it
 same in every run.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from json.encoder import encode_basestring as quoted
-from typing import Final
+from typing import Any, Final
 
 from thalweg.connectors.publish import Graph
-from thalweg.ir.pattern_semantics import Instance, Solution
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.pattern_semantics import Instance, Solution, rank
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import GENERATED_AT, OWN
+from thalweg.model.records import record
 from thalweg.model.time import AS_TICKS, TimeFormat
 
+record(Instance)
+
+Identity = tuple[str, int, int, frozenset[Instance]]
+"""What makes two complex events the same: not the order in which events fill places."""
+
 _DIGITS: Final = 24
+
+
+def identity(event: Instance) -> Identity:
+    """The name, the ticks and the events of a complex event."""
+    return event.event, event.start, event.end, frozenset(event.events)
+
+
+def united(events: Iterable[Instance]) -> dict[Identity, Instance]:
+    """Complex events by their identities, each with its events in the order that ranks first.
+
+    >>> a, b = Instance("<a>", 1, 1, "<x>"), Instance("<b>", 1, 1, "<x>")
+    >>> (event,) = united(Instance("<c>", 1, 1, events=order) for order in ((b, a), (a, b))).values()
+    >>> [inner.event for inner in event.events]
+    ['<a>', '<b>']
+    """
+    single: dict[Identity, Instance] = {}
+    for event in events:
+        key = identity(event)
+        if (other := single.setdefault(key, event)) is not event:
+            single[key] = min(other, event, key=lambda instance: rank(instance.events, ()))
+    return single
 
 
 def event_id(event: Instance) -> str:
@@ -49,6 +77,7 @@ def binding_name(event: str, variable: str) -> str:
     return f"{event[:-1]}_{variable}>"
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class AbstractEvent:
     """An individual is in a class, by the graph of an event; `graph` is empty where the event has no name.
@@ -79,6 +108,7 @@ class AbstractEvent:
         yield Fact(self.event, (self.individual,))
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class ComplexEvent:
     """A complex event that is known at tick `t`, with what its pattern binds.
@@ -128,6 +158,7 @@ def event_json(one: Instance, times: TimeFormat) -> str:
     return f'{{"event":{quoted(one.event)},"individual":{quoted(one.individual)}{graph},{ticks}}}'
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class RejectedEvents:
     """The events of a tick that have no classes: they are `inconsistent`, or `undecided`.
@@ -155,11 +186,42 @@ class RejectedEvents:
         return "".join(f"% {self.why}: {graph or 'an event'} at {times.atom(self.t)}\n" for graph in self.graphs)
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class EventAnswers:
     """All that is said of the events of a tick, in the order of its lines."""
 
     lines: "tuple[EventLine, ...]"
+
+    @staticmethod
+    def of(lines: "Iterable[EventLine]") -> "EventAnswers":
+        """Lines in their order: one for the rejected events of a reason, and one order of events in a complex event.
+
+        >>> lines = [RejectedEvents(7, "inconsistent", ("<h>",)), RejectedEvents(7, "inconsistent", ("<g>",))]
+        >>> print(*EventAnswers.of(lines).lines)
+        {"t":7,"inconsistent":[{"graph":"<g>"},{"graph":"<h>"}]}
+        """
+        abstract: list[EventLine] = []
+        rejected: dict[tuple[int, str], list[str]] = {}
+        matched: list[ComplexEvent] = []
+        for line in lines:
+            match line:
+                case RejectedEvents(tick, why, graphs):
+                    rejected.setdefault((tick, why), []).extend(graphs)
+                case ComplexEvent():
+                    matched.append(line)
+                case _:
+                    abstract.append(line)
+        events = united(line.instance for line in matched) if len(matched) > 1 else {}
+        shown = (replace(line, instance=events[identity(line.instance)]) if events else line for line in matched)
+        without = (RejectedEvents(tick, why, tuple(sorted(graphs))) for (tick, why), graphs in rejected.items())
+        return EventAnswers(tuple(sorted([*abstract, *shown, *without], key=lambda line: (line.t, str(line)))))
+
+    @staticmethod
+    def merged(blocks: "Iterable[EventAnswers]") -> "EventAnswers":
+        """What several buckets say of the events of a tick, as one."""
+        parts = list(blocks)
+        return parts[0] if len(parts) == 1 else EventAnswers.of(line for block in parts for line in block.lines)
 
     @property
     def t(self) -> int:
@@ -191,3 +253,62 @@ class EventAnswers:
 
 
 EventLine = AbstractEvent | ComplexEvent | RejectedEvents
+
+
+@record
+@dataclass(frozen=True, slots=True)
+class UndecidedEvents:
+    """How many events could not be decided for a reason, the graph of an example, and a way out.
+
+    >>> UndecidedEvents("there is no reasoner", 2, "<g>", "").warning().message
+    '2 events are undecided, such as `<g>`: there is no reasoner'
+    """
+
+    reason: str
+    count: int
+    example: str
+    way_out: str
+
+    def warning(self) -> Diagnostic:
+        """W703."""
+        example = f", such as `{self.example}`" if self.example else ""
+        message = f"{self.count} event{'s are' if self.count > 1 else ' is'} undecided{example}: {self.reason}"
+        return Diagnostic("W703", message, help=self.way_out)
+
+
+class UndecidedTotals:
+    """Adds up the undecided events of all buckets, by reason; the first example of a reason stays.
+
+    >>> totals = UndecidedTotals()
+    >>> for graph in ("<g>", "<h>"):
+    ...     totals.take(UndecidedEvents("there is no reasoner", 2, graph, ""))
+    >>> [warning.message for warning in totals.summary()]
+    ['4 events are undecided, such as `<g>`: there is no reasoner']
+    """
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, UndecidedEvents] = {}
+
+    def take(self, more: UndecidedEvents) -> None:
+        """Adds what a bucket did not decide in a batch."""
+        before = self._reasons.get(more.reason)
+        self._reasons[more.reason] = more if before is None else replace(before, count=before.count + more.count)
+
+    def summary(self) -> Iterator[Diagnostic]:
+        """A warning for each reason."""
+        return (events.warning() for events in self._reasons.values())
+
+
+def added(account: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Two accounts of what was done, as one.
+
+    >>> added({"hits": 2, "seconds": {"rules": 0.5}}, {"hits": 1, "seconds": {"cases": 0.25}})
+    {'hits': 3, 'seconds': {'rules': 0.5, 'cases': 0.25}}
+    """
+    total = dict(account)
+    for name, value in more.items():
+        if isinstance(value, Mapping):
+            total[name] = added(total.get(name, {}), value)
+        else:
+            total[name] = round(total.get(name, 0) + value, 6)
+    return total

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from itertools import islice, pairwise, repeat
 from typing import Any, Final
 
+from thalweg.dataflow.context import DAY, Settings
 from thalweg.diagnostics import Counted, Diagnostic
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock, TimeFormat
 
-DAY: Final = 86_400_000
 YEAR: Final = 366 * DAY
 """Both in milliseconds."""
 
@@ -61,6 +61,11 @@ class TimeLimits:
     def behind(self) -> int:
         """Ticks by which a row may be behind: where it is late at the most, it is far beyond a year."""
         return max(max(self.max_ahead, YEAR) // self.clock.tick_length, self.delay)
+
+
+def limits_of(settings: Settings) -> TimeLimits:
+    """What tells times that are far from others in a run."""
+    return TimeLimits(settings.calendar.clock, settings.max_ahead, settings.delay)
 
 
 class PlausibleTimes:

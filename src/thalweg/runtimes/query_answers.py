@@ -15,9 +15,11 @@ from typing import NoReturn
 
 from thalweg.connectors.publish import Graph
 from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.model.records import record
 from thalweg.model.time import AS_TICKS, TimeFormat
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class Bindings:
     """Rows, each as an object of JSON with the terms of its variables; those that are unbound are left out.
@@ -54,6 +56,7 @@ class Bindings:
         raise _not_facts("rows of a SELECT")
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class ConstructedGraph:
     """The graph of a CONSTRUCT, as facts in order.
@@ -86,6 +89,7 @@ class ConstructedGraph:
         return SnapshotRun(self.t, self.t, self.facts).graphs(times)
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class Truth:
     """The answer of an ASK.

@@ -3,7 +3,7 @@
 A batch knows its predicates, so this costs nothing for each fact.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
@@ -88,21 +88,23 @@ class RuleWatch:
     `rules`: those of which it also says how far they got, where they concluded nothing.
     """
 
-    def __init__(self, program: Program, among_others: bool = False, rules: Program | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        among_others: bool = False,
+        rules: Program | None = None,
+        also: Callable[[Dictionary], Iterable[Callable[[Batch], object]]] = lambda words: (),
+    ) -> None:
+        """`also` makes other functions that look at batches."""
         self._unmatched = Unmatched(program, among_others)
         self._progress = None if rules is None else watched_rules(rules)
+        self._also = also
 
     def look(self, words: Dictionary) -> Callable[[Batch], object]:
         """Returns a function that looks at batches whose terms have these words."""
-        if self._progress is None:
-            return self._unmatched.look
-        unmatched, progress = self._unmatched.look, self._progress.look(words)
-
-        def look(batch: Batch) -> None:
-            unmatched(batch)
-            progress(batch)
-
-        return look
+        progress = None if self._progress is None else self._progress.look(words)
+        looks = [self._unmatched.look, *(() if progress is None else (progress,)), *self._also(words)]
+        return looks[0] if len(looks) == 1 else lambda batch: [look(batch) for look in looks]
 
     def present(self, block: AnswerBlock) -> AnswerBlock:
         """Sees an answer on its way."""

@@ -13,9 +13,9 @@ from thalweg.diagnostics import Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.model.time import Clock
-from thalweg.parts.part import Context
+from thalweg.dataflow.context import Context
 from thalweg.parts.queries.continuous import MOST_EMPTY
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 
 EX = "http://ex.org/"
 PREFIX = f"PREFIX : <{EX}>"

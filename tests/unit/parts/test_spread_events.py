@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cells import LOSSES, Graphs, in_buckets, with_graphs
+from buckets import LOSSES, Graphs, in_buckets, with_graphs
 from thalweg import api
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.languages.compile_options import OntologyOptions
@@ -14,8 +14,9 @@ from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
 from thalweg.parts.abstraction.abstract_events import Classifier
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.part import Context, Part
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Context
+from thalweg.parts.part import Part
+from thalweg.dataflow.context import Settings
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, unwrap
 from thalweg.runtimes.watermark import Watermark

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cells import LOSSES, Buckets
+from buckets import LOSSES, Buckets
 from thalweg import api
 from thalweg.diagnostics import Diagnostic, FailedError, Source
 from thalweg.languages.lars.facts import read_fact
@@ -11,10 +11,11 @@ from thalweg.model.event import Batch, Event
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.part import Context, Part
+from thalweg.dataflow.context import Context
+from thalweg.parts.part import Part
 from thalweg.parts.spark_plan import PlanJob
 from thalweg.parts.staged_plan import StagedJob
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.solvers.pool import SolverPool
 
 RULES = "slow(R) :- speed(S,V) in [5], on(S,R), V < 20. go(R) :- slow(R), not closed(R)."

@@ -17,8 +17,9 @@ from thalweg.languages.asp.frame import read_frame
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.time import Clock
 from thalweg.parts.answer_sets import AnswerSets
-from thalweg.parts.part import Context, Evaluation
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Context
+from thalweg.parts.part import Evaluation
+from thalweg.dataflow.context import Settings
 from thalweg.solvers import pool
 
 PAPER = Path(__file__).parents[4] / "shared" / "seeds"

@@ -6,7 +6,8 @@ from naive import NaiveEngine
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.embedded import Embedded, Settings
+from thalweg.dataflow.context import Settings
+from thalweg.runtimes.embedded import Embedded
 
 
 class Listed(list):

@@ -19,7 +19,8 @@ from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages import lars
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
-from thalweg.runtimes.embedded import Embedded, Settings
+from thalweg.dataflow.context import Settings
+from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.emit import Change, Changes
 from thalweg.runtimes.inputs import Streams
 from thalweg.runtimes.passing_time import PassingTime

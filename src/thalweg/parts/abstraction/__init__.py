@@ -6,15 +6,21 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.plan import Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.axioms import show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
-from thalweg.parts.part import Context, Evaluation, SparkWork
+from thalweg.model.dictionary import Dictionary
+from thalweg.parts.part import Evaluation
+from thalweg.runtimes.event_answers import added
 
 if TYPE_CHECKING:
     from thalweg.explain.event_classes import ExplainedAbstraction
+    from thalweg.parts.abstraction.abstract_events import Classifier
     from thalweg.parts.abstraction.ladder import Ladder
+    from thalweg.parts.member import Beside
     from thalweg.runtimes.answer_columns import AnswerColumns
 
 
@@ -50,19 +56,34 @@ class Abstraction:
         return EventColumns()
 
     def start(self, context: Context) -> Evaluation:
+        self._check(context)
+        classifier = self.classifier(context)
+        close = lambda: context.listen(None, classifier.account())  # noqa: E731
+        return Evaluation(classifier, classifier, state=classifier, summary=classifier.summary, close=close)
+
+    def expand(self, context: Context, beside: "Beside | None", partitions: int | None) -> Expansion:
+        """One operator; with partitions its buckets take whole events in turn."""
+        from thalweg.parts.abstraction.classes_operator import ClassesSpec
+
+        self._check(context)
+        return Expansion((ClassesSpec(self, split=partitions is not None),))
+
+    def classifier(self, context: Context, dictionary: Dictionary | None = None) -> "Classifier":
+        """What classifies all events of a run; reports what could not be decided of the background."""
         from thalweg.parts.abstraction.abstract_events import Classifier
 
-        if context.settings.emit != "changes":
-            raise RejectedError([Diagnostic("E403", "`--emit` cannot be used with `--as abstraction`: leave it out")])
-        if context.settings.memory is not None:
-            raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with `--as abstraction`: leave it out")])
         ladder, doubts = self.ladder()
         for doubt in doubts:
             context.report(doubt)
         hidden = frozenset[int]() if self.program.chosen else ladder.held_by_everything()
-        classifier = Classifier(ladder, hidden, context.settings.first, context.report)
-        close = lambda: context.listen(None, classifier.account())  # noqa: E731
-        return Evaluation(classifier, classifier, state=classifier, summary=classifier.summary, close=close)
+        return Classifier(ladder, hidden, context.settings.first, context.report, dictionary)
+
+    @staticmethod
+    def _check(context: Context) -> None:
+        if context.settings.emit != "changes":
+            raise RejectedError([Diagnostic("E403", "`--emit` cannot be used with `--as abstraction`: leave it out")])
+        if context.settings.memory is not None:
+            raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with `--as abstraction`: leave it out")])
 
     def ladder(self) -> "tuple[Ladder, list[Diagnostic]]":
         """What decides events, and what could not be decided of the background.
@@ -81,11 +102,6 @@ class Abstraction:
         except RejectedError as error:
             return list(error.diagnostics)
 
-    def spread(self, context: Context, partitions: int) -> SparkWork:
-        from thalweg.parts.abstraction.spark_classes import spread_classes
-
-        return spread_classes(self, context, partitions)
-
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAbstraction":
         from thalweg.explain.event_classes import ExplainedAbstraction
 
@@ -100,8 +116,8 @@ class AbstractionReport:
         self._account: dict[str, Any] | None = None
 
     def take(self, _: object, account: dict[str, Any]) -> None:
-        """Takes the account of a run."""
-        self._account = account
+        """Takes an account of what was done, and adds it to those before."""
+        self._account = added(self._account or {}, account)
 
     def finish(self) -> None:
         """Writes it."""

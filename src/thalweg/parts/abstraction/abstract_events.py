@@ -4,7 +4,7 @@ A `Classifier` is taken through time like an engine, and keeps nothing between t
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from thalweg.model.literals import parts
 from thalweg.parts.abstraction.ladder import SELECTION, UNDECIDED, Ladder, way_out
 from thalweg.parts.abstraction.signatures import Decisions, Signatures
 from thalweg.runtimes.emit import AnswerBlock
-from thalweg.runtimes.event_answers import AbstractEvent, EventAnswers, RejectedEvents
+from thalweg.runtimes.event_answers import AbstractEvent, EventAnswers, RejectedEvents, UndecidedEvents
 
 INCONSISTENT: Final = "inconsistent"
 
@@ -138,7 +138,12 @@ class Classifier:
 
     def summary(self) -> Iterator[Diagnostic]:
         """The events that were not decided, one warning for each reason."""
-        return undecided(self.reasons, self.examples)
+        return (events.warning() for events in self.undecided())
+
+    def undecided(self) -> Iterator[UndecidedEvents]:
+        """The events that were not decided, by their reasons."""
+        for reason, count in self.reasons.items():
+            yield UndecidedEvents(reason, count, self.examples[reason], way_out(reason))
 
     def start_counting(self) -> None:
         """Forgets what was done so far; of what is known, nothing."""
@@ -159,19 +164,6 @@ class Classifier:
             "decided": dict(sorted(self.decisions.by.items())),
             "seconds": {by: round(seconds, 6) for by, seconds in sorted(ladder.seconds.items())},
         }
-
-
-def undecided(reasons: Mapping[str, int], examples: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Warnings about undecided events: how many for each reason, and the graph of one of them.
-
-    >>> [one.message for one in undecided({"there is no reasoner": 2}, {"there is no reasoner": "<g>"})]
-    ['2 events are undecided, such as `<g>`: there is no reasoner']
-    """
-    for reason, events in reasons.items():
-        graph = examples[reason]
-        example = f", such as `{graph}`" if graph else ""
-        message = f"{events} event{'s are' if events > 1 else ' is'} undecided{example}: {reason}"
-        yield Diagnostic("W703", message, help=way_out(reason))
 
 
 class Datatypes:

@@ -1,32 +1,34 @@
 """Answer set programs: windows of streams are cut, solved by clingo or the engine, and reported."""
 
 import atexit
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.operator import Share
+from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.frame import Frame
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.solve_options import SolveOptions, evaluator
+from thalweg.parts.answer_sets.solve_options import SolveOptions, check_solver
 from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.member import Beside
-from thalweg.parts.part import Context, Evaluation, SparkWork
+from thalweg.parts.part import Evaluation
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
     from thalweg.explain.decomposition import ExplainedAnswerSets
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.asp.program import AspProgram
-    from thalweg.parts.answer_sets.holding import HoldingAnswers
-    from thalweg.parts.answer_sets.split_answers import SplitAnswers
-    from thalweg.parts.answer_sets.windowed import Connected, Windowed
+    from thalweg.languages.asp.terms import Names
     from thalweg.runtimes.answer_columns import AnswerColumns
 
 
@@ -81,13 +83,54 @@ class AnswerSets:
         return AnswerSetColumns()
 
     def start(self, context: Context) -> Evaluation:
-        from thalweg.parts.answer_sets.held import HeldWindows
+        from thalweg.parts.answer_sets.answers_operator import AnswersOperator
 
-        if context.settings.emit != "changes":
+        operator = self.expand(context, None, None).operators[0].open(context, Dictionary(), Share())
+        assert isinstance(operator, AnswersOperator)
+        windows = operator.windows
+        state = windows if context.saves else None
+        return Evaluation(windows.windowed, windows.windowed, state=state, close=operator.close)
+
+    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+        """Its pieces are solved apart, those with a key in many buckets, and combined; or it is one operator.
+
+        `RejectedError` where the settings have no meaning for it.
+        """
+        from thalweg.parts.answer_sets.answers_operator import AnswersSpec
+        from thalweg.parts.answer_sets.combine_operator import CombineSpec
+        from thalweg.parts.answer_sets.pieces import split_pieces
+        from thalweg.parts.answer_sets.solve_operator import SolveSpec
+
+        if beside is None and context.settings.emit != "changes":
             raise _refused("emit")
-        windowed, _ = self._windowed(context)
-        state = HeldWindows(windowed) if context.saves else None
-        return Evaluation(windowed, windowed, state=state, close=windowed.close)
+        if context.settings.memory is not None:
+            raise _refused("memory")
+        part, frame = self if beside is None else self.solved, self.frame(context)
+        check_solver(part.program, part.options)
+        pieces = tuple(split_pieces(part.program, frame, partitions or 1))
+        if (partitions or 1) == 1 or sum(piece.buckets for piece in pieces) == 1:
+            # Alone on Spark, the plan is fixed.
+            grows = not part.program.declared and (beside is not None or partitions is None)
+            return Expansion((AnswersSpec(part, frame, beside, grows, frame.tuples),))
+        on_change = beside is not None and self.on_change
+        solving = []
+        for number, piece in enumerate(pieces):
+            read = () if beside is None else beside.derived
+            derived = tuple(name for name in read if piece.exchange(name, part.program.names) is not None)
+            shared = beside is not None and bool(frame.tuples or derived)
+            solving.append(SolveSpec(part, frame, piece, number, derived, shared, on_change, frame.tuples))
+        combining = CombineSpec(part, frame, tuple(piece.piece.inputs for piece in pieces), beside, on_change)
+        edges = tuple(Edge(number, len(pieces), "records") for number in range(len(pieces)))
+        return Expansion((*solving, combining), edges)
+
+    def mentions(self, predicate: Predicate) -> bool:
+        """Whether facts of a predicate mean something to the program: they are input, or what it derives."""
+        return bool(self._names.known_as(predicate))
+
+    @cached_property
+    def _names(self) -> "Names":
+        """The names of all that the program mentions."""
+        return replace(self.program.names, signatures=self.program.mentioned)
 
     # Beside other parts ---------------------------------------------------------------------------------------------
 
@@ -100,19 +143,14 @@ class AnswerSets:
     def readers(self) -> Program:
         return self.program.readers()
 
-    def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> "HoldingAnswers":
-        from thalweg.parts.answer_sets.held import HeldWindows
-        from thalweg.parts.answer_sets.holding import HoldingAnswers
+    @property
+    def is_costly(self) -> bool:
+        """It is split where it reads streams only, unless more is asked for."""
+        return False
 
-        windowed, evaluator = self.solved._windowed(context, dictionary, beside.derived, self.on_change)
-        state = HeldWindows(windowed) if context.saves else None
-        return HoldingAnswers(windowed, evaluator, beside.wanted, context.report, self.selected, state)
-
-    def split(self, context: Context, partitions: int, is_alone: bool) -> "SplitAnswers | None":
-        """Its pieces are split, where it reads nothing but streams and there are several."""
-        from thalweg.parts.answer_sets.split_answers import split_answers
-
-        return split_answers(self, context, partitions) if is_alone else None
+    def looks(self, context: Context, words: Dictionary) -> Iterable[Callable[[Batch], object]]:
+        """Nothing looks at batches where they come in: operators report what is wrong with facts."""
+        return ()
 
     @property
     def on_change(self) -> bool:
@@ -144,49 +182,6 @@ class AnswerSets:
         outputs = tuple(sorted({head for one in explained.dependency.outlines for head in one.heads}))
         inputs = explained.dependency.inputs
         return ExplainedMember("answer sets", self.ports.name, inputs, outputs, statements, explained)
-
-    def _windowed(
-        self,
-        context: Context,
-        dictionary: Dictionary | None = None,
-        derived: Collection[Predicate] = (),
-        on_change: bool = False,
-    ) -> "tuple[Windowed, Connected]":
-        """What cuts windows, and what answers them; `on_change`, only where a window differs from the one before.
-
-        Beside other parts of a plan a `dictionary` is shared with these, which derive some of the inputs.
-        """
-        from thalweg.parts.answer_sets.growing import Growing
-        from thalweg.parts.answer_sets.windowed import Inputs, Windowed
-
-        if context.settings.memory is not None:
-            raise _refused("memory")
-        frame = self.frame(context)
-        shared = dictionary is not None
-
-        def solving(program: "AspProgram", words: Dictionary | None) -> "Connected":
-            return evaluator(program, self.options, frame, self.background, None, words, derived, shared)
-
-        answerer = (
-            solving(self.program, dictionary) if self.program.declared else Growing(solving, self.program, dictionary)
-        )
-        grow = answerer.grow if isinstance(answerer, Growing) else None
-        inputs = Inputs(self.program, context.report, answerer.dictionary, grow)
-        first, interrupt = context.settings.first, context.interrupt
-        windowed = Windowed(
-            answerer, inputs, frame, first, context.report, context.listen, interrupt, on_change=on_change
-        )
-        return windowed, answerer
-
-    def spread(self, context: Context, partitions: int) -> SparkWork:
-        from thalweg.parts.answer_sets.spark_job import answer_set_job
-        from thalweg.parts.answer_sets.spark_worker import answer_set_worker
-        from thalweg.parts.answer_sets.windowed import Inputs
-        from thalweg.parts.spark_plan import blocks_of
-
-        job = answer_set_job(self, context, partitions)
-        look = lambda words: Inputs(self.program, context.report, words).only  # noqa: E731
-        return SparkWork(job, answer_set_worker, combine=blocks_of(context), look=look)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAnswerSets":
         from thalweg.explain.decomposition import ExplainedAnswerSets

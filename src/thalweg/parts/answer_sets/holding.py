@@ -1,136 +1,69 @@
-"""An answer set program beside other parts of a plan: the answer of its last window holds until the next one closes.
+"""The answer of the last window, which holds for other parts of a plan until the next window closes."""
 
-Facts that others derive enter a window with what holds at its close; without a window it is solved at every tick at
-which something changes.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.connectors.batches import code_facts
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.operator import Operator, Output
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.engine import Given
 from thalweg.engine.proof import Proof
 from thalweg.languages.lars.facts import FactReader, read_fact
-from thalweg.model.arrow import decode, encode, frame, unframe
+from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.combined_windows import CombinedWindows
-from thalweg.parts.answer_sets.held import HeldWindows
-from thalweg.parts.answer_sets.windowed import Connected, Windowed
-from thalweg.parts.member import Output
-from thalweg.parts.passed_on import Heard
+from thalweg.parts.member import Beside
 from thalweg.runtimes.emit import Solution
 
 Rows = NDArray[np.int64]
 
 
-class HoldingAnswers:
-    """Windows and their answers, as a member of a plan at work.
+class AnsweringOperator(Operator):
+    """What answers windows, for users; beside other parts of a plan the answer of the last window holds for these.
 
-    Others read the `wanted` predicates of answers, all where that is None; where some are `shown`, the answers that are
-    output have no others. It can be saved where it has a `state`. There is no evaluator where windows are answered
-    elsewhere; then it reads nothing of others.
+    They read the `wanted` predicates of answers, all where that is None; where some are `shown`, the answers that users
+    see have no others. Alone, answers go out unread: they are spelled where they are written.
     """
 
     def __init__(
-        self,
-        windowed: Windowed | CombinedWindows,
-        evaluator: Connected | None,
-        wanted: Iterable[Predicate] | None,
-        report: Callable[[Diagnostic], None],
-        shown: frozenset[Predicate] | None = None,
-        state: HeldWindows | CombinedWindows | None = None,
+        self, dictionary: Dictionary, context: Context, beside: Beside | None, shown: frozenset[Predicate] | None
     ) -> None:
-        self._windowed = windowed
-        self._evaluator = evaluator
-        self._state = state
-        self._derived = Heard()
-        self._wanted = None if wanted is None else frozenset(wanted)
-        self._answers = Answers(windowed.dictionary, report)
+        self._wanted = frozenset[Predicate]() if beside is None else beside.wanted
+        self._answers = None if beside is None else Answers(dictionary, context.report)
         self._selection = None if shown is None else Selection(shown)
 
-    @property
-    def first(self) -> int | None:
-        return self._windowed.first
-
-    @first.setter
-    def first(self, tick: int | None) -> None:
-        self._windowed.first = tick
-
-    @property
-    def is_settled(self) -> bool:
-        return self._windowed.has_closed
-
-    def advance(self, tick: int, batches: Sequence[Batch], given: Sequence[Given]) -> Iterator[Output]:
-        if given:
-            assert self.first is not None
-            if tick > self.first:
-                # Windows that close before hold what held until now.
-                yield from self._closed(self._windowed.advance(tick - 1, ()))
-            self._hold(given)
-            self._windowed.refresh()
-        yield from self._closed(self._windowed.advance(tick, batches))
-
-    def _hold(self, given: Sequence[Given]) -> None:
-        begun, ended = Batch(), Batch()
-        for each in given:
-            for batch, rows in ((begun, each.begun), (ended, each.ended)):
-                if len(rows):
-                    batch.rows[each.signature] = rows.reshape(-1)
-        assert self._evaluator is not None
-        self._evaluator.hold(begun, ended)
-        if self._state is not None:
-            self._derived.change(("", 0, each) for each in given)
-
-    def _closed(self, solutions: Iterable[Any]) -> Iterator[Output]:
-        for found in solutions:
-            # Read once, for readers and for output.
-            solution = replace(found, sets=tuple(map(tuple, found.sets)))
-            self._answers.see(solution)
-            shown = (solution,) if self._selection is None else self._selection.of(solution)
-            yield Output(solution.t, next(iter(shown), None), self._answers.turn(self._wanted))
-
-    def finish(self) -> Iterator[Output]:
-        return self._closed(self._windowed.finish())
-
-    def looks(self, after: int, before: int) -> Iterable[int]:
-        """It hears no streams of what holds: it reads facts themselves."""
-        return ()
-
-    def words_in_use(self) -> Rows:
-        kept = () if self._state is None else (*self._state.words(), *self._derived.words())
-        own = () if self._evaluator is None else (self._evaluator.words_in_use(),)
-        return np.concatenate([np.zeros(0, dtype=np.int64), *own, *kept])
+    def _output(self, solution: Solution, tick: int) -> Output:
+        """The answer of a window, and what begins and ends with it, at a tick."""
+        if self._answers is None:
+            return Output(tick, solution)
+        # Read once, for readers and for output.
+        solution = replace(solution, sets=tuple(map(tuple, solution.sets)))
+        self._answers.see(solution)
+        shown = (solution,) if self._selection is None else self._selection.of(solution)
+        return Output(tick, next(iter(shown), None), self._answers.turn(self._wanted))
 
     def why(self, fact: Fact) -> Proof | None:
-        return self._answers.why(fact)
+        """Which window has an answer that holds a fact; the facts that it read are put below by others."""
+        return None if self._answers is None else self._answers.why(fact)
 
     def lacking(self, fact: Fact) -> str:
-        return self._answers.lacking(fact)
+        """That a fact is not in the last answer, in words that go on behind `and`."""
+        return "answers are not kept" if self._answers is None else self._answers.lacking(fact)
 
-    def snapshot(self) -> bytes:
-        assert self._state is not None
-        return frame([self._state.snapshot(), self._derived.save(self._windowed.dictionary), self._answers.save()])
+    def _save_answer(self) -> bytes:
+        """The answer that holds."""
+        return b"" if self._answers is None else self._answers.save()
 
-    def resume(self, data: bytes) -> None:
-        assert self._state is not None
-        held, derived, answers = unframe(data)
-        self._state.resume(held)
-        self._derived.load(derived, self._windowed.dictionary)
-        for batch in self._derived.events():
-            assert self._evaluator is not None
-            self._evaluator.hold(batch, Batch())
-        self._answers.load(answers)
-
-    def close(self) -> None:
-        self._windowed.close()
+    def _load_answer(self, data: bytes) -> None:
+        """Brings back the answer that held."""
+        if self._answers is not None:
+            self._answers.load(data)
 
 
 class Answers:

@@ -79,10 +79,14 @@ def evaluator(
     derived: Collection[Predicate] = (),
     shared: bool = False,
 ) -> "Connected":
-    """The engine where it can answer and no option asks for clingo; else clingo, by its own processes or given ones.
+    """The engine where it can answer and no option asks for clingo; else clingo, by processes of its own or of a pool.
 
-    Beside other parts of a plan the `dictionary` is `shared` with these, which derive some of the inputs.
+    Other parts of a plan derive some of the inputs. Where the `dictionary` is not `shared` with these, it spells terms
+    as the program does.
     """
+    dictionary = Dictionary() if dictionary is None else dictionary
+    if not shared:
+        dictionary.canonical = program.names.canonical if program.prefixes else None
     # Names with prefixes stand for IRIs, which the engine knows by a dictionary of its own.
     foreign = shared and bool(program.prefixes)
     rules = None if options.solver == "clingo" or foreign else program.lowered(frame.panes)
@@ -93,10 +97,7 @@ def evaluator(
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
         tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
         known = [Fact(fact.predicate, tuple(map(canonical, fact.terms))) for fact in background]
-        lowered = Lowered(rules, frame, program.inputs, known, options.seconds, tally, dictionary, derived)
-        if dictionary is None:
-            lowered.dictionary.canonical = canonical if program.prefixes else None
-        return lowered
+        return Lowered(rules, frame, program.inputs, known, options.seconds, tally, dictionary, derived)
     check_solver(program, options)
     from thalweg.parts.answer_sets.solving import Solving
     from thalweg.solvers.pool import SolverPool

@@ -29,6 +29,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate
+from thalweg.model.records import record
 from thalweg.runtimes.emit import AnswerBlock, Solution
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ MOST_EMPTY: Final = 1_000
 """How many windows without facts are answered in a row."""
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one piece of a program had to do for a window: facts of some inputs, seconds, and how many answers.
@@ -54,6 +56,7 @@ class Share:
     answers: int | None
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class Answered:
     """The answer sets of a window; whether these are all that was asked for; and what each piece had to do.
@@ -364,6 +367,7 @@ class Windowed:
             "empty": self._empty,
             "stale": self._stale,
             "inputs": list(self._inputs.names),
+            "timeouts": self._timeouts.save(),
         }
 
     def load(self, saved: Mapping[str, Any]) -> None:
@@ -373,6 +377,7 @@ class Windowed:
         self._position, self._closed = saved["position"], saved["closed"]
         self._ticks = deque(saved["ticks"])
         self._filled, self._empty, self._stale = saved["filled"], saved["empty"], saved["stale"]
+        self._timeouts.load(saved["timeouts"])
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         self.evaluator.collect(waiting)

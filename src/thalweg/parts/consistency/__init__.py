@@ -1,15 +1,21 @@
 """Checks of an ontology: rules whose conclusions are clashes, each with a smallest set of facts behind it."""
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
+from thalweg.dataflow.context import Context
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.parts.part import Watch
 from thalweg.parts.rule_part import Rules
 
 if TYPE_CHECKING:
+    from thalweg.explain.document import PlanDocument
     from thalweg.languages.owl.checking import Checked
     from thalweg.runtimes.answer_columns import AnswerColumns
-    from thalweg.runtimes.rule_engine import RuleEngine
+    from thalweg.runtimes.emit import AnswerBlock
 
 
 @dataclass(frozen=True)
@@ -23,19 +29,10 @@ class Checks(Rules):
 
         return ClashColumns(emit)
 
-    def start(self, context: Context) -> Evaluation:
-        from thalweg.runtimes.consistency.clashes import Explaining, as_clashes
+    def watch(self, context: Context, partitions: int | None) -> Watch:
+        return ClashWatch(super().watch(context, partitions))
 
-        evaluation = super().start(context)
-        explaining = Explaining(cast("RuleEngine", evaluation.reasoner), context.settings.emit)
-        return replace(evaluation, advance=explaining.advance, present=as_clashes, state=explaining)
-
-    def spread(self, context: Context, partitions: int) -> SparkWork:
-        from thalweg.runtimes.consistency.clashes import as_clashes
-
-        return replace(super().spread(context, partitions), present=as_clashes)
-
-    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
         from thalweg.explain.plan import explain
         from thalweg.explain.topology import explain_topology
         from thalweg.planning.route_justifications import route_justifications
@@ -48,3 +45,21 @@ class Checks(Rules):
         known = known if chosen.topology is None else known.in_pairs()
         costs = self.checked.costs
         return explain_topology(known, closed.closure(), chosen, plan, costs, closed.counts_conjunctions)
+
+
+class ClashWatch(Watch):
+    """Sees what comes to rules, and gives answers the form of clashes."""
+
+    def __init__(self, rules: Watch) -> None:
+        self._rules = rules
+
+    def look(self, words: Dictionary) -> Callable[[Batch], object] | None:
+        return self._rules.look(words)
+
+    def present(self, block: "AnswerBlock") -> "AnswerBlock":
+        from thalweg.runtimes.consistency.clashes import as_clashes
+
+        return as_clashes(block)
+
+    def summary(self) -> Iterable[Diagnostic]:
+        return self._rules.summary()

@@ -1,15 +1,18 @@
-"""The events of a `.tw`: classes of the events of a stream, and patterns over them, in one process."""
+"""The events of a `.tw`: classes of the events of a stream, and patterns over them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import TripleTerms
+from thalweg.ir.patterns import Pattern
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked, compile_abstraction
@@ -17,23 +20,23 @@ from thalweg.languages.owl.dl.manchester import Vocabulary
 from thalweg.languages.owl.dl.subscribe import triples_of
 from thalweg.languages.rspql.names import means_stream
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.similar import nearest
 from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.member import Beside
-from thalweg.parts.part import Context, Evaluation, SparkWork
+from thalweg.parts.part import Evaluation
 from thalweg.parts.patterns.event_facts import predicates_given
+from thalweg.planning.stage_patterns import PatternStage, stage_patterns
 from thalweg.planning.wire_parts import Ports, resting_on_part
 
 if TYPE_CHECKING:
+    from thalweg.dataflow.operator import OpSpec
     from thalweg.explain.event_patterns import ExplainedCascade
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.parts.patterns.event_run import EventRun
-    from thalweg.parts.patterns.event_stream import EventStream
-    from thalweg.parts.patterns.split_classes import SplitClasses
-    from thalweg.parts.patterns.split_events import SplitEvents
     from thalweg.parts.patterns.unmatched_names import UnmatchedNames
     from thalweg.runtimes.answer_columns import AnswerColumns
 
@@ -98,12 +101,73 @@ class EventCascade:
         return EventColumns()
 
     def start(self, context: Context) -> Evaluation:
-        if context.settings.emit != "changes":
-            raise RejectedError([Diagnostic("E403", "an event is a point of the output: leave `--emit` out")])
-        self._check(context)
-        run, watch = self._run(context, self.output), self.watch()
+        self._check(context, is_alone=True)
+        run, watch = self.run(context, self.output), self.watch()
         look = partial(watch.look, words=run.dictionary)
         return Evaluation(run, run, look=look, state=run, summary=lambda: chain(run.summary(), watch.summary()))
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all its events."""
+        return frozenset(event.name for event in self.program.events)
+
+    @cached_property
+    def patterns(self) -> dict[str, Pattern]:
+        """The definitions that are patterns, each behind those that it uses."""
+        events = self.program.events
+        return {event.name: event.definition for event in events if isinstance(event.definition, Pattern)}
+
+    @property
+    def is_costly(self) -> bool:
+        """Classes of events are worth a shuffle, where there are some; a selection sees many events at once."""
+        return self.abstraction is not None and bool(self.program.classes) and not self.program.selections
+
+    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+        """Events of streams are classified in all buckets, and patterns are matched in stages, each split by variables
+        or in one bucket; beside other parts, events become facts behind them.
+
+        A selection sees many events at once, so it is in one operator with all that rests on it. Patterns beside parts
+        that it reads stay in one bucket, unless all is to be split.
+        """
+        from thalweg.parts.patterns.classify_operator import ClassifySpec
+        from thalweg.parts.patterns.event_stream import EventsSpec
+        from thalweg.parts.patterns.match_operator import MatchSpec
+
+        self._check(context, is_alone=beside is None)
+        hears_held = beside is not None and beside.hears_held
+        may_split = (partitions or 1) > 1 and not (context.explains or self.program.selections or hears_held)
+        if not may_split or not (beside is None or self.is_costly):
+            return Expansion((EventsSpec(self, None if beside is None else beside.streams),))
+        published = beside is not None
+        stages = self.stages(by_key=beside is None or beside.is_alone or context.split == "always")
+        operators = (ClassifySpec(self, published), *(MatchSpec(self, stage, published) for stage in stages))
+        return self._connected(operators, stages, published)
+
+    def stages(self, by_key: bool) -> tuple[PatternStage, ...]:
+        """The stages of its patterns; all are in one where they are not split by keys."""
+        if by_key or not self.patterns:
+            return stage_patterns(self.patterns.items())
+        return (PatternStage(1, tuple(self.patterns), (0,), {}),)
+
+    def _connected(self, operators: "tuple[OpSpec, ...]", stages: Sequence[PatternStage], published: bool) -> Expansion:
+        """Operators with the edges from stage to stage, and to what makes facts of events where they are published."""
+        from thalweg.parts.patterns.match_operator import ToClauses
+        from thalweg.parts.patterns.publish_operator import PublishSpec, ToPublisher
+
+        edges = [
+            Edge(source, stage.number, "records", exchange=ToClauses(self, stage))
+            for stage in stages
+            for source in stage.reads
+        ]
+        if not published:
+            return Expansion(operators, tuple(edges))
+        last = len(operators)
+        edges += (Edge(source, last, "records", exchange=ToPublisher()) for source in range(last))
+        return Expansion((*operators, PublishSpec(self)), tuple(edges))
+
+    def looks(self, context: Context, words: Dictionary) -> Iterable[Callable[[Batch], object]]:
+        """Beside other parts nothing is said of what streams bring."""
+        return ()
 
     def watch(self) -> "UnmatchedNames":
         """What sees whether streams bring what classes and clauses are about."""
@@ -140,32 +204,6 @@ class EventCascade:
     def readers(self) -> Program:
         """It reads graphs, and not predicates."""
         return Program()
-
-    def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> "EventStream":
-        from thalweg.parts.patterns.concluded_events import ConcludedEvents
-        from thalweg.parts.patterns.event_stream import EventStream
-
-        run, concluded = self.run_beside(context, dictionary, beside), ConcludedEvents(self.beside.classes)
-        return EventStream(run, self.program.name, self.output, concluded, context.report)
-
-    def run_beside(self, context: Context, dictionary: Dictionary, beside: Beside) -> "EventRun":
-        """What makes all events, which others read."""
-        self._check(context)
-        names = frozenset(one.name for one in self.program.events)
-        known = replace(context, streams=(*context.streams, *beside.streams)) if beside.streams else context
-        return self._run(known, names, dictionary)
-
-    def split(self, context: Context, partitions: int, is_alone: bool) -> "SplitClasses | SplitEvents | None":
-        """Events of streams are classified in all buckets; a selection sees many of them at once.
-
-        Patterns are split, too, where they read nothing that others conclude, and at least one of them has a key.
-        """
-        from thalweg.parts.patterns.split_classes import split_classes
-        from thalweg.parts.patterns.split_events import split_events
-
-        if self.program.selections or self.abstraction is None or not self.program.classes:
-            return None
-        return (is_alone and split_events(self, context, partitions)) or split_classes(self, context, partitions)
 
     def explain_member(self) -> "ExplainedMember":
         from thalweg.explain.wired_parts import ExplainedMember
@@ -204,11 +242,15 @@ class EventCascade:
         form = self.abstraction.form
         return {*form.classes, *form.roles, *form.data}
 
-    def _check(self, context: Context) -> None:
+    @staticmethod
+    def _check(context: Context, is_alone: bool) -> None:
+        if is_alone and context.settings.emit != "changes":
+            raise RejectedError([Diagnostic("E403", "an event is a point of the output: leave `--emit` out")])
         if context.settings.memory is not None:
             raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with events: leave it out")])
 
-    def _run(self, context: Context, output: frozenset[str], dictionary: Dictionary | None = None) -> "EventRun":
+    def run(self, context: Context, output: frozenset[str], dictionary: Dictionary | None = None) -> "EventRun":
+        """What makes events in one operator, and says those of some names."""
         from thalweg.parts.patterns.event_run import EventRun
 
         ladder, doubts = self._ladder()
@@ -252,17 +294,6 @@ class EventCascade:
 
         found = list(impossible_events(self.program, self.abstraction))
         return [*found, *(lost_events(self.program, self._ladder()[0]) if self.program.selections else ())]
-
-    def spread(self, context: Context, partitions: int) -> SparkWork:
-        from thalweg.parts.patterns.spark_events import spread_events
-        from thalweg.parts.spark_plan import in_one_bucket
-
-        if not self.program.selections:
-            return spread_events(self, context, partitions)
-        # A selection sees many events at once.
-        watch = self.watch()
-        look = lambda words: partial(watch.look, words=words)  # noqa: E731
-        return in_one_bucket(self, context, partitions, look, watch.summary)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedCascade":
         from thalweg.explain.event_patterns import ExplainedCascade

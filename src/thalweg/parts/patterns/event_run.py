@@ -4,7 +4,7 @@ It is taken through time like an engine, and is its own emitter. What it keeps i
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -89,19 +89,17 @@ class EventRun:
         to: int,
         batches: Sequence[Batch],
         concluded: Sequence[list[Conclusion]] = (),
-        classified: Sequence[ArrivedEvent] = (),
     ) -> list[EventAnswers]:
         """What is known at a tick, and at those before it since the last one.
 
-        What rules beside it have `concluded` of an individual is an event without a name. Some events may have been
-        `classified` elsewhere.
+        What rules beside it have `concluded` of an individual is an event without a name.
         """
         self._classifier.begin(to)
         events: dict[str, list[Instance]] = {}
         lines: list[AbstractEvent | ComplexEvent | RejectedEvents] = []
         rejected: dict[str, list[str]] = {}
         here = chain(self._classifier.classified(batches), map(self._concluded, concluded))
-        for event in chain(classified, (self._arrived(to, one) for one in here)):
+        for event in (self._arrived(to, one) for one in here):
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
             for one in event.instances:
@@ -152,18 +150,7 @@ class EventRun:
         return self._reasons.explanation(asked, now, self._found, begun, self._rejected)
 
     def _concluded(self, graph: list[Conclusion]) -> ClassifiedEvent:
-        """An event of conclusions; patterns may use the classes that they name without a definition."""
-        event = self._classifier.classify("", [(name.name, words) for name, words in graph])
-        used = [name for name, words in event.facts if len(words) == 1 and name in self._undefined]
-        if not used or event.rejected:
-            return event
-        individual = self.dictionary.spell(event.facts[0][1][0])
-        return replace(event, classes=[*event.classes, *((name, individual) for name in used)])
-
-    def add_undecided(self, reasons: Mapping[str, int], examples: Mapping[str, str]) -> None:
-        """Events were not decided elsewhere."""
-        self._classifier.reasons.update(reasons)
-        self._classifier.examples = {**examples, **self._classifier.examples}
+        return concluded_event(self._classifier, graph, self._undefined)
 
     def summary(self) -> Iterator[Diagnostic]:
         """What could not be decided."""
@@ -200,6 +187,16 @@ class EventRun:
         saved = json.loads(data)
         self._classifier.first, self._classifier.now = saved["first"], saved["now"]
         self._layers.load(saved["layers"].encode())
+
+
+def concluded_event(classifier: Classifier, graph: list[Conclusion], names: Collection[str]) -> ClassifiedEvent:
+    """An event of conclusions; patterns may use the classes of some `names`, which no text defines."""
+    event = classifier.classify("", [(name.name, words) for name, words in graph])
+    used = [name for name, words in event.facts if len(words) == 1 and name in names]
+    if not used or event.rejected:
+        return event
+    individual = classifier.dictionary.spell(event.facts[0][1][0])
+    return replace(event, classes=[*event.classes, *((name, individual) for name in used)])
 
 
 def instances(tick: int, event: ClassifiedEvent, words: Dictionary | None) -> Iterator[Instance]:

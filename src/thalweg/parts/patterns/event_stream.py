@@ -1,28 +1,35 @@
-"""Events beside other parts of a plan: what rules conclude comes in as events, and events go out as facts."""
+"""Events as one operator: classes and patterns together, as they are in one process.
+
+Beside other parts of a plan, what these conclude comes in as events, and events go out as facts.
+"""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from thalweg.diagnostics import Diagnostic
-from thalweg.engine import Given
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.exchange import Exchange
+from thalweg.dataflow.operator import Operator, OpSpec, Output, Share, Updates, Words
+from thalweg.dataflow.state import StateFormat
 from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.parts.member import Output
+from thalweg.model.predicate import Predicate
+from thalweg.parts.abstraction.classes_operator import routes_of_events
 from thalweg.parts.patterns.concluded_events import ConcludedEvents
 from thalweg.parts.patterns.event_facts import batch_of
-from thalweg.parts.patterns.event_run import ArrivedEvent, EventRun
+from thalweg.parts.patterns.event_run import EventRun
 from thalweg.parts.patterns.why_event import EventExplanation
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
+
+if TYPE_CHECKING:
+    from thalweg.parts.patterns import EventCascade
 
 # So many facts are kept for derivations that rest on events of earlier ticks.
 _MOST_KEPT: Final = 100_000
@@ -38,50 +45,56 @@ def output_of(
     tick: int, lines: Iterable[EventLine], output: frozenset[str], facts: Sequence[Fact], words: Dictionary, name: str
 ) -> Output:
     """What events of a tick are: lines of those that are output, and facts of the stream with a name."""
-    shown = tuple(one for one in lines if isinstance(one, RejectedEvents) or one.event in output)
+    shown = tuple(line for line in lines if isinstance(line, RejectedEvents) or line.event in output)
     return Output(tick, EventAnswers(shown) if shown else None, events=(batch_of(facts, words, name),) if facts else ())
 
 
-class EventStream:
-    """Events as a member of a plan at work: those named in `output` are answers, and all are facts of the stream."""
+@dataclass(frozen=True)
+class EventsSpec(OpSpec):
+    """Classes and patterns together; with `streams`, which other parts make, they are facts of a stream, too."""
 
-    is_settled = True
+    part: "EventCascade"
+    streams: tuple[str, ...] | None = None
+
+    keeps_events: ClassVar[bool] = True
+    gives_events: ClassVar[bool] = True
+
+    def routes(self, signature: Predicate) -> tuple[tuple[int, Exchange], ...]:
+        return routes_of_events(signature)
+
+    def open(self, context: Context, dictionary: Dictionary, share: Share) -> "EventStream":
+        return EventStream(self.part, self.streams, context, dictionary)
+
+
+class EventStream(Operator):
+    """Events at work: those named in `output` are answers, and beside other parts all are facts of the stream."""
+
+    format: ClassVar[StateFormat] = StateFormat("events")
 
     def __init__(
-        self,
-        run: EventRun,
-        name: str,
-        output: frozenset[str],
-        concluded: ConcludedEvents,
-        report: Callable[[Diagnostic], None],
+        self, part: "EventCascade", streams: tuple[str, ...] | None, context: Context, dictionary: Dictionary
     ) -> None:
-        self._run = run
-        self._name = name
-        self._output = output
-        self._concluded = concluded
-        self._report = report
+        self._name = part.program.name
+        self._output = part.output
+        self._published = streams is not None
+        self._concluded = ConcludedEvents(part.beside.classes)
+        self._report = context.report
+        context = replace(context, streams=(*context.streams, *streams)) if streams else context
+        self._run: EventRun = part.run(context, part.names if self._published else part.output, dictionary)
         self._last: tuple[int, frozenset[Fact]] = (-1, frozenset())
         self._instances: dict[str, Instance] = {}
 
-    @property
-    def first(self) -> int | None:
-        return self._run.first
-
-    @first.setter
-    def first(self, tick: int | None) -> None:
-        self._run.first = tick
-
-    def advance(self, tick: int, batches: Sequence[Batch], given: Sequence[Given]) -> Iterator[Output]:
-        graphs = list(self._concluded.take(given))
-        for block in self._run.advance(tick, batches, graphs, self._classified(tick)):
+    def advance(self, tick: int, updates: Updates) -> Iterator[Output]:
+        if self._run.first is None:
+            self._run.first = self.first
+        graphs = list(self._concluded.take(updates.held))
+        for block in self._run.advance(tick, updates.events, graphs):
             for at, lines in groupby(block.lines, key=lambda line: line.t):
                 yield self._outputs(at, list(lines))
 
-    def _classified(self, tick: int) -> Sequence[ArrivedEvent]:
-        """The events of a tick that were classified elsewhere."""
-        return ()
-
     def _outputs(self, tick: int, lines: Sequence[EventLine]) -> Output:
+        if not self._published:
+            return Output(tick, EventAnswers(tuple(lines)))
         facts = facts_of(lines)
         self._last = tick, frozenset(facts)
         self._remember(lines)
@@ -110,7 +123,7 @@ class EventStream:
     def looks(self, after: int, before: int) -> Iterable[int]:
         return self._run.looks(after, before)
 
-    def words_in_use(self) -> NDArray[np.int64]:
+    def words_in_use(self) -> Words:
         """Those of conclusions, and of windows; patterns keep terms as text."""
         return np.concatenate([self._run.words_in_use(), self._concluded.words()])
 
@@ -134,13 +147,10 @@ class EventStream:
     def lacking(self, fact: Fact) -> str:
         return f"there is no event `{fact}` at this tick"
 
-    def snapshot(self) -> bytes:
+    def save(self) -> bytes:
         return frame([self._run.snapshot(), self._concluded.save(self._run.dictionary)])
 
-    def resume(self, data: bytes) -> None:
+    def load(self, data: bytes) -> None:
         run, concluded = unframe(data)
         self._run.resume(run)
         self._concluded.load(concluded, self._run.dictionary)
-
-    def close(self) -> None:
-        """Nothing has to be closed."""

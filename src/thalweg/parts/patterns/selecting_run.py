@@ -54,10 +54,8 @@ class SelectingRun(EventRun):
         to: int,
         batches: Sequence[Batch],
         concluded: Sequence[list[Conclusion]] = (),
-        classified: Sequence[ArrivedEvent] = (),
     ) -> list[EventAnswers]:
         """What is known at the ticks up to one at which windows close; events that are selected are classified here."""
-        assert not classified
         begun = self.now is not None
         self._classifier.begin(to)
         if not begun:

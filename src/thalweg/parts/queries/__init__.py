@@ -1,27 +1,28 @@
 """Continuous queries: windows of streams are kept as graphs, and asked whenever one of them closes."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.operator import Share
+from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.languages.rspql.names import local_name, means_stream
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.rdf import RDF_TYPE, fact_of
 from thalweg.parts.member import Beside
-from thalweg.parts.part import Context, Evaluation, SparkWork
+from thalweg.parts.part import Evaluation
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
     from thalweg.explain.continuous_query import ExplainedQuery, Spread
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.rspql.query import Query
-    from thalweg.parts.queries.continuous import Continuous
-    from thalweg.parts.queries.split_query import SplitQuery
-    from thalweg.parts.queries.streaming import StreamingQuery
-    from thalweg.parts.queries.streams_read import StreamsRead
     from thalweg.runtimes.answer_columns import AnswerColumns
 
 
@@ -64,10 +65,38 @@ class ContinuousQuery:
                 return TruthColumns()
 
     def start(self, context: Context) -> Evaluation:
-        if context.settings.emit != "changes":
+        from thalweg.parts.queries.query_operator import QueryOperator
+
+        operator = self.expand(context, None, None).operators[0].open(context, Dictionary(), Share())
+        assert isinstance(operator, QueryOperator)
+        continuous = operator.continuous
+        return Evaluation(continuous, continuous, state=continuous, summary=operator.streams.summary)
+
+    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+        """Its joins are split by a key and its rows counted behind them, where there is a key; else one operator.
+
+        What it hears of facts that other parts hold comes to one operator, too. `RejectedError` where the settings have
+        no meaning for it, or it reads a stream that there is not.
+        """
+        from thalweg.parts.queries.count_rows import CountRowsSpec
+        from thalweg.parts.queries.join_operator import JoinSpec
+        from thalweg.parts.queries.keyed_joins import KeyedJoins, keyed_joins
+        from thalweg.parts.queries.query_operator import QuerySpec
+        from thalweg.parts.queries.streams_read import StreamsRead
+
+        if beside is None and context.settings.emit != "changes":
             raise _refused("emit")
-        continuous, streams = self._continuous(context)
-        return Evaluation(continuous, continuous, state=continuous, summary=streams.summary)
+        if context.settings.memory is not None:
+            raise _refused("memory")
+        streams = context.streams if beside is None else (*context.streams, *beside.streams)
+        StreamsRead(self.query, streams).check(context.names_streams)
+        is_alone = beside is None
+        hears_held = beside is not None and beside.hears_held
+        may_split = (partitions or 1) > 1 and not hears_held and not context.explains
+        if not may_split or not isinstance(keyed_joins(self.query, self.background), KeyedJoins):
+            return Expansion((QuerySpec(self.query, self.background, streams, is_alone),))
+        join = JoinSpec(self.query, self.background, streams)
+        return Expansion((join, CountRowsSpec(join, is_alone)), (Edge(0, 1), Edge(0, 1, "events")))
 
     # Beside other parts ---------------------------------------------------------------------------------------------
 
@@ -92,17 +121,14 @@ class ContinuousQuery:
         """It reads streams, and not predicates."""
         return Program()
 
-    def join(self, context: Context, dictionary: Dictionary, beside: Beside) -> "StreamingQuery":
-        from thalweg.parts.queries.streaming import StreamingQuery
+    @property
+    def is_costly(self) -> bool:
+        """A join is little work for each fact."""
+        return False
 
-        known = replace(context, streams=(*context.streams, *beside.streams)) if beside.streams else context
-        return StreamingQuery(self._continuous(known, dictionary)[0], self.ports.name)
-
-    def split(self, context: Context, partitions: int, is_alone: bool) -> "SplitQuery | None":
-        """Its joins are split, where it hears streams only and there is a key."""
-        from thalweg.parts.queries.split_query import split_query
-
-        return split_query(self, context, partitions) if is_alone else None
+    def looks(self, context: Context, words: Dictionary) -> Iterable[Callable[[Batch], object]]:
+        """Nothing looks at batches where they come in."""
+        return ()
 
     def explain_member(self) -> "ExplainedMember":
         from thalweg.explain.wired_parts import ExplainedMember
@@ -111,28 +137,6 @@ class ContinuousQuery:
         streams = tuple(dict.fromkeys(local_name(window.stream) for window in self.query.windows))
         name = self.ports.name
         return ExplainedMember(f"query {name}", name, (), outputs, (), self.explain(), streams, _answers(self.query))
-
-    def _continuous(self, context: Context, dictionary: Dictionary | None = None) -> "tuple[Continuous, StreamsRead]":
-        """What evaluates the query, and what it reads; beside other parts of a plan a `dictionary` is shared."""
-        from thalweg.parts.queries.choose_evaluator import choose_evaluator
-        from thalweg.parts.queries.continuous import Continuous
-        from thalweg.parts.queries.streams_read import StreamsRead
-
-        if context.settings.memory is not None:
-            raise _refused("memory")
-        streams = StreamsRead(self.query, context.streams)
-        streams.check(context.names_streams)
-        evaluator = choose_evaluator(self.query, self.background, dictionary, context.report, context.explains)
-        return Continuous(self.query, evaluator, streams, context.settings.first, context.report), streams
-
-    def spread(self, context: Context, partitions: int) -> SparkWork:
-        """Joins are split by a key, where there is one."""
-        from thalweg.parts.queries.spark_query import Split, split, spread_query
-        from thalweg.parts.spark_plan import in_one_bucket
-
-        if isinstance(split(self.query, self.background), Split):
-            return spread_query(self, self.query, self.background, context, partitions)
-        return in_one_bucket(self, context, partitions)
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedQuery":
         from thalweg.explain.continuous_query import ExplainedQuery
@@ -143,10 +147,10 @@ class ContinuousQuery:
 
     def _explained_spread(self, partitions: int) -> "Spread":
         from thalweg.explain.continuous_query import Spread
-        from thalweg.parts.queries.spark_query import Split, split
+        from thalweg.parts.queries.keyed_joins import KeyedJoins, keyed_joins
 
-        found = split(self.query, self.background)
-        return Spread(partitions, found.keys) if isinstance(found, Split) else Spread(partitions, reason=found)
+        joins = keyed_joins(self.query, self.background)
+        return Spread(partitions, joins.keys) if isinstance(joins, KeyedJoins) else Spread(partitions, reason=joins)
 
 
 def _answers(query: "Query") -> str:

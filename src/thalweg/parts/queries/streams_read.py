@@ -46,6 +46,15 @@ class StreamsRead:
             self._meant[stream] = tuple(named) or (self._written if stream in self._sole else ())
         return self._meant[stream]
 
+    def save(self) -> list[str | None]:
+        """The streams that came."""
+        return list(self._came)
+
+    def load(self, streams: Iterable[str | None]) -> None:
+        """Goes on where another one was saved."""
+        for stream in streams:
+            self._names(stream)
+
     def summary(self) -> Iterator[Diagnostic]:
         """The streams of the query that never came, and that the run was not given, where others came."""
         meant = {written for stream in self._came for written in self._meant[stream]}

@@ -1,32 +1,34 @@
 """The rows that buckets send become a DataFrame of answers, with the columns that tables have elsewhere.
 
     begin, end, unknown, interval, snapshot    one fact, or one clash
-    window                                     a block of answers of any kind
+    block                                      a block of answers of any other kind
     late                                       a fact that came behind the watermark
     malformed, empty, warning                  a row that holds no fact, what deserves a warning
 
 What a DataFrame holds must be known before the first row: what rules or tables do not say to be a number is a text.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
 from thalweg.model.predicate import Predicate
+from thalweg.model.records import of_json
 from thalweg.model.time import TimeFormat
 from thalweg.runtimes.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row
 from thalweg.runtimes.answer_tables import arrow_column
-from thalweg.runtimes.emit import AnswerBlock
+from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun
 from thalweg.runtimes.spark.dataframe import (
     BECAME_UNKNOWN,
     BEGIN,
+    BLOCK,
     END,
     INTERVAL,
     LATE_FACT,
     SNAPSHOT,
     WARNING,
-    WINDOW,
 )
 from thalweg.runtimes.spark.fact_columns import arrow_type, fact_columns
 from thalweg.runtimes.spark.wire import EMPTY, MALFORMED, warning_of
@@ -55,7 +57,8 @@ class AnswerFrame:
     """The columns of a DataFrame of answers, and how rows of buckets become rows of it.
 
     `of` chooses one predicate, whose arguments are columns of the `types` of SQL; with `late`, late facts are rows.
-    Columns of times hold ticks; in texts they are written as `times` writes them. `unpack` reads a block of answers.
+    Columns of times hold ticks; in texts they are written as `times` writes them. Beside answers of other kinds, facts
+    come as `emit` shows them.
 
     >>> frame = AnswerFrame(FactColumns("intervals", ("R",)), TimeFormat(), Predicate("jam", 1), {"R": "long"})
     >>> frame.schema
@@ -67,7 +70,7 @@ class AnswerFrame:
     of: Predicate | None = None
     types: Mapping[str, str] = field(default_factory=dict)
     late: bool = False
-    unpack: Callable[[str], object] = lambda text: text
+    emit: str = "changes"
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -86,7 +89,7 @@ class AnswerFrame:
     @property
     def kinds(self) -> list[str]:
         """The kinds of rows of buckets that it takes."""
-        own = _KINDS[self.kind.emit] if isinstance(self.kind, FactColumns) else (WINDOW,)
+        own = _KINDS[self.kind.emit] if isinstance(self.kind, FactColumns) else (*_KINDS[self.emit], BLOCK)
         return [*own, *([LATE_FACT, *_OPS] if self.late else [])]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -142,11 +145,8 @@ class AnswerFrame:
     def _blocks(self, batch: Any) -> Arrays:
         """What blocks of answers are in the columns of their kind."""
         rows: list[Row] = []
-        for row in sorted(batch.select(["until", "fact"]).to_pylist(), key=lambda row: int(row["until"])):
-            block = self.unpack(row["fact"])
-            # Others deserve a warning, or say what windows took.
-            if isinstance(block, AnswerBlock):
-                rows += self.kind.rows(block, self.times)
+        for row in sorted(batch.to_pylist(), key=lambda row: (row["t"], row["kind"] != BLOCK, row["until"] or 0)):
+            rows += self.kind.rows(_block(row), self.times)
         return _arrays(self.kind.columns, rows)
 
     def _late_facts(self, batch: Any) -> Arrays:
@@ -157,6 +157,21 @@ class AnswerFrame:
         op = pa.array(["late"] * batch.num_rows)
         own = {"predicate": predicates, "args": arguments, "from": ticks, "t": ticks, "kind": op}
         return {**own, "op": op, "watermark": batch.column("until"), "message": facts}
+
+
+def _block(row: Mapping[str, Any]) -> AnswerBlock:
+    """The answer that a row of a bucket stands for; a fact is an answer by itself."""
+    tick, until, facts = row["t"], row["until"], (row["fact"],)
+    match row["kind"]:
+        case "block":
+            block: AnswerBlock = of_json(json.loads(row["fact"]))
+            return block
+        case "interval":
+            return Interval(row["fact"], tick, None if until is None or until < 0 else until)
+        case "snapshot":
+            return SnapshotRun(tick, tick, facts)
+    sides = {BEGIN: (facts, ()), END: ((), facts)}.get(row["kind"], ((), ()))
+    return Change(tick, *sides, unknown=() if any(sides) else facts)
 
 
 def _others(batch: Any) -> Arrays:

@@ -16,11 +16,8 @@ from thalweg.model.arrow import Lists
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import FOREVER, NEVER
 from thalweg.runtimes.emit import EMITTERS, Delta, Ended, Run, TextDelta
+from thalweg.runtimes.spark.outbox import Taken, stacked
 from thalweg.runtimes.spark.wire import Words
-
-Taken = tuple[int, int, Words]
-"""A tick, and rows that began (0), ended (1) or became unknown (2) then."""
-
 
 class BucketAnswers:
     """Collects the deltas of a batch, has them spelled all at once, by the column, and keeps the emitter."""
@@ -74,14 +71,6 @@ class BucketAnswers:
             found["until"] = np.concatenate([np.full(len(self._texts), FOREVER), *known])
         self._rows, self._texts, self._until = {}, [], {}
         return found
-
-
-def stacked(taken: list[Taken]) -> tuple[Words, Words, Words]:
-    """All rows in one array, and for each its tick and what became of it."""
-    ticks, what, rows = zip(*taken, strict=True)
-    counts = list(map(len, rows))
-    when, kinds = (np.repeat(np.array(values, dtype=np.int64), counts) for values in (ticks, what))
-    return when, kinds, np.concatenate(rows)
 
 
 def deltas_of(ticks: Words, ended: Words, facts: Any, until: Words | None = None) -> Iterator[TextDelta]:

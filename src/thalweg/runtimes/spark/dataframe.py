@@ -1,4 +1,4 @@
-"""A DataFrame of facts in, a DataFrame of answers out: stages chained in one query, streaming or batch."""
+"""A DataFrame of facts in, a DataFrame of answers out: fragments chained in one query, streaming or batch."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,18 +27,17 @@ from thalweg.runtimes.spark.wire import (
     unwrap,
     wrap,
 )
-from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import Start
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact string"
-"""The rows of the stages: answers, late facts, warnings, what has been decided, why a worker could not go on."""
+"""The rows of the fragments: answers, late facts, warnings, what has been decided, why a worker could not go on."""
 
-BEGIN, END, INTERVAL, SNAPSHOT, WINDOW = "begin", "end", "interval", "snapshot", "window"
+BEGIN, END, INTERVAL, SNAPSHOT, BLOCK = "begin", "end", "interval", "snapshot", "block"
 LATE_FACT, DECIDED, OVER, BECAME_UNKNOWN, SHED, WARNING = "late", "decided", "over", "unknown", "shed", "warning"
 GUARANTEED: Final = "guaranteed"
+NOTE: Final = "note"
 _ROWS_A_PARCEL: Final = 200_000
 
 
@@ -152,18 +151,18 @@ def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
         yield some
 
 
-def chain(job: Job, parcels: "DataFrame", start: Start = Worker) -> "DataFrame":
-    """The stages, level by level, and their answers; `start` says who does the work."""
-    *before, last = ([stage.number for stage in level] for level in job.plan.levels)
+def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
+    """The fragments, level by level, and their answers."""
+    *before, last = ([fragment.number for fragment in level] for level in job.levels)
     for level in before:
         parcels = parcels.groupBy("bucket").transformWithState(
-            statefulProcessor=LevelProcessor(job, level, start),
+            statefulProcessor=LevelProcessor(job, level),
             outputStructType=PARCELS,
             outputMode="Append",
             timeMode="None",
         )
     return parcels.groupBy("bucket").transformWithStateInPandas(
-        statefulProcessor=LastProcessor(job, last, start),
+        statefulProcessor=LastProcessor(job, last),
         outputStructType=ANSWER_SCHEMA,
         outputMode="Append",
         timeMode="None",
@@ -199,7 +198,7 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
         text = str(error_of(header["error"]))
         yield _answers([FAILED], np.array([header["reached"]], dtype=np.int64), None, text, [header["error"]])
         return
-    assert content.kind == ANSWERS, "a parcel for a stage went astray"
+    assert content.kind == ANSWERS, "a parcel for a fragment went astray"
     ticks, facts = lists["ticks"], lists["facts"]
     if emit == "changes":
         names = [BEGIN, END, BECAME_UNKNOWN]
@@ -207,10 +206,13 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
         yield _answers(kinds, ticks, lists.get("until"), None, facts)
     elif emit == "intervals":
         yield _answers([INTERVAL] * len(facts), ticks, lists["until"], None, facts)
-    elif emit == "windows":
-        yield _answers([WINDOW] * len(facts), ticks, lists["numbers"], None, facts)
     else:
         yield _answers([SNAPSHOT] * len(facts), ticks, None, None, facts)
+    if "blocks" in lists:
+        kinds = [BLOCK] * len(lists["blocks"])
+        yield _answers(kinds, lists["block_ticks"], lists["block_places"], None, lists["blocks"])
+    if notes := header.get("notes"):
+        yield _answers([NOTE] * len(notes), [header["decided"]] * len(notes), range(len(notes)), None, notes)
     if missing := header.get("missing"):
         predicates, since, until = zip(*missing, strict=True)
         yield _answers([SHED] * len(missing), since, until, " ".join(header["unsure"]), list(predicates))

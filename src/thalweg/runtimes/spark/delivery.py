@@ -8,9 +8,12 @@ crash the files are cut to that length. A sink that cannot be cut (a terminal, a
 With `"cut": true`, batch 8 failed after tick 41, and its answers up to there have been delivered too.
 """
 
+import json
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import groupby
 from math import inf
 from pathlib import Path
 from threading import Lock
@@ -21,13 +24,15 @@ import numpy as np
 from thalweg.connectors.files import NewFile
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
+from thalweg.model.records import of_json
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.model.time import FOREVER
 from thalweg.runtimes.answer_columns import FactColumns
 from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, settled
-from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Run
+from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Change, Interval, Run, SnapshotRun
+from thalweg.runtimes.event_answers import EventAnswers
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.parquet_output import ParquetParts
 from thalweg.runtimes.shedding import Shedding, Span
@@ -35,10 +40,12 @@ from thalweg.runtimes.spark.answers import deltas_of, grouped
 from thalweg.runtimes.spark.dataframe import (
     BECAME_UNKNOWN,
     BEGIN,
+    BLOCK,
     DECIDED,
     END,
     GUARANTEED,
     LATE_FACT,
+    NOTE,
     OVER,
     SHED,
     WARNING,
@@ -49,12 +56,10 @@ from thalweg.runtimes.spark.wire import FAILED, Words, error_of, warning_of
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
 
-_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED)
+_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED, NOTE)
 _CHANGES: Final = (BEGIN, END, BECAME_UNKNOWN)
-
-Combine = Callable[[list[dict[str, Any]]], Iterator[AnswerBlock]]
-"""Makes answers of what buckets have sent, where these are not rows of an emitter."""
-
+# Each is reported once for the property that its message begins with.
+_WITH_EXAMPLES: Final = ("W704", "W705")
 
 class EndedError(Exception):
     """A batch came after the end of the run."""
@@ -113,12 +118,15 @@ class Delivery:
         late: str | None,
         emit: str,
         written: AnswerFormat | None = None,
-        combine: Combine | None = None,
-        report: Callable[[Diagnostic], None] = lambda found: None,
+        report: Callable[[Diagnostic], None] = lambda diagnostic: None,
+        listen: Callable[[Any, Any], None] = lambda solution, answered: None,
         present: Callable[[AnswerBlock], AnswerBlock] = lambda block: block,
         see: Callable[[AnswerBlock], None] = lambda block: None,
+        shows_facts: bool = True,
     ) -> None:
+        """`shows_facts`: some answers are about facts that begin and end, which buckets send in columns."""
         self._ledger = ledger
+        self._shows_facts = shows_facts
         written = written or AnswerFormat(columns=FactColumns(emit))
         begins = not ledger.exists()
         self.done = Delivered() if begins else Delivered.read(ledger)
@@ -134,7 +142,7 @@ class Delivery:
         # What is answered before more is read is written as before.
         self._notation.stamped |= self.done.stamped
         self._emit = emit
-        self._combine = combine
+        self._listen = listen
         self._format = written.formatter()
         self._present = present
         self._see = see
@@ -183,19 +191,20 @@ class Delivery:
             raise error_of(first["fact"])
         last = max((row["t"] for row in sent.decided), default=self.done.tick)
         self._write(batch, sent, self._start(sent.decided), last)
-        self._warn(sent.others[WARNING])
+        self._note(sent)
         self.guaranteed.update((row["fact"], row["until"]) for row in sent.others[GUARANTEED])
         for row in sorted(sent.others[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
         self._settle(Delivered(batch, last, settled(self._out), settled(self._late), bool(sent.others[OVER])))
 
-    def _warn(self, rows: list[dict[str, Any]]) -> None:
-        """Reports what buckets warn of, once for each place in the program, whichever bucket it comes from."""
-        for found in sorted(map(warning_of, {row["fact"] for row in rows}), key=str):
-            place = found.message if found.span is NOWHERE else (found.code, found.span)
-            if place not in self._warned:
+    def _note(self, sent: _Sent) -> None:
+        """Reports what buckets warn of, once for each place, whichever bucket it comes from, and what windows took."""
+        for warning in sorted(map(warning_of, {row["fact"] for row in sent.others[WARNING]}), key=str):
+            if (place := _place(warning)) not in self._warned:
                 self._warned.add(place)
-                self._report(found)
+                self._report(warning)
+        for row in sent.others[NOTE]:
+            self._listen(*of_json(json.loads(row["fact"])))
 
     def _deliver_before(self, reached: int, sent: _Sent) -> None:
         """Writes the answers up to a tick of a batch that failed after it; the batch itself is still to be done.
@@ -205,6 +214,7 @@ class Delivery:
         start = self._start(sent.decided)
         if self._parts is None and sent.decided and reached >= start:
             self._write(self.done.batch, sent, start, reached, upto=reached)
+            self._note(sent)
             self._settle(replace(self.done, tick=reached, out=settled(self._out), cut=True))
 
     def _start(self, decided: list[dict[str, Any]]) -> int:
@@ -231,9 +241,7 @@ class Delivery:
         self._report_shed(shed, start, last)
 
     def _blocks(self, rows: Any, missing: list[Span], first: int, last: int) -> Iterator[AnswerBlock]:
-        if self._combine is not None:
-            return self._combine(rows.to_pylist())
-        return EMITTERS[self._emit].arrange(_rows(self._emit, rows, first, last), missing)
+        return answer_blocks(rows, self._emit if self._shows_facts else None, missing, first, last)
 
     def _formatted(self, blocks: Iterable[AnswerBlock]) -> Iterator[str]:
         for block in blocks:
@@ -280,12 +288,82 @@ class Delivery:
                 sink.close()
 
 
+def _place(warning: Diagnostic) -> object:
+    """What a warning is about; of some the values of examples differ from bucket to bucket."""
+    if warning.code in _WITH_EXAMPLES:
+        return warning.code, warning.message.split(" ", 1)[0]
+    return warning.message if warning.span is NOWHERE else (warning.code, warning.span)
+
+
+def answer_blocks(rows: Any, emit: str | None, missing: list[Span], first: int, last: int) -> Iterator[AnswerBlock]:
+    """The answers for the ticks from `first` to `last` that rows of all buckets stand for, in the order of time.
+
+    Facts are shown as `emit` has it; without, there are none.
+    """
+    import pyarrow.compute as pc
+
+    is_block = pc.equal(rows["kind"], BLOCK)
+    blocks = united(rows.filter(is_block).to_pylist())
+    if emit is None:
+        return blocks
+    facts = _rows(emit, rows.filter(pc.invert(is_block)), first, last)
+    return interleaved(blocks, EMITTERS[emit].arrange(facts, missing))
+
+
+def united(rows: list[dict[str, Any]]) -> Iterator[AnswerBlock]:
+    """The blocks of all buckets, by tick and operator; lines about the events of a tick are one block."""
+    ordered = sorted(rows, key=lambda row: (row["t"], row["until"]))
+    for _, group in groupby(ordered, key=lambda row: row["t"]):
+        blocks = [of_json(json.loads(row["fact"])) for row in group]
+        events = [block for block in blocks if isinstance(block, EventAnswers)]
+        for block in blocks:
+            if not isinstance(block, EventAnswers):
+                yield block
+            elif block is events[0]:
+                yield EventAnswers.merged(events)
+
+
+def interleaved(blocks: Iterable[AnswerBlock], changes: Iterable[AnswerBlock]) -> Iterator[AnswerBlock]:
+    """Answers of all kinds in the order of time: of one tick, those of facts come last.
+
+    >>> answers = interleaved([Change(3, ("a",), ())], [SnapshotRun(2, 4, ("b",))])
+    >>> [(answer.first, answer.last) if isinstance(answer, SnapshotRun) else answer.t for answer in answers]
+    [(2, 2), 3, (3, 4)]
+    """
+    waiting = deque(changes)
+    for block in blocks:
+        while waiting and (change := waiting.popleft()) is not None:
+            if isinstance(change, SnapshotRun) and change.first < block.t <= change.last:
+                yield replace(change, last=block.t - 1)
+                change = replace(change, first=block.t)
+            if _known_at(change) >= block.t:
+                waiting.appendleft(change)
+                break
+            yield change
+        yield block
+    yield from waiting
+
+
+def _known_at(answer: AnswerBlock) -> int:
+    """The tick at which an answer about facts was known: an interval is known when it has ended."""
+    match answer:
+        case Interval(until=until):
+            return FOREVER if until is None else until + 1
+        case SnapshotRun(first=first):
+            return first
+    return answer.t
+
+
 def _decided_at(rows: Any, emit: str) -> Words:
     """The tick at which each answer was known: an interval is known when it has ended."""
+    ticks: Words = rows["t"].to_numpy()
     if emit != "intervals":
-        ticks: Words = rows["t"].to_numpy()
         return ticks
-    return np.where((until := rows["until"].to_numpy()) < 0, FOREVER, until + 1)
+    import pyarrow.compute as pc
+
+    is_block = pc.equal(rows["kind"], BLOCK).to_numpy()
+    until = rows["until"].to_numpy()
+    return np.where(is_block, ticks, np.where(until < 0, FOREVER, until + 1))
 
 
 def _rows(emit: str, answers: Any, first: int, last: int) -> Iterable[Any]:

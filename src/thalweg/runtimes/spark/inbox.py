@@ -86,12 +86,12 @@ class Inbox:
     called inside.
     """
 
-    def __init__(self, job: Job, stage: int, bucket: int, words: Dictionary, name: Callable[[Run], Predicate]) -> None:
+    def __init__(self, job: Job, fragment: int, bucket: int, words: Dictionary, name: Callable[[Run], Predicate]) -> None:
         settings = job.settings
         self.watermark = Watermark(settings.delay, settings.first, settings.last, job.groups)
         self.words = words
         self._job = job
-        self._stage = stage
+        self._fragment = fragment
         self._bucket = bucket
         self._name = name
         self._waiting: list[Run] = []
@@ -178,9 +178,9 @@ class Inbox:
         return read_words(lists, self.words)
 
     def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
-        """Late facts are reported by the first stage that they are sent to, and there by one bucket."""
+        """Late facts are reported by the first fragment that they are sent to, and there by one bucket."""
         job = self._job
-        if run.signature in job.supplied or not job.reports(run.signature, self._stage, run.route, self._bucket):
+        if run.signature in job.supplied or not job.reports(run.signature, self._fragment, run.route, self._bucket):
             return
         lists = {"ticks": run.ticks, "watermarks": watermarks, "facts": self._spelled(run.signature, run.rows)}
         out.append(wrap(OUT, self._bucket, {"kind": LATE, "stream": run.stream}, lists))
@@ -200,7 +200,7 @@ class Inbox:
         decided = [run.where(run.ticks <= last) for run in self._waiting]
         waiting = (run.where(run.ticks > last) for run in self._waiting)
         self._waiting = [run for run in waiting if len(run.ticks)]
-        if self._job.keeps_events(self._stage):
+        if self._job.keeps_events(self._fragment):
             return self._by_event([run for run in decided if len(run.ticks)])
         if in_order:
             return self._in_order(decided, across)
@@ -273,7 +273,7 @@ class Inbox:
         about: dict[str, object] = {"watermark": self.watermark.save(), "arrived": self._arrived}
         if self._job.idle is not None:
             about |= {"reached": self.watermark.reached, "silence": self._silence.save()}
-        if self._job.keeps_events(self._stage):
+        if self._job.keeps_events(self._fragment):
             about |= {"graphs": list(self._graphs.items()), "events": self._events}
         return about, runs
 

@@ -32,7 +32,7 @@ def admitted(arrivals: Iterable[Arrivals], job: Job, words: Dictionary) -> Itera
     """The facts as the stages take them, each followed by what they want to know about its terms."""
     names = {brought: name for name, brought in job.renamed.items()}
     for each in arrivals:
-        known = _triples(each, words) if TRIPLES in job.streamed else each
+        known = _triples(each, words) if job.brings_triples else each
         yield replace(known, signature=names.get(known.signature, known.signature))
         if job.supplied:
             yield from _about_terms(known, job, words)
@@ -50,7 +50,7 @@ def _about_terms(arrivals: Arrivals, job: Job, words: Dictionary) -> Iterator[Ar
     """What is known of subjects and objects, at the ticks at which they came, at the place of the first of them."""
     found: dict[Predicate, tuple[list[int], list[list[int]], list[int]]] = {}
     for word, tick, place in _occurrences(arrivals):
-        for fact in about([words.spell(word)], job.program.annotations):
+        for fact in about([words.spell(word)], job.plan.program.annotations):
             if fact.signature in job.supplied:
                 ticks, rows, places = found.setdefault(fact.signature, ([], [], []))
                 ticks.append(tick)

@@ -1,142 +1,185 @@
-"""What every process of a run must know: the stages, how many buckets each has, and how to run."""
+"""What every process of a run must know: the plan in its fragments, how many buckets each has, and how to run."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
+from thalweg.dataflow.context import Context, Settings
+from thalweg.dataflow.exchange import Exchange
+from thalweg.dataflow.fragment import Fragment, fragments, levels
+from thalweg.dataflow.operator import OpSpec
+from thalweg.dataflow.plan import Edge, Plan
+from thalweg.diagnostics import Diagnostic
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED
-from thalweg.ir.fingerprint import fingerprint
-from thalweg.ir.nodes import Program
-from thalweg.ir.text import show
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import Clock
+from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
-from thalweg.planning.partition import Partitioning, Route, Stage, partition
-from thalweg.runtimes.embedded import Settings
-from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, buckets_of, labels
+from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
-FORMAT: Final = 10
+FORMAT: Final = 11
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
+
+Address = tuple[int, int, Exchange | None]
+"""A fragment, the number of a route in it, and the exchange that chooses a bucket; None where all buckets get it."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A program made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
+    """A plan made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
 
-    `name` tells runs apart whose engines meet in one process; `bounded`: all of the input is in one batch. Where
-    several jobs are one run, which meet in their last stages, those `before` this one report the late facts that they
-    get before. A group that brings nothing for `idle` milliseconds rests, where a clock comes with the facts.
+    `name` tells runs apart whose operators meet in one process; `bounded`: all of the input is in one batch. A group
+    that brings nothing for `idle` milliseconds rests, where a clock comes with the facts. `text` is the program as
+    people read it, `identity` a fingerprint of it.
     """
 
-    program: Program
+    plan: Plan
     settings: Settings = field(default_factory=Settings)
     partitions: int = 2
     groups: int = 1
     bounded: bool = False
     name: str = ""
-    before: "tuple[Job, ...]" = ()
     idle: int | None = None
+    clock: Clock = field(default_factory=Clock)
+    streams: tuple[str, ...] = ()
+    text: str = field(default="", repr=False)
+    identity: str = ""
 
     @cached_property
-    def plan(self) -> Partitioning:
-        return partition(self.program)
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        return self.plan.stages
-
-    def buckets(self, stage: int) -> range:
-        """The buckets of a stage: all, or the one where it is together."""
-        if self.stages[stage].split:
-            return range(self.partitions)
-        return range(self._alone[stage], self._alone[stage] + 1)
+    def fragments(self) -> tuple[Fragment, ...]:
+        return fragments(self.plan, self.partitions)
 
     @cached_property
-    def _alone(self) -> dict[int, int]:
-        """The bucket of each stage that has but one; those that can run at the same time are in different ones."""
-        together = ([stage for stage in level if not stage.split] for level in self.plan.levels)
-        return {stage.number: place % self.partitions for some in together for place, stage in enumerate(some)}
+    def levels(self) -> tuple[tuple[Fragment, ...], ...]:
+        """The fragments that work at the same time, each level after those that it needs."""
+        return levels(self.plan, self.fragments)
 
-    def keeps_events(self, stage: int) -> bool:
-        """Whether it matters to a stage which facts came together as one event, and the name of its graph."""
-        return False
+    def specs(self, fragment: int) -> Iterator[OpSpec]:
+        """The operators of a fragment."""
+        return (self.plan.operators[number] for number in self.fragments[fragment].operators)
 
-    def spreads_events(self, stage: int) -> bool:
-        """Whether the buckets of a stage take whole events in turn, wherever facts else would go."""
-        return False
+    def context(self, report: Callable[[Diagnostic], None], listen: Callable[[Any, Any], None]) -> Context:
+        """The run as an operator in a bucket sees it."""
+        known = {"saves": True, "streams": self.streams, "run": self.name, "in_columns": True}
+        return Context(self.settings, self.clock, report, listen=listen, **known)  # type: ignore[arg-type]
+
+    # Buckets --------------------------------------------------------------------------------------------------------
+
+    def buckets(self, fragment: int) -> range:
+        """The buckets of a fragment: all, or the one where it is together."""
+        start = self._starts[fragment]
+        return range(start, start + self.fragments[fragment].width)
+
+    @cached_property
+    def _starts(self) -> dict[int, int]:
+        """The first bucket of each fragment; those that have but one and can run at the same time are in different
+        ones.
+        """
+        single = ([fragment for fragment in level if not fragment.split] for level in self.levels)
+        starts = {fragment.number: 0 for fragment in self.fragments}
+        return starts | {
+            fragment.number: place % self.partitions for level in single for place, fragment in enumerate(level)
+        }
 
     @cached_property
     def labels(self) -> list[int]:
         """What Spark knows the buckets by."""
-        return labels(1 + max(self.buckets(stage.number)[-1] for stage in self.stages), self.partitions)
+        return labels(1 + max(self.buckets(fragment.number)[-1] for fragment in self.fragments), self.partitions)
 
     def labelled(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
         """Parcels as Spark spreads them."""
         return (replace(parcel, bucket=self.labels[parcel.bucket]) for parcel in parcels)
 
-    @cached_property
-    def streamed(self) -> dict[Predicate, list[tuple[int, int, Route]]]:
-        """For each signature that streams bring: the stage, the route's number in it, and the route."""
-        found: dict[Predicate, list[tuple[int, int, Route]]] = {}
-        for stage in self.stages:
-            for number, route in enumerate(stage.routes):
-                if route.stage is None:
-                    found.setdefault(route.signature, []).append((stage.number, number, route))
-        return found
+    # Streams --------------------------------------------------------------------------------------------------------
 
-    def routes(self, signature: Predicate) -> Iterator[tuple[int, int, int | None]]:
-        """Where facts of a signature go: stages, the number of the route in each, and the argument that matters."""
-        known = self.streamed.get(signature, ())
-        yield from ((stage, number, route.key) for stage, number, route in known)
-        counting = frozenset() if signature in self.supplied else self.counting
-        for stage in counting - {stage for stage, _, _ in known}:
-            yield stage, UNKNOWN, None
+    def keeps_events(self, fragment: int) -> bool:
+        """Whether it matters to a fragment which facts came together as one event, and the name of its graph."""
+        return any(spec.keeps_events for spec in self.specs(fragment))
 
-    def where(self, stage: int, route: int, key: int | None, rows: Words, words: Dictionary) -> Words | None:
+    def spreads_events(self, fragment: int) -> bool:
+        """Whether the buckets of a fragment take whole events in turn."""
+        return any(spec.by_event for spec in self.specs(fragment))
+
+    def routes(self, signature: Predicate) -> Iterator[Address]:
+        """Where facts of streams go that have a signature."""
+        for fragment in self.fragments:
+            yield from ((fragment.number, *route) for route in self.routes_into(fragment.number, signature))
+
+    def routes_into(self, fragment: int, signature: Predicate) -> list[tuple[int, Exchange | None]]:
+        """The routes of facts of a signature into a fragment; operators that share one all see what any of them reads.
+
+        A window that counts the whole input counts what nothing reads, too.
+        """
+        specs = list(self.specs(fragment))
+        if len(specs) > 1:
+            taken = [route for spec in specs for route in spec.routes(signature)][:1]
+        else:
+            taken = list(specs[0].routes(signature))
+        if taken or signature in self.supplied:
+            return [*taken]
+        return [(UNKNOWN, None)] if any(spec.counts_everything for spec in specs) else []
+
+    def called(self, fragment: int, route: int, signature: Predicate) -> Predicate:
+        """What a fragment calls the facts of a route."""
+        specs = list(self.specs(fragment))
+        return signature if route == UNKNOWN or len(specs) > 1 else specs[0].called(route, signature)
+
+    def where(self, fragment: int, exchange: Exchange | None, rows: Words, words: Dictionary) -> Words | None:
         """The bucket of each fact of a route; None where all get all of them."""
-        return None if key is None else buckets_of(rows[:, key], words, self.buckets(stage))
+        return None if exchange is None else exchange.buckets_of(rows, words, self.buckets(fragment))
 
-    def is_first(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
-        """Whether this bucket is the first to get facts of a signature, and reports on them for all."""
-        known = self.streamed.get(signature)
-        if not known:
-            return stage == min(self.counting, default=0) and bucket == self.buckets(stage)[0]
-        first, number, by = known[0]
-        return (first, number) == (stage, route) and (by.key is not None or bucket == self.buckets(stage)[0])
-
-    def reports(self, signature: Predicate, stage: int, route: int, bucket: int) -> bool:
-        """Whether this bucket reports facts of a signature that are late."""
-        is_elsewhere = any(one.takes(signature) for one in self.before)
-        return not is_elsewhere and self.is_first(signature, stage, route, bucket)
-
-    def takes(self, signature: Predicate) -> bool:
-        """Whether facts of a signature come to a stage before the last."""
-        return any(stage < len(self.stages) - 1 for stage, _, _ in self.routes(signature))
+    def reports(self, signature: Predicate, fragment: int, route: int, bucket: int) -> bool:
+        """Whether this bucket is the first to get facts of a signature, and reports those that are late."""
+        known = next(self.routes(signature), None)
+        if known is None:
+            return fragment == 0 and bucket == self.buckets(0)[0]
+        first, number, exchange = known
+        if (first, number) != (fragment, route):
+            return False
+        is_exclusive = exchange is not None and exchange.is_exclusive
+        return is_exclusive or bucket == self.buckets(fragment)[0]
 
     @cached_property
-    def counting(self) -> frozenset[int]:
-        """The stages that must get every fact, because a tuple window counts the whole input."""
-        return frozenset(stage.number for stage in self.stages if stage.counts_everything)
+    def brings_triples(self) -> bool:
+        """Whether rules read facts as triples."""
+        return self._reads(TRIPLES)
 
     @cached_property
     def supplied(self) -> frozenset[Predicate]:
         """What the rules want to know about the terms of each fact; most want to know nothing."""
-        return (SUPPLIED & self.streamed.keys()) - self.renamed.keys()
+        return frozenset(name for name in SUPPLIED if self._reads(name)) - self.renamed.keys()
 
     @cached_property
     def renamed(self) -> dict[Predicate, Predicate]:
         """The signatures of what streams bring, by those that the rules know it by; most are the same."""
-        return {EDGES: Predicate(SAME_AS, 2)} if EDGES in self.streamed else {}
+        return {EDGES: Predicate(SAME_AS, 2)} if self._reads(EDGES) else {}
+
+    def _reads(self, name: Predicate) -> bool:
+        specs = self.plan.operators
+        return self._is_of_rules and any(True for spec in specs for _ in spec.routes(name))
 
     @property
-    def text(self) -> str:
-        """The program as people read it."""
-        return show(self.program)
+    def _is_of_rules(self) -> bool:
+        """Whether facts are made ready for rules before they are sent to buckets: an operator alone does it itself."""
+        return bool(self.plan.program.rules)
+
+    # Edges ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def home(self) -> dict[int, int]:
+        """The fragment of each operator."""
+        return {number: fragment.number for fragment in self.fragments for number in fragment.operators}
+
+    def leaving(self, fragment: int) -> list[Edge]:
+        """The edges that lead from a fragment to others."""
+        return [edge for edge in self.plan.edges if self.home[edge.source] == fragment != self.home[edge.target]]
 
     @cached_property
     def fingerprint(self) -> str:
         """What a checkpoint must agree with: the program, and how it is spread and run."""
-        what = (FORMAT, fingerprint(self.program), self.settings, self.partitions, self.groups, self.idle)
+        widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
+        what = FORMAT, self.identity, self.settings, self.partitions, self.groups, self.idle, widths
         return hashlib.sha256(repr(what).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""From events to parcels: each fact goes where the routes of the stages send it, and the ticks go to every bucket."""
+"""From events to parcels: each fact goes where the routes of the fragments send it, and the ticks go to every bucket."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from thalweg.dataflow.exchange import Exchange
 from thalweg.model.arrow import Lists, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -67,7 +68,7 @@ class Packer:
         self.words = Dictionary()
         self._number = 0
         self._events = 0
-        self._keeps_events = any(job.keeps_events(stage) for stage in range(len(job.stages)))
+        self._keeps_events = any(job.keeps_events(fragment.number) for fragment in job.fragments)
 
     def pack(
         self, events: Sequence[Arrived], ended: bool = False, cut_short: bool = False, decided: int | None = None
@@ -113,15 +114,15 @@ class Packer:
         time: dict[str, object],
         origins: _Origins | None,
     ) -> Iterator[Parcel]:
-        """One parcel for every bucket of every stage, if only with the ticks that were seen, and how far `time` is.
+        """One parcel for every bucket of every fragment, if only with the ticks that were seen, and how far `time` is.
 
         `watermarks` has the one that each fact met, by its place; it is empty where no fact is late.
         """
         boxes: dict[tuple[int, int], _Box] = {}
         for each in admitted(known, self.job, self.words):
             routes = list(self.job.routes(each.signature))
-            for stage, number, key in routes:
-                self._address(each, stage, number, key, boxes, origins)
+            for fragment, number, exchange in routes:
+                self._address(each, fragment, number, exchange, boxes, origins)
             if not routes and len(watermarks):
                 # What no rule reads goes nowhere; but where it is late, it must be reported.
                 self._address(_late(each, watermarks), 0, UNKNOWN, None, boxes)
@@ -136,30 +137,30 @@ class Packer:
             **time,
         }
         self._number += 1
-        for stage in range(len(self.job.stages)):
-            for bucket in self.job.buckets(stage):
-                box = boxes.get((stage, bucket), _Box())
-                yield self._seal(stage, bucket, box, dict(header), seen, watermarks, origins)
+        for fragment in range(len(self.job.fragments)):
+            for bucket in self.job.buckets(fragment):
+                box = boxes.get((fragment, bucket), _Box())
+                yield self._seal(fragment, bucket, box, dict(header), seen, watermarks, origins)
 
     def _address(
         self,
         arrivals: Arrivals,
-        stage: int,
+        fragment: int,
         number: int,
-        key: int | None,
+        exchange: Exchange | None,
         boxes: dict[tuple[int, int], _Box],
         origins: _Origins | None = None,
     ) -> None:
-        buckets = self.job.buckets(stage)
-        if origins is not None and self.job.spreads_events(stage):
+        buckets = self.job.buckets(fragment)
+        if origins is not None and self.job.spreads_events(fragment):
             where: Words | None = buckets[0] + origins.events[arrivals.places] % len(buckets)
         else:
-            where = self.job.where(stage, number, key, arrivals.rows, self.words)
+            where = self.job.where(fragment, exchange, arrivals.rows, self.words)
         for bucket in buckets:
             chosen = slice(None) if where is None else np.flatnonzero(where == bucket)
             run = arrivals.ticks[chosen], arrivals.rows[chosen], arrivals.places[chosen]
             if len(run[0]):
-                box = boxes.setdefault((stage, bucket), _Box())
+                box = boxes.setdefault((fragment, bucket), _Box())
                 box.routes.append(number)
                 box.signatures.append(arrivals.signature)
                 box.streams.append(arrivals.stream)
@@ -167,7 +168,7 @@ class Packer:
 
     def _seal(
         self,
-        stage: int,
+        fragment: int,
         bucket: int,
         box: _Box,
         header: dict[str, object],
@@ -188,9 +189,9 @@ class Packer:
             "watermarks": watermarks[places] if len(watermarks) else _EMPTY,
             "words": words,
             **terms_of(words, self.words),
-            **(origins.columns(places) if origins is not None and self.job.keeps_events(stage) else {}),
+            **(origins.columns(places) if origins is not None and self.job.keeps_events(fragment) else {}),
         }
-        return wrap(stage, bucket, header | {"names": names, "signatures": box.signatures}, lists)
+        return wrap(fragment, bucket, header | {"names": names, "signatures": box.signatures}, lists)
 
 
 def _late(arrivals: Arrivals, watermarks: Words) -> Arrivals:

@@ -1,4 +1,4 @@
-"""Stages as an operator of Spark: rows of parcels in, rows of parcels out, one engine for each stage and bucket.
+"""Fragments as an operator of Spark: rows of parcels in, rows of parcels out, a worker for each fragment and bucket.
 
 The engine stays in the memory of a Python process between batches (see `worker_cache`). The state store holds what
 recovery needs: a base (the worker as it was once saved) and a journal of the parcels since. A batch that is tried
@@ -18,12 +18,12 @@ from thalweg.model.arrow import frame, unframe
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import Parcel, failure
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import WORKERS, BucketWorker, Start, Task
+from thalweg.runtimes.spark.worker_cache import WORKERS, Task
 
 PARCELS: Final = StructType(
     [
         StructField("bucket", IntegerType()),
-        StructField("stage", IntegerType()),
+        StructField("fragment", IntegerType()),
         StructField("payload", BinaryType()),
     ]
 )
@@ -45,39 +45,37 @@ _SMALL: Final = 1 << 20
 
 
 class LevelProcessor(StatefulProcessor):
-    """Runs the stages that need nothing of each other; the grouping key is the bucket."""
+    """Runs the fragments that need nothing of each other; the grouping key is the bucket."""
 
-    def __init__(self, job: Job, stages: list[int], start: Start = Worker) -> None:
+    def __init__(self, job: Job, fragments: list[int]) -> None:
         self._job = job
-        self._numbers = stages
-        self._start = start
+        self._numbers = fragments
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._stages = {number: _Stage(self._job, number, self._start, handle) for number in self._numbers}
+        self._fragments = {number: _Fragment(self._job, number, handle) for number in self._numbers}
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
         bucket = self._job.labels.index(key[0])
         payloads: dict[int, list[bytes]] = {}
         for row in rows:
-            if row.stage in self._stages:
-                payloads.setdefault(row.stage, []).append(bytes(row.payload))
+            if row.fragment in self._fragments:
+                payloads.setdefault(row.fragment, []).append(bytes(row.payload))
             else:
                 yield row
         for number, some in payloads.items():
-            for parcel in self._job.labelled(self._stages[number].process(bucket, some)):
-                yield Row(bucket=parcel.bucket, stage=parcel.stage, payload=parcel.payload)
+            for parcel in self._job.labelled(self._fragments[number].process(bucket, some)):
+                yield Row(bucket=parcel.bucket, fragment=parcel.fragment, payload=parcel.payload)
 
     def close(self) -> None:
         pass
 
 
-class _Stage:
-    """One stage, with what the store has of it for the bucket at hand."""
+class _Fragment:
+    """One fragment, with what the store has of it for the bucket at hand."""
 
-    def __init__(self, job: Job, number: int, start: Start, handle: StatefulProcessorHandle) -> None:
+    def __init__(self, job: Job, number: int, handle: StatefulProcessorHandle) -> None:
         self._job = job
         self._number = number
-        self._start = start
         self._about = handle.getValueState(f"about{number}", _ABOUT)
         self._base = handle.getValueState(f"base{number}", _DATA)
         self._journal = handle.getMapState(f"journal{number}", _NUMBER, _DATA)
@@ -108,8 +106,8 @@ class _Stage:
         self._about.update((done.ticket, entries, since, base, mine))
         return done.parcels
 
-    def _rebuilt(self, bucket: int) -> BucketWorker:
-        worker = self._start(self._job, self._number, bucket)
+    def _rebuilt(self, bucket: int) -> Worker:
+        worker = Worker(self._job, self._number, bucket)
         saved = self._base.get()
         if saved is not None:
             worker.load(bytes(saved[0]))

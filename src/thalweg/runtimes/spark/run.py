@@ -30,13 +30,10 @@ from thalweg.runtimes.spark.session import log_file, open_session, stop_session
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.spool import Feeder, Observe, Spool
 from thalweg.runtimes.spark.watch import Watch
-from thalweg.runtimes.spark.worker import Worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-    from thalweg.runtimes.spark.worker_cache import Start
 
 PAUSE: Final = 0.05
 LEDGER: Final = "delivered.json"
@@ -82,7 +79,6 @@ def run(
     report: Callable[[Diagnostic], None],
     watch: "Callable[[StreamingQuery, Delivery], None] | None" = None,
     options: Mapping[str, object] | None = None,
-    start: "Start" = Worker,
     look: Callable[[Dictionary], Callable[[Batch], object]] | None = None,
     observe: Observe | None = None,
     compiles: bool = True,
@@ -90,8 +86,7 @@ def run(
 ) -> Outcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
 
-    `start` makes the worker of a bucket; `look` makes a function that sees every batch that comes in, and `observe`
-    sees it with its tick. What `compiles` needs the engine's kernels. `warnings` are given while a live run goes on.
+    `look` makes a function that sees every batch that comes in, and `observe` sees it with its tick. What `compiles` needs the engine's kernels. `warnings` are given while a live run goes on.
     A run is resumed with the same `options`: what was read and where answers went cannot change on the way.
     """
     with ExitStack() as stack:
@@ -127,7 +122,7 @@ def run(
         feeder.start()
         stack.callback(feeder.stop)
         with _failures(interrupt, delivery):
-            query = start_query(session, job, spool, delivery, start)
+            query = start_query(session, job, spool, delivery)
             stack.callback(_stop, query)
             shown = stack.enter_context(Watch(query, delivery.on_terminal))
             beat = watch or _beat(shown, feeder, warnings)
@@ -177,9 +172,7 @@ def is_claimed(folder: Path | None) -> bool:
     return folder is not None and (folder / MANIFEST).exists()
 
 
-def start_query(
-    session: "SparkSession", job: Job, spool: Spool, delivery: Delivery, start: "Start"
-) -> "StreamingQuery":
+def start_query(session: "SparkSession", job: Job, spool: Spool, delivery: Delivery) -> "StreamingQuery":
     """Starts the query that reads the spool, reasons and delivers."""
     from thalweg.runtimes.spark.dataframe import chain
 
@@ -188,7 +181,7 @@ def start_query(
         if not batch % TRIMMED:
             spool.progress.trim()
 
-    writing = chain(job, spool.load(session), start).writeStream.foreachBatch(deliver)
+    writing = chain(job, spool.load(session)).writeStream.foreachBatch(deliver)
     return writing.option("checkpointLocation", f"file:{spool.checkpoint.absolute()}").start()
 
 

@@ -278,8 +278,8 @@ class Feeder(threading.Thread):
         self._items = items
         self._report = report
         watch = (
-            SchemaWatch(report, job.program.hints.justification is None).look
-            if job.program.hints.static_schema
+            SchemaWatch(report, job.plan.program.hints.justification is None).look
+            if job.plan.program.hints.static_schema
             else None
         )
         self._look = look or watch

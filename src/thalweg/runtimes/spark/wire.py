@@ -1,28 +1,27 @@
-"""What travels between packers, stages and the outside: parcels, and which bucket a term belongs to.
+"""What travels between packers, fragments and the outside: parcels.
 
-    packer ──facts──▶ stage 0, bucket b ──changes──▶ stage 1, bucket c ──answers──▶ OUT
+    packer ──facts──▶ fragment 0, bucket b ──updates──▶ fragment 1, bucket c ──answers──▶ OUT
 
-A parcel is addressed to one bucket of one stage. Between two operators of Spark it is a row (bucket, stage, payload);
-a stage passes on what is addressed to a later one. Words in a parcel are the sender's, so it brings the terms along.
+A parcel is addressed to one bucket of one fragment. Between two operators of Spark it is a row (bucket, fragment,
+payload); a fragment passes on what is addressed to a later one. Words in a parcel are the sender's, so it brings the
+terms along.
 """
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError, Source, Span
 from thalweg.model.arrow import Lists, decode, encode
-from thalweg.model.dictionary import Dictionary
 
 Words = NDArray[np.int64]
 
 OUT: Final = -1
-"""The stage that is none: answers for the world."""
+"""In place of a fragment: answers, for users."""
 
 FAILURE: Final = -2
 """Like OUT, for the diagnostics of a worker that could not go on."""
@@ -31,9 +30,13 @@ UNKNOWN: Final = -1
 """The route of a fact that no rule reads, and that a tuple window over the whole input counts."""
 
 FACTS: Final = "facts"
-CHANGES: Final = "changes"
+HELD: Final = "held"
+EVENTS: Final = "events"
+RECORDS: Final = "records"
 DOUBTS: Final = "doubts"
-"""Since when what an earlier stage hands on may lack facts, or lacks none any more."""
+"""Since when what another fragment gives may lack facts, or lacks none any more."""
+SETTLED: Final = "settled"
+"""Whether another fragment may still give something for the last tick."""
 ANSWERS: Final = "answers"
 LATE: Final = "late"
 MALFORMED: Final = "malformed"
@@ -43,14 +46,12 @@ CAME: Final = "came"
 """The predicates of facts that came, where a table does not say them."""
 FAILED: Final = "failed"
 
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """Bytes for one bucket of one stage."""
+    """Bytes for one bucket of one fragment."""
 
-    stage: int
+    fragment: int
     bucket: int
     payload: bytes
 
@@ -67,8 +68,8 @@ class Content:
         return str(self.header["kind"])
 
 
-def wrap(stage: int, bucket: int, header: dict[str, Any], lists: Lists) -> Parcel:
-    return Parcel(stage, bucket, encode(header, lists))
+def wrap(fragment: int, bucket: int, header: dict[str, Any], lists: Lists) -> Parcel:
+    return Parcel(fragment, bucket, encode(header, lists))
 
 
 def unwrap(payload: bytes) -> Content:
@@ -137,33 +138,10 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
     return pa.record_batch(
         {
             "bucket": pa.array([each.bucket for each in known], type=pa.int32()),
-            "stage": pa.array([each.stage for each in known], type=pa.int32()),
+            "fragment": pa.array([each.fragment for each in known], type=pa.int32()),
             "payload": pa.array([each.payload for each in known], type=pa.binary()),
         }
     )
-
-
-def buckets_of(words: Words, dictionary: Dictionary, buckets: range) -> Words:
-    """The bucket of each word's term: the same in every process, whatever its dictionary calls the term.
-
-    >>> one, other = Dictionary(), Dictionary()
-    >>> _ = other.code("y")
-    >>> here, there = (buckets_of(np.array([each.code("x")]), each, range(64)) for each in (one, other))
-    >>> bool(here == there)
-    True
-    """
-    if len(buckets) == 1:
-        return np.full(len(words), buckets[0], dtype=np.int64)
-    mixed = words.astype(np.uint64)
-    terms = np.flatnonzero(words & 3 == 0)
-    if len(terms):
-        used, places = np.unique(words[terms], return_inverse=True)
-        spelled = dictionary.spell_column(used)
-        hashes = np.fromiter((crc32(term.encode()) << 2 for term in spelled), dtype=np.uint64, count=len(used))
-        mixed[terms] = hashes[places]
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
-    return ((mixed ^ (mixed >> np.uint64(31))) % np.uint64(len(buckets))).astype(np.int64)
 
 
 def labels(buckets: int, partitions: int) -> list[int]:

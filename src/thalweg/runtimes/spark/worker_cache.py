@@ -10,18 +10,18 @@ they know the ticket's key; a connection on which that fails, or takes too long,
 import hmac
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from secrets import token_bytes, token_hex
 from socket import create_connection, create_server, gethostname, socket
 from threading import Thread
-from typing import Any, Final, Protocol
+from typing import Final
 
 from thalweg.model.arrow import frame, unframe
-from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import FAILURE, Parcel
+from thalweg.runtimes.spark.worker import Worker
 
 # A process keeps the workers that it used last; those of a bucket that moved elsewhere are let go.
 _MOST_WORKERS: Final = 64
@@ -30,34 +30,6 @@ _HERE: Final = "127.0.0.1"
 _PATIENCE: Final = 3.0
 _WAITING: Final = 128
 _PROOF: Final = 32
-
-
-class BucketWorker(Protocol):
-    """What does the work of a bucket, as `Worker` does for rules."""
-
-    @property
-    def job(self) -> Job:
-        """What it works for."""
-
-    def process(self, payloads: Iterable[bytes], /) -> list[Parcel]:
-        """Takes in a batch's parcels; gives those that go out."""
-
-    def replay(self, payloads: Iterable[bytes], /) -> None:
-        """Takes in a batch's parcels again."""
-
-    @property
-    def must_save(self) -> bool:
-        """Whether the last batch cannot be replayed, so that what is known after it must be saved."""
-
-    def save(self) -> bytes:
-        """All that has been taken in and still matters."""
-
-    def load(self, saved: bytes, /) -> None:
-        """Goes on where another one was."""
-
-
-Start = Callable[[Any, int, int], BucketWorker]
-"""Makes the member for a job, a stage and a bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +53,17 @@ class Done:
     @property
     def failed(self) -> bool:
         """Whether the worker could not go on; then nothing of it is kept or saved."""
-        return any(parcel.stage == FAILURE for parcel in self.parcels)
+        return any(parcel.fragment == FAILURE for parcel in self.parcels)
 
 
 class WorkerCache:
     """The workers of one process."""
 
     def __init__(self) -> None:
-        self._workers: OrderedDict[str, tuple[str, BucketWorker]] = OrderedDict()
+        self._workers: OrderedDict[str, tuple[str, Worker]] = OrderedDict()
         self._key = token_hex(16)
 
-    def begin(self, worker: BucketWorker, task: Task) -> Done:
+    def begin(self, worker: Worker, task: Task) -> Done:
         """Has a worker of this process do a task, and keeps it."""
         parcels = worker.process(task.payloads)
         if (done := Done("", parcels, b"")).failed:
@@ -102,7 +74,7 @@ class WorkerCache:
             # There is no other batch.
             return Done(ticket, parcels, saved)
         self._workers[task.bucket] = ticket, worker
-        if len(self._workers) > max(_MOST_WORKERS, len(worker.job.stages) * len(worker.job.labels)):
+        if len(self._workers) > max(_MOST_WORKERS, len(worker.job.fragments) * len(worker.job.labels)):
             self._workers.popitem(last=False)
         return Done(ticket, parcels, saved)
 
@@ -202,14 +174,14 @@ def _read_task(data: bytes) -> Task:
 
 
 def _written_done(done: Done) -> bytes:
-    about = [done.ticket, [(each.stage, each.bucket) for each in done.parcels]]
+    about = [done.ticket, [(each.fragment, each.bucket) for each in done.parcels]]
     return frame([json.dumps(about).encode(), done.saved, *(each.payload for each in done.parcels)])
 
 
 def _read_done(data: bytes) -> Done:
     about, saved, *payloads = unframe(data)
     ticket, addresses = json.loads(about)
-    parcels = [Parcel(stage, bucket, payload) for (stage, bucket), payload in zip(addresses, payloads, strict=True)]
+    parcels = [Parcel(fragment, bucket, payload) for (fragment, bucket), payload in zip(addresses, payloads, strict=True)]
     return Done(ticket, parcels, saved)
 
 

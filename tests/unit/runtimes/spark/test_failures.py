@@ -1,6 +1,7 @@
 """A worker that cannot go on says why: as data, after the answers of the ticks before."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,12 +12,13 @@ pytest.importorskip("pyspark")
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from buckets import rule_job, worker_with
 from thalweg import api
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, Span
 from thalweg.engine import Delta
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
 from thalweg.runtimes.spark.delivery import Delivery
@@ -44,11 +46,11 @@ class Exhausted(Engine):
 
 
 def exhausted(job: Job, stage: int, bucket: int) -> Worker:
-    return Worker(job, stage, bucket, engine=Exhausted)
+    return worker_with(Exhausted, job, stage, bucket)
 
 
 def job_of(emit: str) -> Job:
-    return Job(api.load(PROGRAM), Settings(emit=emit, last=8), partitions=1, name=emit)
+    return replace(rule_job(api.load(PROGRAM), Settings(emit=emit, last=8), partitions=1), name=emit)
 
 
 def payloads(job: Job, ticks: Sequence[int], ended: bool = True) -> list[bytes]:
@@ -120,38 +122,40 @@ def test_nothing_is_kept_of_a_worker_that_failed(in_another_process):
     assert done is not None
     assert done.failed
     assert done.saved == b""
-    assert done.parcels[-1].stage == FAILURE
+    assert done.parcels[-1].fragment == FAILURE
     assert one.resume(Task("b", done.ticket, [], saving=False)) is None
 
 
-def test_the_store_stays_as_it_was_before_the_batch():
+def test_the_store_stays_as_it_was_before_the_batch(monkeypatch):
     job = job_of("changes")
     label = job.labels[0]
-    tester = TwsTester(LevelProcessor(job, [0], exhausted))
+    monkeypatch.setattr("thalweg.runtimes.spark.processor.Worker", exhausted)
+    tester = TwsTester(LevelProcessor(job, [0]))
 
     def take(ticks: Sequence[int]) -> list[Row]:
-        post = [Row(bucket=label, stage=0, payload=each) for each in payloads(job, ticks, ended=False)]
+        post = [Row(bucket=label, fragment=0, payload=each) for each in payloads(job, ticks, ended=False)]
         return list(tester.test(label, post))
 
     take([1, 3])
     before = tester.peekValueState("about0", label)
-    assert take([6])[-1].stage == FAILURE
+    assert take([6])[-1].fragment == FAILURE
     assert tester.peekValueState("about0", label) == before
     # The worker is gone, so it is rebuilt, and gives up again.
     WORKERS.forget()
-    assert take([6])[-1].stage == FAILURE
+    assert take([6])[-1].fragment == FAILURE
 
 
-def test_a_worker_that_cannot_be_rebuilt_says_so():
+def test_a_worker_that_cannot_be_rebuilt_says_so(monkeypatch):
     job = job_of("changes")
     label = job.labels[0]
     makers = iter([Worker, exhausted])
-    tester = TwsTester(LevelProcessor(job, [0], lambda *about: next(makers)(*about)))
-    post = [Row(bucket=label, stage=0, payload=each) for each in payloads(job, [1, 6], ended=False)]
-    assert FAILURE not in {row.stage for row in tester.test(label, post)}
+    monkeypatch.setattr("thalweg.runtimes.spark.processor.Worker", lambda *about: next(makers)(*about))
+    tester = TwsTester(LevelProcessor(job, [0]))
+    post = [Row(bucket=label, fragment=0, payload=each) for each in payloads(job, [1, 6], ended=False)]
+    assert FAILURE not in {row.fragment for row in tester.test(label, post)}
     WORKERS.forget()
     (told,) = tester.test(label, post)
-    assert told.stage == FAILURE
+    assert told.fragment == FAILURE
 
 
 @pytest.mark.parametrize("kind", [FailedError, RejectedError])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
+from buckets import rule_job
 from thalweg import api
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.annotate_terms import EDGE
@@ -16,7 +17,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, RDFS, SAME_AS, TYPE, XSD, Triple
-from thalweg.runtimes.embedded import Item, Settings
+from thalweg.dataflow.context import Settings
+from thalweg.runtimes.embedded import Item
 from thalweg.runtimes.spark.ingest import Arrivals, admitted
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer, gather
@@ -44,7 +46,7 @@ def arrivals(words: Dictionary, events: Sequence[Event]) -> list[Arrivals]:
 
 def known(program: Program, events: Sequence[Event]) -> dict[str, list[tuple[int, int, str]]]:
     """What the stages get of each signature: ticks, places, and arguments."""
-    words, job = Dictionary(), Job(program)
+    words, job = Dictionary(), rule_job(program)
     found: dict[str, list[tuple[int, int, str]]] = {}
     for each in admitted(arrivals(words, events), job, words):
         spelled = [",".join(map(words.spell, row)) for row in each.rows.tolist()]
@@ -56,7 +58,7 @@ def known(program: Program, events: Sequence[Event]) -> dict[str, list[tuple[int
 def test_rules_of_users_get_facts_as_they_are() -> None:
     words = Dictionary()
     given = arrivals(words, EVENTS)
-    assert list(admitted(given, Job(read(Source("x.lars", "a(X) :- far(X,Y,Z)."))), words)) == given
+    assert list(admitted(given, rule_job(read(Source("x.lars", "a(X) :- far(X,Y,Z)."))), words)) == given
 
 
 def test_rules_over_triples_get_triples() -> None:
@@ -115,14 +117,14 @@ def test_late_facts_are_told_as_they_came(compiled: Program, partitions: int) ->
 
 def outcome(program: Program, events: Sequence[Event], emit: str, partitions: int) -> list[Content]:
     """All that the buckets send into the world."""
-    job = Job(program, Settings(emit=emit), partitions)
+    job = rule_job(program, Settings(emit=emit), partitions)
     packer = Packer(job, 0, 0)
     post = list(packer.pack(arrived(events, packer.words, Watermark()), ended=True))
-    for stage in range(len(job.stages)):
+    for stage in range(len(job.fragments)):
         for bucket in job.buckets(stage):
-            mine = [each.payload for each in post if (each.stage, each.bucket) == (stage, bucket)]
+            mine = [each.payload for each in post if (each.fragment, each.bucket) == (stage, bucket)]
             post += Worker(job, stage, bucket).process(mine)
-    return [unwrap(each.payload) for each in post if each.stage == OUT]
+    return [unwrap(each.payload) for each in post if each.fragment == OUT]
 
 
 # Answers ------------------------------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ class Given(list[Item]):
 
 def test_a_schema_on_a_stream_is_told_of(tmp_path) -> None:
     told: list[Diagnostic] = []
-    job = Job(specialised("x.ttl", ONTOLOGY, "rl", 5))
+    job = rule_job(specialised("x.ttl", ONTOLOGY, "rl", 5))
     packer = Packer(job, 0, 0)
     event = Event(3, (Fact(f"<{RDFS}subClassOf>", ("<a>", "<b>")), Fact("<Student>", ("<a>",))))
     items = Given([(event.tick, batch_of(packer.words, event))] * 2)
@@ -184,5 +186,5 @@ def test_a_checkpoint_of_other_rules_of_the_same_text_is_another() -> None:
         for told in (one.interface.outputs, None)
         for inputs in (one.interface.inputs, frozenset())
     ]
-    assert len({Job(each).fingerprint for each in others}) == len(others)
-    assert Job(one).fingerprint == Job(specialised("x.ttl", ONTOLOGY, "pd", 5)).fingerprint
+    assert len({rule_job(each).fingerprint for each in others}) == len(others)
+    assert rule_job(one).fingerprint == rule_job(specialised("x.ttl", ONTOLOGY, "pd", 5)).fingerprint

@@ -51,8 +51,8 @@ def test_a_segment_is_a_table_of_parcels_as_old_as_its_number_says(tmp_path: Pat
     Spool(tmp_path)
     assert file.stat().st_mtime == 1, "it may have been copied"
     assert pq.read_table(file).to_pylist() == [
-        {"bucket": 1, "stage": 0, "payload": b"ab"},
-        {"bucket": 2, "stage": 0, "payload": b"c"},
+        {"bucket": 1, "fragment": 0, "payload": b"ab"},
+        {"bucket": 2, "fragment": 0, "payload": b"c"},
     ]
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from buckets import engine_of, rule_job
 from thalweg import api
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap, warning_of
@@ -18,7 +19,7 @@ from thalweg.testing.evaluators import arrived
 
 # Two stages: `q` is keyed by Y, and negated by X.
 RULES = "q(X) :- e(X,Y) in [50], f(Y) in [50]. a(X) :- r(X) in [90], not q(X)."
-JOB = Job(api.load(RULES), Settings(emit="changes", memory=900_000), partitions=1)
+JOB = rule_job(api.load(RULES), Settings(emit="changes", memory=900_000), partitions=1)
 
 
 def parcels(job: Job, tick: int, facts: list[Fact], ended: bool = False) -> list[Parcel]:
@@ -27,7 +28,7 @@ def parcels(job: Job, tick: int, facts: list[Fact], ended: bool = False) -> list
 
 
 def payloads(post: list[Parcel], stage: int) -> list[bytes]:
-    return [each.payload for each in post if each.stage == stage]
+    return [each.payload for each in post if each.fragment == stage]
 
 
 def many(tick: int) -> list[Fact]:
@@ -35,7 +36,7 @@ def many(tick: int) -> list[Fact]:
 
 
 def test_later_stages_hear_what_is_missing():
-    workers = [Worker(JOB, number, 0) for number in range(len(JOB.stages))]
+    workers = [Worker(JOB, number, 0) for number in range(len(JOB.fragments))]
     assert len(workers) == 2
     told: list[tuple[int, int, str]] = []
     missing: list[tuple[str, int, int]] = []
@@ -57,11 +58,11 @@ def test_later_stages_hear_what_is_missing():
     assert (first, 2, "a(z0)") in told
     assert (last, 0, "a(z0)") in told
     assert not [fact for tick, what, fact in told if what == 0 and first <= tick < last]
-    assert not workers[1].engine.partial
+    assert not engine_of(workers[1]).partial
 
 
 def test_what_cannot_be_compared_is_sent_once():
-    job = Job(api.load("a(X) :- e(X,Y), Y > 5."), Settings(emit="changes"), partitions=1)
+    job = rule_job(api.load("a(X) :- e(X,Y), Y > 5."), Settings(emit="changes"), partitions=1)
     worker = Worker(job, 0, 0)
     sent = [
         content.header.get("warnings", [])
@@ -88,23 +89,23 @@ def test_a_batch_in_which_facts_are_shed_is_saved_and_not_replayed():
     assert not all(saved)
     again = Worker(job, 0, 0)
     again.load(next(data for data in reversed(saved) if data))
-    assert again.engine.lacking
-    assert again.engine.memory == 900_000
+    assert engine_of(again).lacking
+    assert engine_of(again).memory == 900_000
 
 
 def test_nothing_is_shed_while_a_batch_is_replayed():
     worker = Worker(JOB, 0, 0)
     for tick in range(6):
         worker.replay(payloads(parcels(JOB, tick, many(tick)), 0))
-    assert not worker.engine.partial
+    assert not engine_of(worker).partial
     worker.process(payloads(parcels(JOB, 6, many(6)), 0))
     worker.process(payloads(parcels(JOB, 7, many(7)), 0))
-    assert worker.engine.shed
+    assert engine_of(worker).shed
 
 
 @pytest.mark.parametrize(("partitions", "number"), [(1, "4 conclusions"), (2, "at least 4 conclusions")])
 def test_conclusions_in_the_future_are_sent_at_the_end(partitions: int, number: str) -> None:
-    job = Job(api.load("a(X) at 9 :- e(X,Y)."), Settings(emit="changes"), partitions=partitions)
+    job = rule_job(api.load("a(X) at 9 :- e(X,Y)."), Settings(emit="changes"), partitions=partitions)
     worker = Worker(job, 0, 0)
     sent = [
         content.header.get("warnings", [])

@@ -10,10 +10,11 @@ from threading import Thread
 
 import pytest
 
+from buckets import rule_job
 from thalweg import api
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.embedded import Settings
+from thalweg.dataflow.context import Settings
 from thalweg.runtimes.spark import worker_cache
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -23,7 +24,7 @@ from thalweg.runtimes.spark.worker_cache import Done, Task, WorkerCache
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
-JOB = Job(api.load("q(X) :- p(X) in [3]."), Settings(emit="changes"), partitions=1)
+JOB = rule_job(api.load("q(X) :- p(X) in [3]."), Settings(emit="changes"), partitions=1)
 
 
 def payloads(*events: Event) -> list[bytes]:

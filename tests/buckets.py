@@ -1,10 +1,15 @@
-"""The cells of a cluster in one process: to be fed batch by batch, and lost in between."""
+"""The buckets of a cluster in one process: to be fed batch by batch, and lost in between."""
 
 import pickle
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
+from unittest.mock import patch
 
+import pyarrow as pa
+
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, Source
+from thalweg.ir.nodes import Program
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
@@ -13,15 +18,37 @@ from thalweg.model.time import Clock
 from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.answer_sets.windowed import Answered
-from thalweg.parts.part import Context, Part
-from thalweg.runtimes.embedded import Settings
+from thalweg.parts.part import Part
+from thalweg.parts.rule_part import Rules
 from thalweg.runtimes.emit import AnswerBlock, Solution
+from thalweg.runtimes.rule_engine import RuleEngine
+from thalweg.runtimes.spark.dataframe import _opened
+from thalweg.runtimes.spark.delivery import Delivery, answer_blocks
+from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
-from thalweg.runtimes.spark.wire import FAILURE, LATE, OUT, Content, error_of, unwrap
+from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
+from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
 LOSSES = ("none", "saved", "replayed")
+
+
+def rule_job(program: Program, settings: Settings = Settings(), partitions: int = 2) -> Job:
+    """Rules made ready for buckets."""
+    return Rules(program).spread(Context(settings, Clock(), lambda _: None), partitions).job
+
+
+def worker_with(engine: type[RuleEngine], job: Job, fragment: int, bucket: int) -> Worker:
+    """A worker whose rules are evaluated by a class of engines of one's own."""
+    with patch("thalweg.parts.rule_operator.RuleEngine", engine):
+        return Worker(job, fragment, bucket)
+
+
+def engine_of(worker: Worker) -> Any:
+    """The engine of a worker that has the rules of one stage."""
+    (node,) = worker.executor.nodes
+    return node.operator.engine
 
 
 class Buckets:
@@ -33,56 +60,76 @@ class Buckets:
         settings: Settings,
         partitions: int,
         arrived: Callable[[Iterable[Any], Dictionary, Watermark], list[Arrived]] = arrived,
+        split: str = "auto",
     ) -> None:
         self.late: list[str] = []
         self.found: list[Diagnostic] = []
         self.heard: list[Answered] = []
         listen = lambda solution, answered: self.heard.append(answered)  # noqa: E731
-        self._work = part.spread(Context(settings, Clock(), self.found.append, listen=listen), partitions)
+        context = Context(settings, Clock(), self.found.append, listen=listen, split=split)
+        self._work = part.spread(context, partitions)
         # As it comes to another process.
-        self.job = pickle.loads(pickle.dumps(self._work.job))
-        keys = [(stage, bucket) for stage in range(len(self.job.stages)) for bucket in self.job.buckets(stage)]
-        self._workers = {key: self._work.start(self.job, *key) for key in keys}
+        self.job: Job = pickle.loads(pickle.dumps(self._work.job))
+        keys = [(one.number, bucket) for one in self.job.fragments for bucket in self.job.buckets(one.number)]
+        self._workers = {key: Worker(self.job, *key) for key in keys}
         self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
         self._packer = Packer(self.job, 0, -1)
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
         self._arrived = arrived
+        self._delivery = _Reports(self.found.append, listen)
+        self._tick = -1
 
     def take(self, events: Iterable[Any], ended: bool = True) -> list[AnswerBlock]:
         """What is answered when some events come."""
         self._packer.part += 1
         parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
-        rows: list[dict[str, Any]] = []
+        tables = []
         for key, worker in self._workers.items():
-            self._taken[key].append([parcel.payload for parcel in parcels if (parcel.stage, parcel.bucket) == key])
-            for parcel in worker.process(self._taken[key][-1]):
-                if parcel.stage >= 0:
-                    assert parcel.stage > key[0]
+            mine = [parcel.payload for parcel in parcels if (parcel.fragment, parcel.bucket) == key]
+            self._taken[key].append(mine)
+            for parcel in worker.process(mine):
+                if parcel.fragment >= 0:
+                    assert parcel.fragment > key[0]
                     parcels.append(parcel)
+                elif parcel.fragment == FAILURE:
+                    raise error_of(unwrap(parcel.payload).header["error"])
                 else:
-                    rows += self._rows(parcel.stage, unwrap(parcel.payload))
-        return list(self._work.combine(rows))
+                    assert parcel.fragment == OUT
+                    tables += _opened(parcel.payload, self.job.settings.emit)
+        return self._answers(pa.Table.from_batches(tables)) if tables else []
 
-    def _rows(self, stage: int, content: Content) -> list[dict[str, Any]]:
-        if stage == FAILURE:
-            raise error_of(content.header["error"])
-        assert stage == OUT
-        facts = content.lists["facts"].to_pylist()
-        if content.kind == LATE:
-            self.late += facts
-            return []
-        columns = content.lists["ticks"].tolist(), content.lists["numbers"].tolist(), facts
-        return [{"t": tick, "until": number, "fact": fact} for tick, number, fact in zip(*columns, strict=True)]
+    def _answers(self, rows: pa.Table) -> list[AnswerBlock]:
+        sent = self._delivery.read(rows)
+        self.late += (row["fact"] for row in sent.others["late"])
+        self._delivery._note(sent)
+        decided = sent.decided
+        first = min((row["until"] for row in decided), default=0) if self._tick < 0 else self._tick + 1
+        last = self._tick = max([self._tick, *(row["t"] for row in decided)])
+        emit = self.job.settings.emit if self.job.plan.shows_facts else None
+        return [self._work.present(block) for block in answer_blocks(sent.answers, emit, [], first, last)]
 
     def lose(self, how: str) -> None:
         """All buckets are made anew, from what was saved or from all that came."""
         for key, lost in self._workers.items() if how != "none" else ():
-            self._workers[key] = worker = self._work.start(self.job, *key)
+            self._workers[key] = worker = Worker(self.job, *key)
             if how == "saved":
                 worker.load(lost.save())
             else:
                 for payloads in self._taken[key]:
                     worker.replay(payloads)
+
+
+class _Reports(Delivery):
+    """What a driver reports, without a sink."""
+
+    def __init__(self, report: Callable[[Diagnostic], None], listen: Callable[[Any, Any], None]) -> None:
+        self._report, self._listen, self._warned = report, listen, set()
+
+    @staticmethod
+    def read(rows: pa.Table) -> Any:
+        from thalweg.runtimes.spark.delivery import _Sent
+
+        return _Sent.read(rows)
 
 
 class Cluster(Buckets):
@@ -130,9 +177,10 @@ def in_buckets(
     loss: str,
     partitions: int = 2,
     arrived: Callable[[Iterable[Any], Dictionary, Watermark], list[Arrived]] = arrived,
+    split: str = "auto",
 ) -> list[str]:
     """What a part answers in buckets that are fed batch by batch, and lost in between."""
-    buckets = Buckets(part, settings, partitions, arrived)
+    buckets = Buckets(part, settings, partitions, arrived, split)
     found: list[str] = []
     for number, events in enumerate(batches, 1):
         blocks = buckets.take(events, number == len(batches))

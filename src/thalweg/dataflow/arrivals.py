@@ -1,0 +1,182 @@
+"""What has come to an operator for a tick, and what it remembers of what came.
+
+held     a fact that two operators give begins with the first of them, and ends with the last
+heard    what holds becomes an event of a stream at each tick that its reader looks at
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from thalweg.dataflow.operator import Doubt, HeldKey, Updates, Words
+from thalweg.engine import Given
+from thalweg.model.arrow import decode, encode, frame, unframe
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
+from thalweg.model.records import as_json, of_json
+from thalweg.model.saved_batches import load_batches, save_batches
+from thalweg.model.saved_rows import load_rows, save_rows
+
+Row = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Arrivals:
+    """What has come for one tick: `heard` has the stream of each change, and the number of the operator it is from."""
+
+    events: list[Batch] = field(default_factory=list)
+    held: list[Given] = field(default_factory=list)
+    heard: list[tuple[str, int, Given]] = field(default_factory=list)
+    records: list[Any] = field(default_factory=list)
+    doubts: list[Doubt] = field(default_factory=list)
+
+    def add(self, more: "Arrivals") -> None:
+        """Takes in what has come for the same tick."""
+        self.events += more.events
+        self.held += more.held
+        self.heard += more.heard
+        self.records += more.records
+        self.doubts += more.doubts
+
+    def updates(self, held: list[Given]) -> Updates:
+        """What the operator is handed, with held facts as they are to it."""
+        return Updates(self.events, held, self.records, self.doubts)
+
+    def words(self) -> Iterator[Words]:
+        """The words that are needed until it is taken in."""
+        for batch in self.events:
+            yield from (np.asarray(words, dtype=np.int64).reshape(-1) for words in batch.rows.values())
+        for change in (*self.held, *(change for _, _, change in self.heard)):
+            yield from (change.begun.reshape(-1), change.ended.reshape(-1))
+
+    def save(self, tick: int, words: Dictionary) -> bytes:
+        """All of it, with its tick."""
+        changes = [*((None, 0, change) for change in self.held), *self.heard]
+        tables = [
+            ((stream, source, change.signature, change.timed, which), rows)
+            for stream, source, change in changes
+            for which, rows in (("begun", change.begun), ("ended", change.ended))
+        ]
+        batches = save_batches(((tick, batch) for batch in self.events), words)
+        about = {"tick": tick, "records": json.dumps(as_json(self.records))}
+        return frame([encode(about, {}), batches, save_rows(tables, words)])
+
+    @classmethod
+    def load(cls, data: bytes, words: Dictionary) -> "tuple[int, Arrivals]":
+        """What was saved, and its tick."""
+        about, batches, rows = unframe(data)
+        header, _ = decode(about)
+        arrivals = cls([batch for _, batch in load_batches(batches, words)])
+        tables = iter(load_rows(rows, words))
+        for ((stream, source, name, timed, _), begun), (_, ended) in zip(tables, tables, strict=True):
+            change = Given(Predicate.read(name), timed, begun, ended)
+            if stream is None:
+                arrivals.held.append(change)
+            else:
+                arrivals.heard.append((stream, source, change))
+        arrivals.records += of_json(json.loads(header["records"]))
+        return header["tick"], arrivals
+
+
+class Union:
+    """Held facts that several operators give, counted: to their reader each is one fact.
+
+    >>> p, row, none = Predicate("p", 1), np.array([[5]]), np.zeros((0, 1), dtype=np.int64)
+    >>> union = Union({(p, False)})
+    >>> begins, ends = Given(p, False, row, none), Given(p, False, none, row)
+    >>> [[(len(change.begun), len(change.ended)) for change in union.turn(came)]
+    ...     for came in ([begins, begins], [ends], [ends])]
+    [[(1, 0)], [], [(0, 1)]]
+    """
+
+    def __init__(self, shared: Iterable[HeldKey]) -> None:
+        self._count: dict[HeldKey, Counter[Row]] = {key: Counter() for key in shared}
+
+    def turn(self, held: list[Given]) -> list[Given]:
+        """What begins and ends to the reader; of one tick, from all that give something."""
+        if not self._count:
+            return held
+        single: list[Given] = []
+        steps: dict[HeldKey, Counter[Row]] = {}
+        for change in held:
+            if (change.signature, change.timed) in self._count:
+                changes = steps.setdefault((change.signature, change.timed), Counter())
+                changes.update(map(tuple, change.begun.tolist()))
+                changes.subtract(map(tuple, change.ended.tolist()))
+            else:
+                single.append(change)
+        return single + [turn for key, changes in steps.items() if (turn := self._change(key, changes)) is not None]
+
+    def _change(self, key: HeldKey, changes: "Counter[Row]") -> Given | None:
+        count, width = self._count[key], key[0].arity + key[1]
+        begun = [row for row, step in changes.items() if step > 0 and not count[row]]
+        ended = [row for row, step in changes.items() if step < 0 and count[row] == -step]
+        for row, step in changes.items():
+            count[row] += step
+        for row in ended:
+            del count[row]
+        return Given(*key, _table(begun, width), _table(ended, width)) if begun or ended else None
+
+    def words(self) -> Iterator[Words]:
+        """The words of the facts that are counted."""
+        return (_table(list(count), key[0].arity + key[1]).reshape(-1) for key, count in self._count.items())
+
+    def save(self, words: Dictionary) -> bytes:
+        """The facts that hold, as often as they are given."""
+        tables = (
+            (key, _table(list(count.elements()), key[0].arity + key[1])) for key, count in sorted(self._count.items())
+        )
+        return save_rows(tables, words)
+
+    def load(self, data: bytes, words: Dictionary) -> None:
+        """Goes on where another one was saved."""
+        for (name, timed), rows in load_rows(data, words):
+            self._count[Predicate.read(name), timed] = Counter(map(tuple, rows.tolist()))
+
+
+class Heard:
+    """What holds, as events of streams: each stream has an event at a tick, with all that holds of it then."""
+
+    def __init__(self) -> None:
+        self._holding: dict[tuple[str, int, Predicate], dict[Row, None]] = {}
+
+    def change(self, heard: Iterable[tuple[str, int, Given]]) -> None:
+        """Facts begin and end."""
+        for stream, source, change in heard:
+            rows = self._holding.setdefault((stream, source, change.signature), {})
+            for row in map(tuple, change.ended.tolist()):
+                rows.pop(row, None)
+            rows.update(dict.fromkeys(map(tuple, change.begun.tolist())))
+
+    def events(self) -> list[Batch]:
+        """An event of each stream on which something holds."""
+        streams: dict[str, dict[Predicate, dict[Row, None]]] = {}
+        for (stream, _, name), rows in self._holding.items():
+            if rows:
+                streams.setdefault(stream, {}).setdefault(name, {}).update(rows)
+        return [
+            Batch({name: _table(list(rows), name.arity).reshape(-1) for name, rows in facts.items()}, [], stream)
+            for stream, facts in sorted(streams.items())
+        ]
+
+    def words(self) -> Iterator[Words]:
+        """The words of the facts that hold."""
+        return (_table(list(rows), name.arity).reshape(-1) for (_, _, name), rows in self._holding.items())
+
+    def save(self, words: Dictionary) -> bytes:
+        """All that holds."""
+        return save_rows(((key, _table(list(rows), key[2].arity)) for key, rows in self._holding.items()), words)
+
+    def load(self, data: bytes, words: Dictionary) -> None:
+        """Goes on where another one was saved."""
+        for (stream, source, name), rows in load_rows(data, words):
+            self._holding[stream, source, Predicate.read(name)] = dict.fromkeys(map(tuple, rows.tolist()))
+
+
+def _table(rows: list[Row], width: int) -> Words:
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)

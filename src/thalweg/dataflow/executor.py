@@ -1,0 +1,346 @@
+"""Takes the operators of a fragment through time, each as far as those before it have come.
+
+At each tick the operators are evaluated in their order. What one gives is, to its readers, held at that tick or an
+event of it. Time passes for a whole interval at once: what the first operator gives at the ticks of the interval is
+merged into what the second one takes, and so on, so an operator is called only at ticks at which something comes to it.
+
+A stream that is too short for a window has one at its end all the same: until a first window has closed, what reads
+its answers waits with the last tick (`Operator.is_settled`).
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from heapq import merge
+from itertools import groupby, tee
+from operator import itemgetter
+from typing import Final
+
+import numpy as np
+
+from thalweg.dataflow.arrivals import Arrivals, Heard, Union
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.operator import HeldKey, Operator, Output, Share, Updates, Words
+from thalweg.dataflow.plan import Edge, Plan
+from thalweg.dataflow.state import StateFormat, sealed, unsealed
+from thalweg.engine import Given
+from thalweg.model.arrow import decode, encode, frame, unframe
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+
+_OUTSIDE: Final = -1
+"""In place of an operator: what another fragment has sent."""
+
+FORMAT: Final = StateFormat("executor")
+
+
+class Node:
+    """An operator at work in its place: what it takes from others, and what waits for it.
+
+    Edges whose source is in the same fragment are `inside`; by the others, updates are handed in (`receive`).
+    """
+
+    def __init__(self, number: int, operator: Operator, edges: Sequence[Edge], inside: Collection[int], reads: bool):
+        self.number = number
+        self.operator = operator
+        self.reads_streams = reads
+        self.edges = tuple(edges)
+        near = [edge for edge in edges if edge.source in inside]
+        self.sources = tuple(sorted({edge.source for edge in near if not edge.delayed}))
+        self.late = Arrivals()
+        """What held at the last tick, for the next one."""
+        self.waiting: tuple[int, Arrivals] | None = None
+        """The last tick, where what comes at it is not decided."""
+        self.received: dict[int, Arrivals] = {}
+        """What other fragments have sent, by tick."""
+        self.unsettled: set[tuple[int, int]] = set()
+        """The operators of other fragments, each with a bucket, that may still give something for the last tick."""
+        self.reached: int | None = None
+        self._held: dict[tuple[int, HeldKey | None], list[Edge]] = {}
+        for edge in near:
+            if edge.what == "held" and not edge.delayed:
+                self._held.setdefault((edge.source, edge.key), []).append(edge)
+        self._events = frozenset(edge.source for edge in near if edge.what == "events")
+        self._records = frozenset(edge.source for edge in near if edge.what == "records")
+        self.delayed = tuple(edge for edge in near if edge.delayed)
+        taken = [(edge.called, edge.key[1]) for edge in edges if edge.what == "held" and edge.key and not edge.stream]
+        self.union = Union({(name, timed) for name, timed in taken if name and taken.count((name, timed)) > 1})
+        self.presence = Heard() if any(edge.stream is not None for edge in edges) else None
+
+    def gather(self, arrivals: Arrivals, source: int, output: Output) -> None:
+        """Takes what another operator of the fragment gives at a tick."""
+        if source in self._events:
+            arrivals.events += output.events
+        if source in self._records:
+            arrivals.records += output.records
+        for change in output.held:
+            for key in ((change.signature, change.timed), None):
+                for edge in self._held.get((source, key), ()):
+                    self.take(arrivals, edge, replace(change, signature=edge.called or change.signature))
+
+    @staticmethod
+    def take(arrivals: Arrivals, edge: Edge, change: Given) -> None:
+        """Takes held facts that came by an edge, as this operator calls them."""
+        if edge.stream is None:
+            arrivals.held.append(change)
+        else:
+            arrivals.heard.append((edge.stream, edge.source, change))
+
+    def delay(self, source: int, output: Output) -> None:
+        """Keeps what another operator gives at a tick for the next one."""
+        for change in output.held:
+            for edge in self.delayed:
+                if (edge.source, edge.key) == (source, (change.signature, change.timed)):
+                    self.late.held.append(replace(change, signature=edge.called or change.signature))
+
+    def advance(self, tick: int, arrivals: Arrivals) -> Iterator[Output]:
+        """Takes in what has come at a tick."""
+        if self.presence is not None:
+            yield from self._listen(self.presence, tick, arrivals)
+        self.reached = tick
+        yield from self.operator.advance(tick, arrivals.updates(self.union.turn(arrivals.held)))
+
+    def _listen(self, presence: Heard, tick: int, arrivals: Arrivals) -> Iterator[Output]:
+        """What held since the last tick is an event wherever the reader looks, and where it held for the last time."""
+        if self.reached is not None and (events := presence.events()):
+            looks = {*self.operator.looks(self.reached, tick)}
+            looks |= {tick - 1} if arrivals.heard and tick - 1 > self.reached else set()
+            for look in sorted(looks):
+                yield from self.operator.advance(look, Updates(events))
+        presence.change(arrivals.heard)
+        arrivals.events += presence.events()
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether what it gives for the last tick is complete."""
+        return self.waiting is None and self.operator.is_settled
+
+    def words(self) -> Iterator[Words]:
+        """The words that the operator and what waits for it need."""
+        yield self.operator.words_in_use()
+        yield from self.union.words()
+        if self.presence is not None:
+            yield from self.presence.words()
+        for arrivals in (self.late, *self.received.values(), *(() if self.waiting is None else (self.waiting[1],))):
+            yield from arrivals.words()
+
+    def save(self, words: Dictionary) -> bytes:
+        """The operator's state, and what waits for it."""
+        waiting = b"" if self.waiting is None else self.waiting[1].save(self.waiting[0], words)
+        presence = b"" if self.presence is None else self.presence.save(words)
+        # An operator that has waited from the beginning has no state yet.
+        state = b"" if self.reached is None else sealed(self.operator.format, self.operator.save())
+        about = encode({"reached": self.reached, "unsettled": sorted(self.unsettled)}, {})
+        received = frame(arrivals.save(tick, words) for tick, arrivals in sorted(self.received.items()))
+        return frame([about, state, self.union.save(words), presence, waiting, self.late.save(0, words), received])
+
+    def load(self, data: bytes, words: Dictionary) -> None:
+        """Brings one that has not begun to where another was saved."""
+        about, state, union, presence, waiting, late, received = unframe(data)
+        header, _ = decode(about)
+        self.reached, self.unsettled = header["reached"], {(source, bucket) for source, bucket in header["unsettled"]}
+        if state:
+            self.operator.load(unsealed(self.operator.format, state))
+        self.union.load(union, words)
+        if self.presence is not None:
+            self.presence.load(presence, words)
+        self.waiting = Arrivals.load(waiting, words) if waiting else None
+        self.late = Arrivals.load(late, words)[1]
+        self.received = dict(Arrivals.load(saved, words) for saved in unframe(received))
+
+
+Numbered = tuple[int, Output]
+"""What an operator gives, with its number in the plan."""
+
+
+class Executor:
+    """The operators of a fragment at work; those of a whole plan, in one process."""
+
+    def __init__(self, nodes: Sequence[Node], dictionary: Dictionary) -> None:
+        self.nodes = tuple(nodes)
+        self.dictionary = dictionary
+        self.first: int | None = None
+        self.now: int | None = None
+        self._by_number = {node.number: node for node in self.nodes}
+        self.numbers = self._by_number.keys()
+        self._readers = {
+            node.number: [other for other in self.nodes if node.number in other.sources] for node in self.nodes
+        }
+        self._back = {
+            node.number: [other for other in self.nodes if any(node.number == edge.source for edge in other.delayed)]
+            for node in self.nodes
+        }
+        self._loops = any(node.delayed for node in self.nodes)
+        only = self.nodes[0] if len(self.nodes) == 1 else None
+        self._single = only if only is not None and not only.delayed and only.presence is None else None
+
+    def advance(self, to: int, batches: Sequence[Batch]) -> Iterable[Numbered]:
+        """Evaluates every tick up to `to`; what operators give, in the order of time."""
+        if self.first is None:
+            self.first = to
+        now, self.now = self.now, to
+        if now is None:
+            for node in self.nodes:
+                node.operator.first = self.first
+        node = self._single
+        if node is None or node.unsettled or node.waiting is not None or len(node.received) > (to in node.received):
+            return self._steps(now, to, batches)
+        return ((node.number, output) for output in self._directly(node, to, batches))
+
+    @staticmethod
+    def _directly(node: Node, to: int, batches: Sequence[Batch]) -> Iterable[Output]:
+        """The same for an operator that waits for nothing."""
+        node.reached = to
+        if to not in node.received:
+            return node.operator.advance(to, Updates(batches))
+        arrivals = node.received.pop(to)
+        arrivals.events[:0] = batches
+        return node.operator.advance(to, arrivals.updates(node.union.turn(arrivals.held)))
+
+    def ticks(self) -> set[int]:
+        """The ticks of what other fragments have sent and no operator has taken."""
+        return {tick for node in self.nodes for tick in node.received}
+
+    def _steps(self, now: int | None, to: int, batches: Sequence[Batch]) -> Iterator[Numbered]:
+        """All ticks at once; one by one where an operator needs what later ones gave at the tick before."""
+        if not self._loops:
+            yield from self._flow(to, batches)
+            return
+        assert self.first is not None
+        for tick in range(self.first if now is None else now + 1, to + 1):
+            # There is a next tick: what waited for it is given for the last one.
+            yield from self._flow(tick - 1, None, over=False)
+            yield from self._flow(tick, batches if tick == to else ())
+
+    def _flow(self, to: int, batches: Sequence[Batch] | None, over: bool = True) -> Iterator[Numbered]:
+        """What all operators give up to a tick; without batches, what was still open, perhaps as all is over."""
+        copies: dict[int, list[Iterator[Numbered]]] = {}
+        for node in self.nodes:
+            sources = [copies[source].pop() for source in node.sources]
+            outputs = self._delayed(node.number, self._through(node, sources, to, batches, over))
+            copies[node.number] = list(tee(outputs, len(self._readers[node.number]) + 1))
+        return merge(*(copies[node.number].pop() for node in self.nodes), key=_tick)
+
+    def _delayed(self, number: int, outputs: Iterator[Output]) -> Iterator[Numbered]:
+        readers = self._back[number]
+        for output in outputs:
+            for node in readers:
+                node.delay(number, output)
+            yield number, output
+
+    def _through(
+        self, node: Node, sources: Sequence[Iterator[Numbered]], to: int, batches: Sequence[Batch] | None, over: bool
+    ) -> Iterator[Output]:
+        """Takes one operator up to a tick, with what its sources give on the way."""
+        arrivals = Arrivals(list(batches or ()) if node.reads_streams else [])
+        if batches is not None:
+            late, node.late = node.late, Arrivals()
+            arrivals.held += late.held
+        sent = sorted(tick for tick in node.received if tick <= to)
+        outside = ((tick, _OUTSIDE, node.received.pop(tick)) for tick in sent)
+        inputs = merge(*map(_tagged, sources), outside, key=itemgetter(0))
+        waiting, node.waiting = node.waiting, None
+        for tick, given in groupby(inputs, key=itemgetter(0)):
+            if waiting is not None and waiting[0] < tick:
+                yield from node.advance(*waiting)
+                waiting = None
+            here = arrivals if tick == to and batches is not None else Arrivals()
+            if waiting is not None and waiting[0] == tick:
+                here, waiting = waiting[1], None
+            for _, source, output in given:
+                if isinstance(output, Arrivals):
+                    here.add(output)
+                else:
+                    node.gather(here, source, output)
+            if tick < to or batches is None:
+                yield from node.advance(tick, here)
+        if waiting is not None:
+            yield from node.advance(*waiting)
+        if batches is None:
+            yield from node.operator.finish() if over else ()
+        elif not node.unsettled and all(self._by_number[source].is_decided for source in node.sources):
+            yield from node.advance(to, arrivals)
+        else:
+            # Only what comes at the last tick is open.
+            if to > max(self.first or 0, -1 if node.reached is None else node.reached + 1):
+                yield from node.advance(to - 1, Arrivals())
+            node.waiting = to, arrivals
+
+    def finish(self) -> Iterator[Numbered]:
+        """Nothing more will come: what waited is evaluated, with what others still give for the last tick."""
+        return iter(()) if self.now is None else self._flow(self.now, None)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether nothing more will be given for the ticks so far."""
+        return all(node.is_decided for node in self.nodes)
+
+    # What other fragments send --------------------------------------------------------------------------------------
+
+    def receive(self, target: int, tick: int, arrivals: Arrivals) -> None:
+        """Keeps what another fragment has sent to an operator until its tick is evaluated."""
+        node = self._by_number[target]
+        if tick in node.received:
+            node.received[tick].add(arrivals)
+        else:
+            node.received[tick] = arrivals
+
+    def settle(self, source: int, bucket: int, settled: bool, targets: Iterable[int]) -> None:
+        """A bucket of another fragment may give something more for the last tick, or not."""
+        for target in targets:
+            node = self._by_number[target]
+            (node.unsettled.discard if settled else node.unsettled.add)((source, bucket))
+
+    # State ----------------------------------------------------------------------------------------------------------
+
+    def collect(self, waiting: Iterable[Batch]) -> None:
+        """Frees the terms that neither an operator nor a batch that waits uses."""
+        words = list(Arrivals(list(waiting)).words())
+        for node in self.nodes:
+            words += node.words()
+        self.dictionary.collect(np.concatenate(words))
+
+    def save(self) -> bytes:
+        """Where all operators are, and what waits between them."""
+        about = encode({"first": self.first, "now": self.now}, {})
+        return sealed(FORMAT, frame([about, *(node.save(self.dictionary) for node in self.nodes)]))
+
+    def load(self, data: bytes) -> None:
+        """Brings operators that have not begun to where those of the same fragment were saved."""
+        about, *nodes = unframe(unsealed(FORMAT, data))
+        header, _ = decode(about)
+        self.first, self.now = header["first"], header["now"]
+        for node, saved in zip(self.nodes, nodes, strict=True):
+            node.operator.first = self.first
+            node.load(saved, self.dictionary)
+
+    def close(self) -> None:
+        """Nothing more will be asked."""
+        for node in self.nodes:
+            node.operator.close()
+
+
+def open_fragment(
+    plan: Plan, numbers: Sequence[int], context: Context, dictionary: Dictionary, share: Share = Share()
+) -> Executor:
+    """Opens the operators of a fragment, by their numbers in the plan; all of them, in one process."""
+    return Executor(
+        [
+            Node(
+                number,
+                plan.operators[number].open(context, dictionary, share),
+                plan.incoming[number],
+                numbers,
+                plan.operators[number].reads_streams,
+            )
+            for number in numbers
+        ],
+        dictionary,
+    )
+
+
+def _tick(numbered: Numbered) -> int:
+    return numbered[1].tick
+
+
+def _tagged(outputs: Iterable[Numbered]) -> Iterator[tuple[int, int, Output]]:
+    return ((output.tick, number, output) for number, output in outputs)

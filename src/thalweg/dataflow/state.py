@@ -1,0 +1,44 @@
+"""Saved states have a name and a version, so that one of another version is refused and not guessed at."""
+
+import json
+from dataclasses import dataclass
+
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.model.arrow import frame, unframe
+
+
+@dataclass(frozen=True, slots=True)
+class StateFormat:
+    """What a saved state is a state of, and the version of the way in which it is written."""
+
+    name: str
+    version: int = 1
+
+
+def sealed(format: StateFormat, data: bytes) -> bytes:
+    """A state with its name and version.
+
+    >>> unsealed(StateFormat("join"), sealed(StateFormat("join"), b"rows"))
+    b'rows'
+    """
+    return frame([json.dumps([format.name, format.version]).encode(), data])
+
+
+def unsealed(format: StateFormat, data: bytes) -> bytes:
+    """The state that was saved; `RejectedError` where it is one of another version.
+
+    >>> unsealed(StateFormat("join", 2), sealed(StateFormat("join"), b""))
+    Traceback (most recent call last):
+    thalweg.diagnostics.RejectedError: error[E421]: the checkpoint has version 1 of the state `join`, and this version of Thalweg reads version 2
+    """
+    about, content = unframe(data)
+    name, version = json.loads(about)
+    if (name, version) != (format.name, format.version):
+        own = "" if name == format.name else f" of `{format.name}`"
+        message = (
+            f"the checkpoint has version {version} of the state `{name}`, "
+            f"and this version of Thalweg reads version {format.version}{own}"
+        )
+        way_out = "begin with a new folder, or go on with the version of Thalweg that wrote it"
+        raise RejectedError([Diagnostic("E421", message, help=way_out)])
+    return content

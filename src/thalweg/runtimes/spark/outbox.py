@@ -1,0 +1,232 @@
+"""What the operators of a bucket give to other fragments: collected over a batch, and sent by the exchange of each edge."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from thalweg.dataflow.arrivals import Arrivals
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.exchange import Multicast
+from thalweg.dataflow.executor import Executor, Node
+from thalweg.dataflow.operator import HeldKey, Output, Words
+from thalweg.dataflow.plan import Edge
+from thalweg.engine import Given
+from thalweg.model.arrow import Lists, read_words, terms_of
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
+from thalweg.model.records import as_json, of_json
+from thalweg.model.saved_batches import batch_columns, batches_of
+from thalweg.runtimes.spark.inbox import by_tick
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.wire import DOUBTS, EVENTS, HELD, RECORDS, SETTLED, Content, Parcel, wrap
+
+_EMPTY: Final = np.zeros(0, dtype=np.int64)
+_NO_LISTS: Final[Lists] = {"ticks": _EMPTY}
+
+Taken = tuple[int, int, Words]
+"""A tick, and rows that began (0), ended (1) or became unknown (2) then."""
+
+
+class Outbox:
+    """The updates of a batch for the buckets of other fragments."""
+
+    def __init__(self, job: Job, fragment: int, bucket: int, words: Dictionary, context: Context) -> None:
+        self._job = job
+        self._bucket = bucket
+        self._words = words
+        self._edges = {job.plan.edges.index(edge): edge for edge in job.leaving(fragment)}
+        self._keyed: dict[tuple[int, HeldKey | None], list[int]] = {}
+        self._events: dict[int, list[int]] = {}
+        self._records: dict[int, list[int]] = {}
+        for number, edge in self._edges.items():
+            if edge.what == "held":
+                self._keyed.setdefault((edge.source, edge.key), []).append(number)
+            else:
+                target = self._events if edge.what == "events" else self._records
+                target.setdefault(edge.source, []).append(number)
+        self._addresses: dict[int, Callable[[Any], Iterable[int]]] = {
+            number: edge.exchange.addresses(context, self._buckets(edge))
+            for number, edge in self._edges.items()
+            if isinstance(edge.exchange, Multicast)
+        }
+        self._changes: dict[tuple[int, Predicate, bool], list[Taken]] = {}
+        self._turns: dict[int, list[tuple[int, tuple[Predicate, ...]]]] = {}
+        self._batches: dict[int, list[tuple[int, Batch]]] = {}
+        self._sent: dict[tuple[int, int], list[tuple[int, Any]]] = {}
+        self.unsettled: set[int] = set()
+        """The operators that were said to be unsettled."""
+
+    def _buckets(self, edge: Edge) -> range:
+        return self._job.buckets(self._job.home[edge.target])
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing here is read elsewhere."""
+        return not self._edges
+
+    def take(self, number: int, output: Output) -> None:
+        """Collects what an operator gives."""
+        tick = output.tick
+        for change in output.held:
+            for key in ((change.signature, change.timed), None):
+                for edge in self._keyed.get((number, key), ()):
+                    taken = self._changes.setdefault((edge, change.signature, change.timed), [])
+                    taken += [(tick, ended, rows) for ended, rows in enumerate((change.begun, change.ended)) if len(rows)]
+        for key, _, names in output.doubts:
+            for edge in self._keyed.get((number, key), ()):
+                self._turns.setdefault(edge, []).append((tick, names))
+        if output.events:
+            for edge in self._events.get(number, ()):
+                self._batches.setdefault(edge, []).extend((tick, batch) for batch in output.events)
+        for record in output.records:
+            for edge in self._records.get(number, ()):
+                addresses = self._addresses.get(edge)
+                buckets = self._buckets(self._edges[edge])[:1] if addresses is None else addresses(record)
+                for bucket in buckets:
+                    self._sent.setdefault((edge, bucket), []).append((tick, record))
+
+    def parcels(self, nodes: Sequence[Node]) -> list[Parcel]:
+        """What was collected, and whether operators have given all for the last tick, where that has changed."""
+        out = [parcel for key, taken in self._changes.items() for parcel in self._held(*key, taken)]
+        out += [parcel for edge, turns in self._turns.items() for parcel in self._doubts(edge, turns)]
+        out += [parcel for edge, batches in self._batches.items() for parcel in self._spread(edge, batches)]
+        for (edge, bucket), sent in self._sent.items():
+            lists: Lists = {
+                "ticks": np.array([tick for tick, _ in sent], dtype=np.int64),
+                "records": [json.dumps(as_json(record), ensure_ascii=False) for _, record in sent],
+            }
+            out.append(self._parcel(edge, bucket, {"kind": RECORDS}, lists))
+        self.clear()
+        return [*out, *self._settled(nodes)]
+
+    def clear(self) -> None:
+        """Forgets what was collected."""
+        self._changes, self._turns, self._batches, self._sent = {}, {}, {}, {}
+
+    def _parcel(self, edge: int, bucket: int, header: dict[str, Any], lists: Lists) -> Parcel:
+        return wrap(self._job.home[self._edges[edge].target], bucket, {**header, "edge": edge}, lists)
+
+    def _settled(self, nodes: Iterable[Node]) -> Iterator[Parcel]:
+        for node in nodes:
+            targets = {self._job.home[edge.target] for edge in self._edges.values() if edge.source == node.number}
+            if targets and node.is_decided == (node.number in self.unsettled):
+                (self.unsettled.discard if node.is_decided else self.unsettled.add)(node.number)
+                header = {"kind": SETTLED, "source": node.number, "from": self._bucket, "settled": node.is_decided}
+                for target in sorted(targets):
+                    yield from (wrap(target, bucket, header, _NO_LISTS) for bucket in self._job.buckets(target))
+
+    def _held(self, number: int, signature: Predicate, timed: bool, taken: list[Taken]) -> Iterator[Parcel]:
+        edge, buckets = self._edges[number], self._buckets(self._edges[number])
+        ticks, ended, rows = stacked(taken)
+        until = _EMPTY
+        if edge.lasting:
+            rows, until = rows[:, :-1], rows[:, -1]
+        if edge.union:
+            mark = np.full((len(rows), 1), self._bucket << 2 | 1, dtype=np.int64)
+            at = rows.shape[1] - timed
+            rows = np.hstack((rows[:, :at], mark, rows[:, at:]))
+        assert not isinstance(edge.exchange, Multicast)
+        where = edge.exchange.buckets_of(rows, self._words, buckets)
+        header = {"kind": HELD, "signature": signature, "timed": timed}
+        for bucket in buckets:
+            chosen = slice(None) if where is None else np.flatnonzero(where == bucket)
+            if len(ticks[chosen]):
+                flat = rows[chosen].reshape(-1)
+                lists = {
+                    "ticks": ticks[chosen],
+                    "ended": ended[chosen],
+                    "until": until[chosen] if edge.lasting else _EMPTY,
+                    "words": flat,
+                    **terms_of(flat, self._words),
+                }
+                yield self._parcel(number, bucket, header, lists)
+
+    def _doubts(self, number: int, turns: list[tuple[int, tuple[Predicate, ...]]]) -> Iterator[Parcel]:
+        header = {"kind": DOUBTS, "from": self._bucket, "turns": turns}
+        for bucket in self._buckets(self._edges[number]):
+            yield self._parcel(number, bucket, header, _NO_LISTS)
+
+    def _spread(self, number: int, batches: Sequence[tuple[int, Batch]]) -> Iterator[Parcel]:
+        """Events go where facts of streams would go; a fragment that is together gets them as they are."""
+        fragment = self._job.home[self._edges[number].target]
+        boxes: dict[int, list[tuple[int, Batch]]] = {}
+        if not self._job.fragments[fragment].split:
+            boxes[self._job.buckets(fragment)[0]] = list(batches)
+        else:
+            for tick, batch in batches:
+                for bucket, part in self._parts(fragment, batch).items():
+                    boxes.setdefault(bucket, []).append((tick, part))
+        for bucket, some in boxes.items():
+            header, lists = batch_columns(some, self._words)
+            yield self._parcel(number, bucket, {"kind": EVENTS, **header}, lists)
+
+    def _parts(self, fragment: int, batch: Batch) -> dict[int, Batch]:
+        job, parts = self._job, dict[int, Batch]()
+        for signature, words in batch.rows.items():
+            rows = np.asarray(words, dtype=np.int64).reshape(-1, signature.arity) if signature.arity else None
+            for route, exchange in job.routes_into(fragment, signature):
+                table = np.zeros((1, 0), dtype=np.int64) if rows is None else rows
+                where = job.where(fragment, exchange, table, self._words)
+                for bucket in job.buckets(fragment):
+                    chosen = table if where is None else table[where == bucket]
+                    if len(chosen):
+                        own = parts.setdefault(bucket, Batch(stream=batch.stream))
+                        own.rows[job.called(fragment, route, signature)] = chosen.reshape(-1)
+        return parts
+
+    def save(self) -> list[int]:
+        """The operators that were said to be unsettled."""
+        return sorted(self.unsettled)
+
+
+def receive(content: Content, job: Job, executor: Executor) -> None:
+    """Hands what another fragment has sent to the operators that it is for."""
+    header, lists, words = content.header, content.lists, executor.dictionary
+    if content.kind == SETTLED:
+        targets = [edge.target for edge in job.plan.outgoing[header["source"]] if edge.target in executor.numbers]
+        executor.settle(header["source"], header["from"], header["settled"], targets)
+        return
+    edge = job.plan.edges[header["edge"]]
+    match content.kind:
+        case "held":
+            for tick, change in _held(edge, header, lists, words):
+                arrivals = Arrivals()
+                Node.take(arrivals, edge, change)
+                executor.receive(edge.target, tick, arrivals)
+        case "doubts":
+            assert edge.key is not None
+            assert edge.called is not None
+            key = edge.called, edge.key[1]
+            for tick, names in header["turns"]:
+                doubt = key, header["from"], tuple(map(Predicate.read, names))
+                executor.receive(edge.target, tick, Arrivals(doubts=[doubt]))
+        case "events":
+            for tick, batch in batches_of(header, lists, words):
+                executor.receive(edge.target, tick, Arrivals([batch]))
+        case "records":
+            for tick, text in zip(lists["ticks"].tolist(), lists["records"].to_pylist(), strict=True):
+                executor.receive(edge.target, tick, Arrivals(records=[of_json(json.loads(text))]))
+
+
+def _held(edge: Edge, header: dict[str, Any], lists: Lists, dictionary: Dictionary) -> Iterator[tuple[int, Given]]:
+    """What began and ended of held facts, by tick."""
+    called = edge.called or Predicate.read(header["signature"])
+    timed = header["timed"]
+    rows = read_words(lists, dictionary).reshape(len(lists["ticks"]), called.arity + timed)
+    if edge.lasting:
+        rows = np.hstack((rows, lists["until"].reshape(-1, 1)))
+    ended = lists["ended"] != 0
+    for tick, part in by_tick(lists["ticks"]):
+        gone = ended[part]
+        yield tick, Given(called, timed, rows[part][~gone], rows[part][gone])
+
+
+def stacked(taken: list[Taken]) -> tuple[Words, Words, Words]:
+    """All rows in one array, and for each its tick and what became of it."""
+    ticks, what, rows = zip(*taken, strict=True)
+    counts = list(map(len, rows))
+    when, kinds = (np.repeat(np.array(values, dtype=np.int64), counts) for values in (ticks, what))
+    return when, kinds, np.concatenate(rows)
