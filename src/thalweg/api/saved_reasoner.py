@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.api.jobs import started
+from thalweg.api.run_options import RunOptions
 from thalweg.api.sources import On, named, unnamed
 from thalweg.api.timing import Timing
 from thalweg.connectors.open import is_remote
@@ -33,7 +34,7 @@ def saved_reasoner(folder: Path, part: Part, timing: Timing, report: Callable[[D
     from thalweg.runtimes.checkpoint_folder import refused as mismatched
 
     emit, state = _saved(folder, timing)
-    runtime = started(part, timing, emit, report)
+    runtime = started(part, RunOptions(timing, emit), report)
     if not hasattr(runtime.engine, "why_not"):
         raise refused("a checkpoint of events or of a query alone does not keep what answers rest on", _BY_RECORDING)
     try:

@@ -1,7 +1,7 @@
 """What Python users call: run, open, check, explain, why. Options have the names of the command line.
 
 `--from` and `--to` are `start` and `end`, because `from` is a word of Python; `--as` is `as_`. Options that only some
-kinds of programs have are in `kind_options`.
+kinds of programs have are in `run_options`; all are rows of the table of options (`languages/options.py`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,16 +9,17 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from thalweg.api import jobs
 from thalweg.api.answer_stream import Answers
 from thalweg.api.deployed_call import verb
-from thalweg.api.kind_options import Asked, KindKeywords, ask, need_choice, usage, wrong_usage
+from thalweg.api.kind_options import ResolvedOptions, need_choice, resolve_options, usage, wrong_usage
 from thalweg.api.live_session import Session
-from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
+from thalweg.api.loading import EVERYTHING, analyse_resolved, examine, load_part, load_resolved
 from thalweg.api.naming import fact_of
 from thalweg.api.pushed_rows import PushedRows
+from thalweg.api.run_options import KindKeywords, RunOptions
 from thalweg.api.saved_reasoner import need_recordings, refused, saved_reasoner
 from thalweg.api.sources import Background, On, Text, as_list, named
 from thalweg.api.spark_answers import BlockFormat, SparkAnswers
@@ -26,12 +27,14 @@ from thalweg.api.timing import Moment, Timing
 from thalweg.api.unmapped_tables import check_tables
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.nodes import Program
+from thalweg.languages.options import Decomposition, Emit, OnError, Passing, RuntimeName, Times
 from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Duration
 from thalweg.parts.part import Explained, Part
+from thalweg.runtimes.observer import Observer, Report
 
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
@@ -41,10 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "check", "explain", "load", "open", "run", "why", "why_event", "why_not", "why_row"]
 
-_TIMES: Final = {"tick", "delay", "zone", "times", "max_ahead"}
-
 Programs = Program | Text | Sequence[Program | Text]
-Report = Callable[[Diagnostic], None]
 
 
 class WhyKeywords(KindKeywords, total=False):
@@ -60,7 +60,7 @@ class WhyKeywords(KindKeywords, total=False):
     tick: Duration
     delay: int | Duration
     zone: str | None
-    times: Literal["iso", "ticks"] | None
+    times: Times | None
     max_ahead: Duration
     report: Report
     checkpoint: str | Path
@@ -73,21 +73,21 @@ def run(
     *,
     background: Background = (),
     map: str | Iterable[str] = (),
-    emit: Literal["changes", "snapshot", "intervals"] = "changes",
+    emit: Emit = "changes",
     start: Moment | None = None,
     end: Moment | None = None,
     tick: Duration = "1s",
     delay: int | Duration = 0,
     zone: str | None = None,
-    times: Literal["iso", "ticks"] | None = None,
-    clock: Literal["events", "wall"] = "events",
+    times: Times | None = None,
+    clock: Passing = "events",
     idle: Duration | None = None,
     max_ahead: Duration = "1 d",
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
-    on_error: Literal["stop", "skip"] = "stop",
+    on_error: OnError = "stop",
     memory: int | str | None = None,
-    runtime: Literal["embedded", "spark"] = "embedded",
+    runtime: RuntimeName = "embedded",
     master: str | None = None,
     partitions: int | None = None,
     report: Report = warn,
@@ -109,38 +109,26 @@ def run(
     {"t":3,"begin":["q(a)"],"end":[]}
     {"t":5,"begin":[],"end":["q(a)"]}
     """
-    need_choice("runtime", runtime, "embedded", "spark")
-    need_choice("on_error", on_error, "stop", "skip")
-    budget = _budget(memory)
-    asked, part = _prepared(
-        program,
-        stream,
-        background,
-        Timing(tick, start, end, delay, zone, times, clock, idle, max_ahead),
-        kinds,
-        emit,
-        budget,
-        show,
-        report,
-        map,
-        on_spark=runtime == "spark",
-    )
-    columns = part.answer_columns(emit)
+    need_choice("runtime", runtime)
+    need_choice("on_error", on_error)
+    timing = Timing(tick, start, end, delay, zone, times, clock, idle, max_ahead)
+    options = RunOptions(timing, emit, on_error, _budget(memory), show, map, runtime, kinds=kinds)
+    observer = Observer(report, late)
+    resolved, part = _prepared(program, stream, background, options, report)
+    columns, times_of_run = part.answer_columns(emit), resolved.timing.format
 
     if on_error == "stop":
-        check_tables(stream, asked.mapped)
-    if runtime == "spark":
-        start_there = partial(_on_spark, part, stream, asked, emit, on_error, budget, late, report, master, partitions)
+        check_tables(stream, resolved.mapped)
+    if options.on_spark:
+        start_there = partial(_on_spark, part, stream, resolved.run, observer, master, partitions or 2)
         if not jobs.repeats(stream) or named(stream) is None:
             raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
-        return Answers(start_there, repeats=True, columns=columns, times=asked.timing.format)
+        return Answers(start_there, repeats=True, columns=columns, times=times_of_run)
 
     def starting() -> jobs.Job:
-        # A run that is read again counts again what its mappings find.
-        given = part, stream, asked.timing, emit, on_error, budget, late, report
-        return jobs.start(*given, mapped=deepcopy(asked.mapped))
+        return jobs.start(part, stream, _counting_anew(resolved.run), observer)
 
-    return Answers(starting, repeats=jobs.repeats(stream), columns=columns, times=asked.timing.format)
+    return Answers(starting, repeats=jobs.repeats(stream), columns=columns, times=times_of_run)
 
 
 @verb
@@ -149,16 +137,16 @@ def open(
     *,
     background: Background = (),
     map: str | Iterable[str] = (),
-    emit: Literal["changes", "snapshot", "intervals"] = "changes",
+    emit: Emit = "changes",
     start: Moment | None = None,
     tick: Duration = "1s",
     delay: int | Duration = 0,
     zone: str | None = None,
-    times: Literal["iso", "ticks"] | None = None,
+    times: Times | None = None,
     max_ahead: Duration = "1 d",
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
-    on_error: Literal["stop", "skip"] = "stop",
+    on_error: OnError = "stop",
     memory: int | str | None = None,
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
@@ -172,17 +160,15 @@ def open(
     ...     print(*session.advance(to=5))
     {"t":3,"begin":["q(a)"],"end":[]} {"t":5,"begin":[],"end":["q(a)"]}
     """
-    need_choice("on_error", on_error, "stop", "skip")
-    budget = _budget(memory)
+    need_choice("on_error", on_error)
     timing = Timing(tick, start, None, delay, zone, times, max_ahead=max_ahead)
+    options = RunOptions(timing, emit, on_error, _budget(memory), show, map, kinds=kinds)
     # Pushed facts are a stream, although it has no name.
-    asked, part = _prepared(program, iter(()), background, timing, kinds, emit, budget, show, report, map)
-    mapped = asked.mapped
-    given = part, iter(()), asked.timing, emit, on_error, budget, late, report
-    job = jobs.start(*given, explains=True, mapped=mapped, saves=True)
-    identity = partial(jobs.identity, part, asked.timing, emit, budget)
-    rows = PushedRows(asked.timing.clock, mapped, on_error, report)
-    return Session(job, asked.timing, identity, asked.prefixes, rows)
+    resolved, part = _prepared(program, iter(()), background, options, report)
+    job = jobs.start(part, iter(()), resolved.run, Observer(report, late), explains=True, saves=True)
+    identity = partial(jobs.identity, part, resolved.run)
+    rows = PushedRows(resolved.timing.clock, resolved.mapped, on_error, report)
+    return Session(job, resolved.timing, identity, resolved.prefixes, rows)
 
 
 @verb
@@ -202,9 +188,10 @@ def load(
     >>> load("q(X) :- p(X) in [3].").derived
     frozenset({'q/1'})
     """
-    given, facts = as_list(programs), as_list(background)
-    asked = ask(given, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
-    return load_part(given, facts, tick, asked.ontology, report=report, show=asked.shown, mapped=asked.mapped).rules
+    texts, facts = as_list(programs), as_list(background)
+    resolved = resolve_options(texts, iter(()), facts, RunOptions(Timing(tick), show=show, map=map, kinds=kinds))
+    about = facts, tick, resolved.ontology
+    return load_part(texts, *about, report=report, show=resolved.shown, mapped=resolved.mapped).rules
 
 
 @verb
@@ -221,10 +208,9 @@ def check(
     >>> [found.code for found in check("q(X,Y) :- p(X).")]
     ['E203']
     """
-    given, facts = as_list(programs), as_list(background)
-    asked = ask(given, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
-    about = asked.ontology, asked.solving, asked.inputs, asked.shown, asked.mapped
-    return examine(*analyse(given, facts, tick, *about))
+    texts, facts = as_list(programs), as_list(background)
+    resolved = resolve_options(texts, iter(()), facts, RunOptions(Timing(tick), show=show, map=map, kinds=kinds))
+    return examine(*analyse_resolved(texts, facts, resolved))
 
 
 @verb
@@ -234,7 +220,7 @@ def explain(
     map: str | Iterable[str] = (),
     tick: Duration = "1s",
     partitions: int | None = None,
-    decomposition: Literal["sound", "paper"] = "sound",
+    decomposition: Decomposition = "sound",
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
 ) -> Explained:
@@ -245,10 +231,11 @@ def explain(
     >>> print(explain("q(X) :- p(X) in [3].").as_data()["strata"])
     [['q/1']]
     """
-    given, facts, spread = as_list(programs), as_list(background), partitions is not None
-    asked = ask(given, iter(()), facts, Timing(tick), kinds, mappings=map, on_spark=spread)
-    about = facts, tick, asked.ontology, asked.solving, asked.inputs, report, None, asked.mapped
-    part = load_part(given, *about)
+    texts, facts = as_list(programs), as_list(background)
+    runtime: RuntimeName = "embedded" if partitions is None else "spark"
+    options = RunOptions(Timing(tick), map=map, runtime=runtime, kinds=kinds)
+    resolved = resolve_options(texts, iter(()), facts, options)
+    part = load_resolved(texts, facts, replace(resolved, shown=None), report)
     plan = part.explain(partitions, decomposition == "paper")
     for warning in plan.warnings if decomposition == "paper" else ():
         report(warning)
@@ -266,10 +253,10 @@ def why(
     >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, stream=[(3, "p(a)")]).render().split()[0])
     q(a)
     """
-    asked, engine = _run_to(program, at, stream, kinds)
+    resolved, engine = _run_to(program, at, stream, kinds)
     _check_rules(engine, "why")
-    proof: Proof | None = None if engine.now is None else engine.why(_fact(fact, asked))
-    return None if proof is None else replace(proof, times=asked.timing.format)
+    proof: Proof | None = None if engine.now is None else engine.why(_fact(fact, resolved))
+    return None if proof is None else replace(proof, times=resolved.timing.format)
 
 
 @verb
@@ -287,9 +274,9 @@ def why_row(
     4
     """
     _need_time(at, "rows of a query")
-    asked, ran = _run_to(program, at, stream, kinds)
-    proof: RowProof | None = ran.why(row, asked.prefixes)
-    return None if proof is None else replace(proof, times=asked.timing.format)
+    resolved, query = _run_to(program, at, stream, kinds)
+    proof: RowProof | None = query.why(row, resolved.prefixes)
+    return None if proof is None else replace(proof, times=resolved.timing.format)
 
 
 @verb
@@ -306,9 +293,10 @@ def why_event(
     frozenset({'a'})
     """
     _need_time(at, "events")
-    asked, engine = _run_to(program, at, stream, kinds)
-    found: EventExplanation | None = engine.why_event(_fact(name, asked)) if hasattr(engine, "why_event") else None
-    return None if found is None else replace(found, times=asked.timing.format)
+    resolved, engine = _run_to(program, at, stream, kinds)
+    has_events = hasattr(engine, "why_event")
+    explanation: EventExplanation | None = engine.why_event(_fact(name, resolved)) if has_events else None
+    return None if explanation is None else replace(explanation, times=resolved.timing.format)
 
 
 @verb
@@ -322,10 +310,10 @@ def why_not(
     '`30 < 20` is false'
     """
     came: set[Predicate] = set()
-    asked, engine = _run_to(program, at, stream, kinds, look=lambda batch: came.update(batch.rows))
+    resolved, engine = _run_to(program, at, stream, kinds, look=lambda batch: came.update(batch.rows))
     _check_rules(engine, "why_not")
-    absence: Absence | None = engine.why_not(_fact(fact, asked), None if at is None else came)
-    return None if absence is None else replace(absence, times=asked.timing.format)
+    absence: Absence | None = engine.why_not(_fact(fact, resolved), None if at is None else came)
+    return None if absence is None else replace(absence, times=resolved.timing.format)
 
 
 def _check_rules(engine: object, verb: str) -> None:
@@ -344,16 +332,7 @@ def _need_time(at: Moment | None, what: str) -> None:
 
 
 def _on_spark(
-    part: Part,
-    stream: On,
-    asked: Asked,
-    emit: str,
-    on_error: Literal["stop", "skip"],
-    memory: int | None,
-    late: Callable[[str], None] | None,
-    report: Report,
-    master: str | None,
-    partitions: int | None,
+    part: Part, stream: On, options: RunOptions, observer: Observer, master: str | None, partitions: int
 ) -> SparkAnswers:
     """A run on Spark that begins when its answers are read."""
     from thalweg.runtimes.spark.session import need_spark
@@ -362,25 +341,27 @@ def _on_spark(
     from thalweg.runtimes.spark.run import SparkTarget
     from thalweg.runtimes.spark.startup import is_small
 
+    times = options.timing.format
+
     def deliver(path: Path, late_path: Path) -> None:
-        target = SparkTarget(master, None, (), False, short=is_small(named(stream) or ()))
         jobs.run_on_spark(
             part,
             stream,
-            asked.timing,
-            target,
-            partitions or 2,
-            emit=emit,
-            on_error=on_error,
+            _counting_anew(options),
+            SparkTarget(master, None, (), False, short=is_small(named(stream) or ())),
+            partitions,
             out=str(path),
-            late=None if late is None else str(late_path),
-            written=BlockFormat(times=asked.timing.format),
-            memory=memory,
-            report=report,
-            mapped=deepcopy(asked.mapped),
+            late=None if observer.late is None else str(late_path),
+            written=BlockFormat(times=times),
+            observer=observer,
         )
 
-    return SparkAnswers(deliver, asked.timing.format, late)
+    return SparkAnswers(deliver, times, observer.late)
+
+
+def _counting_anew(options: RunOptions) -> RunOptions:
+    """Options with mappings that have counted nothing: a run that is read again counts again what they find."""
+    return replace(options, mapped=deepcopy(options.mapped))
 
 
 def _budget(memory: int | str | None) -> int | None:
@@ -388,57 +369,38 @@ def _budget(memory: int | str | None) -> int | None:
         return size_in_bytes(memory) if isinstance(memory, str) else memory
 
 
-def _fact(fact: str | Fact, asked: Asked) -> Fact:
-    return fact_of(fact, asked.prefixes) if isinstance(fact, str) else fact
+def _fact(fact: str | Fact, resolved: ResolvedOptions) -> Fact:
+    return fact_of(fact, resolved.prefixes) if isinstance(fact, str) else fact
 
 
 def _prepared(
-    program: Programs,
-    stream: On,
-    background: Background,
-    timing: Timing,
-    kinds: KindKeywords,
-    emit: str,
-    memory: int | None,
-    show: str | Iterable[str] | None,
-    report: Report,
-    map: str | Iterable[str] = (),
-    on_spark: bool = False,
-) -> tuple[Asked, Part]:
-    """What a run evaluates, and how."""
-    programs = as_list(program)
-    facts = as_list(background)
-    asked = ask(
-        programs, stream, facts, timing, kinds, emit=emit, memory=memory, show=show, mappings=map, on_spark=on_spark
-    )
-    for warning in asked.warnings:
+    program: Programs, stream: On, background: Background, options: RunOptions, report: Report
+) -> tuple[ResolvedOptions, Part]:
+    """What the options of a run mean, and what it evaluates."""
+    programs, facts = as_list(program), as_list(background)
+    resolved = resolve_options(programs, stream, facts, options)
+    for warning in resolved.warnings:
         report(warning)
-    given = programs, facts, timing.tick, asked.ontology, asked.solving, asked.inputs, report, asked.shown
-    return asked, load_part(*given, asked.mapped)
+    return resolved, load_resolved(programs, facts, resolved, report)
 
 
 def _run_to(
     program: Programs,
     at: Moment | None,
     stream: On,
-    options: "WhyKeywords",
+    keywords: "WhyKeywords",
     look: Callable[[Batch], object] | None = None,
-) -> tuple[Asked, Any]:
+) -> tuple[ResolvedOptions, Any]:
     """What the options of `why` mean, and what reasons, at a tick; it keeps what it does not show."""
-    given: dict[str, Any] = {**options}
-    report, background, map = given.pop("report", warn), given.pop("background", ()), given.pop("map", ())
-    timing = Timing(
-        last=at, first=given.pop("start", None), **{name: given.pop(name) for name in _TIMES & given.keys()}
-    )
-    checkpoint = given.pop("checkpoint", None)
+    report, checkpoint = keywords.get("report", warn), keywords.get("checkpoint")
     on = iter(()) if at is None and checkpoint is not None else stream
     need_recordings(on)
     if at is None and checkpoint is None:
         raise wrong_usage("a time is needed: give `at`, or the `checkpoint` of a run, which is asked at its last tick")
-    programs, facts = as_list(program), as_list(background)
-    asked = ask(programs, on, facts, timing, given, mappings=map)
-    loaded = programs, facts, timing.tick, asked.ontology
-    part = load_part(*loaded, report=report, show=EVERYTHING, mapped=asked.mapped)
-    if at is None:
-        return asked, saved_reasoner(Path(checkpoint), part, asked.timing, report)
-    return asked, jobs.run_to(part, on, asked.timing, report, look, asked.mapped)
+    programs, facts = as_list(program), as_list(keywords.get("background", ()))
+    resolved = resolve_options(programs, on, facts, RunOptions.of({**keywords, "at": at}))
+    about = programs, facts, resolved.timing.tick, resolved.ontology
+    part = load_part(*about, report=report, show=EVERYTHING, mapped=resolved.mapped)
+    if checkpoint is not None and at is None:
+        return resolved, saved_reasoner(Path(checkpoint), part, resolved.timing, report)
+    return resolved, jobs.run_to(part, on, resolved.run, Observer(report, look=look))

@@ -38,17 +38,16 @@ class Pencil:
     def is_used(self) -> bool:
         return self._recorder is not None
 
-    def observe(self, tick: int, batch: "Batch") -> None:
+    def observe(self, tick: int, batch: "Batch", words: "Dictionary") -> None:
         """Sees what comes."""
-        if self._recorder is not None and self.engine is not None:
-            self._recorder.observe(tick, batch, self.engine.dictionary)
+        if self._recorder is not None:
+            self._recorder.observe(tick, batch, words)
 
     def observe_elsewhere(self, tick: int, batch: "Batch", words: "Dictionary") -> None:
         """Sees what comes to a run elsewhere, and keeps the beginning of it."""
         from thalweg.runtimes.kept_beginning import KeptBeginning
 
-        if self._recorder is not None:
-            self._recorder.observe(tick, batch, words)
+        self.observe(tick, batch, words)
         if self._with_proofs:
             self._beginning = self._beginning or KeptBeginning()
             self._beginning.add(tick, batch, words)
@@ -84,7 +83,8 @@ class Pencil:
         # What was kept has ticks, whatever the streams had.
         timing = replace(timing, first=first, last=last, notation=Notation())
         proofs = TimelineRecorder(self._times)
-        with api.start(part, self._beginning.events, timing, report=lambda found: None, explains=True) as job:
+        options, silent = api.RunOptions(timing), api.Observer(report=lambda warning: None)
+        with api.start(part, self._beginning.events, options, silent, explains=True) as job:
             why = explaining(job.runtime.engine, self._times)
             for block in job.pieces():
                 if proofs.has_enough_proofs or (isinstance(block, Change) and block.t > decided):
