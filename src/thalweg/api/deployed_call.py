@@ -80,14 +80,14 @@ def _take_deployment(call: inspect.BoundArguments, keywords: Collection[str]) ->
 
 def _stand_in(call: inspect.BoundArguments, deployment: "Deployment", typed: Collection[str]) -> None:
     """Gives the streams and backgrounds of a call the names of those of the deployment for which they stand."""
-    all_known = True
+    all_named = True
     for name, deployed_sources in (("stream", deployment.streams), ("background", deployment.background)):
         is_replaced = name in typed and deployed_sources and name in call.arguments
         sources = named(call.arguments[name]) if is_replaced else None
         if sources is not None:
-            call.arguments[name], is_known = in_place(sources, deployed_sources)
-            all_known &= is_known
-    if not all_known and "map" in call.arguments and "map" not in typed:
+            call.arguments[name], is_named = in_place(sources, deployed_sources)
+            all_named &= is_named
+    if not all_named and "map" in call.arguments and "map" not in typed:
         call.arguments["map"] = untied(deployment)
 
 

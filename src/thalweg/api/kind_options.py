@@ -74,7 +74,7 @@ def resolve_options(
     profile, events_by = _profiles(flags, values.pop("profile", None))
     task, window, keep = values.get("as_", "entailment"), values.get("window"), values.get("keep")
     _refuse_misfits(
-        flags, {**_values_for_all(options, profile, task), **values}, beside_events=any(map(_shapes_answers, programs))
+        flags, {**_values_for_all(options, profile, task), **values}, shapes_answers=any(map(_shapes_answers, programs))
     )
     _need_ontologies(programs, task)
     # With answer sets a window is what they are asked over.
@@ -269,13 +269,13 @@ def _shapes_answers(program: object) -> bool:
     return not language.specialised and bool(language.understands & {"--emit", "--slide"})
 
 
-def _refuse_misfits(understood_flags: Collection[str], values: Mapping[str, object], beside_events: bool) -> None:
+def _refuse_misfits(understood_flags: Collection[str], values: Mapping[str, object], shapes_answers: bool) -> None:
     """Refuses options that have no meaning for any of the programs: they are not passed over."""
     flags = {flag_of(name): value for name, value in values.items() if value is not None and value is not False}
     flags.pop("--prefix", None)
     if "--event" in understood_flags:
         # What shapes the answers of rules and answer sets has a meaning where they stand beside events.
-        shaping = {"--emit", *flags_for("answer sets")} if beside_events else set()
+        shaping = {"--emit", *flags_for("answer sets")} if shapes_answers else set()
         fitting = {"--reasoner", "--event", "--show", *shaping}
         foreign = [flag for flag in flags if flag not in fitting]
         _refuse(foreign, "cannot be used with", _title("--event"))

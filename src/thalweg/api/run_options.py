@@ -72,7 +72,7 @@ _TIMES: Final = {
     "at": "last",
     "clock": "passing",
 }
-_OTHERS: Final = ("emit", "on_error", "memory", "show", "map", "runtime")
+_FIELDS: Final = ("emit", "on_error", "memory", "show", "map", "runtime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class RunOptions:
         """
         return cls(
             Timing(**{field: keywords[name] for name, field in _TIMES.items() if name in keywords}),
-            **{name: keywords[name] for name in _OTHERS if name in keywords},
+            **{name: keywords[name] for name in _FIELDS if name in keywords},
             kinds={name: keywords[name] for name in KindKeywords.__annotations__ if name in keywords},
         )
 
