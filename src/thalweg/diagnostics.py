@@ -37,7 +37,7 @@ class Source:
 @lru_cache(maxsize=4)
 def _line_starts(text: str) -> list[int]:
     """Where the lines of a text start; asked for once for each of its rules."""
-    return [0, *(found.end() for found in re.finditer("\n", text))]
+    return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,7 @@ CATALOGUE: Final = {
     "W419": "SWRL rule is not used",
     "E420": "file of SHACL shapes is not an ontology",
     "W420": "SHACL shapes are not used",
+    "E421": "checkpoint has another version",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",
@@ -226,7 +227,7 @@ class Diagnostic:
         return "warning" if self.code.startswith("W") else "error"
 
     def render(self, verbose: bool = False) -> str:
-        """The lines that a person reads, with a caret under the place; those that ask for all are given the list."""
+        """The lines that a person reads, with a caret under the place; `verbose` ones have all items and notes."""
         lines = [f"{self.severity}[{self.code}]: {self.message}".translate(VISIBLE)]
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
@@ -240,7 +241,7 @@ class Diagnostic:
                 f"  {line} | {written}".translate(VISIBLE),
                 f"  {margin} | {indent}{'^' * width}",
             ]
-        lines += [f"    {one}".translate(VISIBLE) for one in self.listed] if verbose else []
+        lines += [f"    {item}".translate(VISIBLE) for item in self.listed] if verbose else []
         lines += [f"  note: {note}".translate(VISIBLE) for note in (self.notes if verbose else self.notes[:MOST_NOTES])]
         if len(self.notes) > MOST_NOTES and not verbose:
             lines.append(f"  note: and {len(self.notes) - MOST_NOTES} more; `thalweg check --format json` has all")
@@ -249,7 +250,7 @@ class Diagnostic:
         return "\n".join(lines)
 
     def as_data(self) -> dict[str, object]:
-        """The same for programs to read."""
+        """The same content as JSON-compatible data."""
         data: dict[str, object] = {"code": self.code, "severity": self.severity, "message": self.message}
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
@@ -323,18 +324,18 @@ class ThalwegWarning(UserWarning):
         super().__init__(diagnostic.render())
 
 
-def warn(found: Diagnostic) -> None:
+def warn(diagnostic: Diagnostic) -> None:
     """Gives a diagnostic as a warning of Python's, at the line that called the package.
 
-    >>> with warnings.catch_warnings(record=True, action="always") as given:
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     warn(Diagnostic("W302", "1 fact was late"))
-    >>> given[0].message.diagnostic.code
+    >>> caught[0].message.diagnostic.code
     'W302'
     """
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
-    warnings.warn(ThalwegWarning(found), stacklevel=level)
+    warnings.warn(ThalwegWarning(diagnostic), stacklevel=level)
 
 
 class RejectedError(Exception):
@@ -342,7 +343,7 @@ class RejectedError(Exception):
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("\n\n".join(found.render() for found in self.diagnostics))
+        super().__init__("\n\n".join(diagnostic.render() for diagnostic in self.diagnostics))
 
 
 class FailedError(Exception):

@@ -21,7 +21,7 @@ from thalweg.api import (
 from thalweg.api.kind_options import check_keywords, need_choice, usage
 from thalweg.api.sources import as_list
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.mapping.mapping import Cell, Constant, Path, Template, spelled
+from thalweg.connectors.mapping.mapping import Cell, ConstantArgument, Path, Template, spelled
 from thalweg.connectors.mapping.propose import errors_in_python
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
@@ -351,7 +351,7 @@ def _argument_kind(table: "DataFrame", argument: Any) -> Any:
             return _kind(table, path)
         case Cell() | Template():
             return "text"
-        case Constant(term):
+        case ConstantArgument(term):
             return "number" if term[0].isdigit() or term[0] == "-" else "text"
 
 

@@ -18,7 +18,7 @@ from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
-from thalweg.languages.owl.consistency_rules import Checks, by_bolts
+from thalweg.languages.owl.consistency_rules import ConsistencyRules, by_bolts
 from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression, ObjectInverseOf, ObjectProperty
 from thalweg.languages.owl.negative import close
@@ -218,7 +218,7 @@ class Definition:
                         yield show(axiom), *pair
 
 
-def topologies(axioms: list[Axiom]) -> Iterator[tuple[str, Checks]]:
+def topologies(axioms: list[Axiom]) -> Iterator[tuple[str, ConsistencyRules]]:
     found = close(axioms, DECLARED)
     known = found.taxonomy()
     count = len(topology.groups(known))
@@ -234,11 +234,11 @@ def told(facts: Iterator[Fact] | frozenset[Fact] | list[Fact]) -> Broken:
     return {(unquote(fact.terms[0]), *fact.terms[1:]) for fact in facts if fact.predicate == INCONSISTENT}  # type: ignore[misc]
 
 
-def by_semantics(checks: Checks, facts: list[Fact]) -> Broken:
+def by_semantics(checks: ConsistencyRules, facts: list[Fact]) -> Broken:
     return told(output(Program(checks.rules, checks.background), 0, 0, [(fact, 0, None) for fact in facts]))
 
 
-def by_engine(checks: Checks, facts: list[Fact]) -> Broken:
+def by_engine(checks: ConsistencyRules, facts: list[Fact]) -> Broken:
     engine = Engine(
         Program(checks.rules, checks.background, Interface(outputs=frozenset({Predicate(INCONSISTENT, 3)})))
     )

@@ -42,11 +42,15 @@ class _Line:
 
     def __repr__(self) -> str:
         """The fields that say something: most answers are neither partial nor incomplete."""
-        said = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr and not self._is_default(one))
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in said)})"
+        shown = (
+            (attribute.name, getattr(self, attribute.name))
+            for attribute in fields(self)
+            if attribute.repr and not self._is_default(attribute)
+        )
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
 
-    def _is_default(self, one: Field[Any]) -> bool:
-        return one.default is not MISSING and getattr(self, one.name) == one.default
+    def _is_default(self, attribute: Field[Any]) -> bool:
+        return attribute.default is not MISSING and getattr(self, attribute.name) == attribute.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,19 +187,19 @@ def value_of_answer(answer: emit.Answer, times: TimeFormat = AS_TICKS) -> Answer
     match answer:
         case emit.Change(t, begun, ended, is_partial, shed, unknown):
             return Change(at(t), facts(begun), facts(ended), facts(unknown), is_partial, shed, _answer=own)
-        case emit.Snapshot(t, held, is_partial, shed):
+        case emit.Snapshot(t, atoms, is_partial, shed):
             kind = clashes.Clashing if isinstance(answer, clashes.Inconsistent) else emit.SnapshotRun
-            return Snapshot(at(t), facts(held), is_partial, shed, _answer=(kind(t, t, held, is_partial, shed), times))
+            return Snapshot(at(t), facts(atoms), is_partial, shed, _answer=(kind(t, t, atoms, is_partial, shed), times))
         case emit.Interval(fact, start, until, is_partial, shed):
             end = None if until is None else at(until)
             return Interval(facts([fact])[0], at(start), end, is_partial, shed, _answer=own)
         case emit.Solution(t, start, sets, incomplete):
             return Solution(at(t), at(start), tuple(map(_facts, sets)), incomplete, _answer=own)
         case query_answers.Bindings(t, start, objects):
-            rows = tuple({name: value_of(term) for name, term in json.loads(one).items()} for one in objects)
+            rows = tuple({name: value_of(term) for name, term in json.loads(row).items()} for row in objects)
             return Bindings(at(t), at(start), rows, _answer=own)
-        case query_answers.ConstructedGraph(t, start, held):
-            return ConstructedGraph(at(t), at(start), _facts(held), _answer=own)
+        case query_answers.ConstructedGraph(t, start, atoms):
+            return ConstructedGraph(at(t), at(start), _facts(atoms), _answer=own)
         case query_answers.Truth(t, start, truth):
             return Truth(at(t), at(start), truth, _answer=own)
         case event_answers.AbstractEvent() | event_answers.ComplexEvent() | event_answers.RejectedEvents():
@@ -211,20 +215,20 @@ def _event(line: event_answers.EventLine, times: TimeFormat) -> AbstractEvent | 
             named = value_of(line.event), at, at, value_of(line.individual), _graph(line.graph)
             return AbstractEvent(t, *named, _answer=own)
         case event_answers.ComplexEvent():
-            one = line.instance
-            ticks = tick_value(one.start, times), tick_value(one.end, times)
+            instance = line.instance
+            ticks = tick_value(instance.start, times), tick_value(instance.end, times)
             bindings = {name: value_of(term) for name, term in line.bindings}
-            inside = tuple(_inner(each, times) for each in one.events)
-            return ComplexEvent(t, value_of(one.event), *ticks, bindings, inside, _answer=own)
+            inside = tuple(_inner(inner, times) for inner in instance.events)
+            return ComplexEvent(t, value_of(instance.event), *ticks, bindings, inside, _answer=own)
         case event_answers.RejectedEvents():
             return RejectedEvents(t, line.why, tuple(map(_graph, line.graphs)), _answer=own)
 
 
-def _inner(one: Instance, times: TimeFormat) -> Any:
+def _inner(instance: Instance, times: TimeFormat) -> Any:
     """An event inside of another, as if it were output when it is over."""
-    if one.events:
-        return _event(event_answers.ComplexEvent(one.end, one), times)
-    return _event(event_answers.AbstractEvent(one.end, one.event, one.individual, one.graph), times)
+    if instance.events:
+        return _event(event_answers.ComplexEvent(instance.end, instance), times)
+    return _event(event_answers.AbstractEvent(instance.end, instance.event, instance.individual, instance.graph), times)
 
 
 def _graph(name: str) -> PythonValue | None:
@@ -244,11 +248,11 @@ _OF_CLASHES = clashes.ClashChange | clashes.Inconsistent | clashes.ClashInterval
 
 
 def _clashes(times: TimeFormat) -> Callable[[Iterable[str]], Any]:
-    """What reads texts of clashes."""
+    """Returns a function that reads texts of clashes."""
 
     def read(text: str) -> Clash:
-        one = clashes.Clash.read(text).at(times)
-        other = None if one.other is None else value_of(one.other)
-        return Clash(value_of(one.individual), one.axiom, one.because, other)
+        clash = clashes.Clash.read(text).at(times)
+        other = None if clash.other is None else value_of(clash.other)
+        return Clash(value_of(clash.individual), clash.axiom, clash.because, other)
 
     return lambda texts: tuple(map(read, texts))

@@ -20,22 +20,22 @@ from thalweg.model.time import Clock
 _TABLES: Final = tuple(ending for ending, format in ENDINGS.items() if format in ("csv", "parquet", "json"))
 
 
-def is_background_table(thing: object) -> bool:
+def is_background_table(source: object) -> bool:
     """Whether mappings make facts of a background: it is a table or has messages, and not facts or RDF.
 
     >>> is_background_table(Path("sites.csv")), is_background_table(Path("roads.ttl"))
     (True, False)
     """
-    if isinstance(thing, HeldTable):
+    if isinstance(source, HeldTable):
         return True
-    thing = thing.origin if isinstance(thing, NamedSource) else thing
-    return isinstance(thing, Path | Source) and name_of(thing).removesuffix(".gz").endswith(_TABLES)
+    source = source.origin if isinstance(source, NamedSource) else source
+    return isinstance(source, Path | Source) and name_of(source).removesuffix(".gz").endswith(_TABLES)
 
 
 def read_background_table(
-    table: Text | HeldTable | NamedSource, mapped: Tally | None, found: list[Diagnostic]
+    table: Text | HeldTable | NamedSource, mapped: Tally | None, diagnostics: list[Diagnostic]
 ) -> tuple[Fact, ...]:
-    """The facts that mappings make of a background; what is wrong goes to `found`."""
+    """The facts that mappings make of a background; what is wrong goes to `diagnostics`."""
     words, facts = Dictionary(), dict[Fact, None]()
     try:
         transport = _opened(table.origin if isinstance(table, NamedSource) else table, mapped)
@@ -45,17 +45,17 @@ def read_background_table(
         reader = open_reader(transport.name, stream, words, Clock(), mapped or Tally(), "background", format)
         for block in transport.blocks(Interrupt()):
             for item in reader.feed(block):
-                _take(item, words, facts, found)
+                _take(item, words, facts, diagnostics)
         for item in reader.finish():
-            _take(item, words, facts, found)
+            _take(item, words, facts, diagnostics)
     except RejectedError as error:
-        found += error.diagnostics
+        diagnostics += error.diagnostics
     return tuple(facts)
 
 
-def _take(item: object, words: Dictionary, facts: dict[Fact, None], found: list[Diagnostic]) -> None:
+def _take(item: object, words: Dictionary, facts: dict[Fact, None], diagnostics: list[Diagnostic]) -> None:
     if isinstance(item, Diagnostic):
-        found.append(item)
+        diagnostics.append(item)
     elif isinstance(item, tuple):
         facts.update((fact, None) for fact in item[1].facts(words))
 

@@ -41,7 +41,7 @@ class FirstDeployment:
 
 
 def names_for(stem: str) -> tuple[Path, Path]:
-    """What the files of a deployment are called, and of its rules.
+    """The names of the files of a deployment, and of its rules.
 
     >>> [path.name for path in names_for("readings")]
     ['readings.toml', 'readings.lars']
@@ -51,7 +51,7 @@ def names_for(stem: str) -> tuple[Path, Path]:
 
 
 def first_deployment(data: Path, rules: str) -> FirstDeployment:
-    """What to begin with for a file of readings; `rules` is the name that the rules will have."""
+    """A first deployment for a file of readings; `rules` is the name of its file of rules."""
     clock = Clock(1)
     mapping, written = ("", "") if _states_facts(data) else _mapping(data)
     times, facts, wrong = _sample(data, mapping, clock)
@@ -91,8 +91,8 @@ def _mapping(data: Path) -> tuple[str, str]:
     begun = content[: encoding.complete(content)] or content
     text = encoding.as_utf8(begun)[0].decode(errors="replace")
     if format == "csv":
-        if (found := binary(content)) is not None:
-            raise RejectedError([Diagnostic("E301", f"`{data}`: {found[0]}", help=found[1])])
+        if (problem := binary(content)) is not None:
+            raise RejectedError([Diagnostic("E301", f"`{data}`: {problem[0]}", help=problem[1])])
         dialect = dialect_of(text)
         if dialect is None:
             raise RejectedError([Diagnostic("E301", f"`{data}` is empty")])
@@ -119,12 +119,12 @@ def _first_object(text: str, data: Path) -> dict[str, Any]:
     # Of an array the first element; the rest of it may be long.
     begins = text.lstrip().removeprefix("[").lstrip()
     try:
-        found, _ = json.JSONDecoder().raw_decode(begins)
+        value, _ = json.JSONDecoder().raw_decode(begins)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise RejectedError([Diagnostic("E301", f"`{data}` does not begin with an object of JSON")])
-    return found
+    return value
 
 
 def _sample(data: Path, mapping: str, clock: Clock) -> tuple[list[int], list[Fact], list[Diagnostic]]:
@@ -139,9 +139,9 @@ def _sample(data: Path, mapping: str, clock: Clock) -> tuple[list[int], list[Fac
             if not isinstance(item, tuple):
                 wrong += [item] if isinstance(item, Diagnostic) else []
                 continue
-            some = list(item[1].facts(words))
-            times += [item[0]] * len(some)
-            facts += some
+            batch_facts = list(item[1].facts(words))
+            times += [item[0]] * len(batch_facts)
+            facts += batch_facts
             if len(facts) >= _SAMPLE:
                 break
     finally:
@@ -154,7 +154,7 @@ def _tick(times: Sequence[int]) -> tuple[str, int]:
     """The longest tick that keeps the times of the sample apart."""
     ordered = sorted(set(times))
     least = min((after - before for before, after in pairwise(ordered)), default=1_000)
-    return max(((name, length) for name, length in _TICKS.items() if length <= least), key=lambda one: one[1])
+    return max(((name, length) for name, length in _TICKS.items() if length <= least), key=lambda entry: entry[1])
 
 
 def _delay(times: Sequence[int], length: int) -> int:
@@ -173,18 +173,18 @@ def _rules(facts: Sequence[Fact], tick: str) -> str:
     numbers = [
         value for fact in facts if isinstance(value := fact.args[-1], int | float) and not isinstance(value, bool)
     ]
-    who = ",".join(f"X{number}" for number in range(1, arity)) if arity > 2 else "D" * (arity == 2)
-    own = f"({who})" if who else ""
+    keys = ",".join(f"X{number}" for number in range(1, arity)) if arity > 2 else "D" * (arity == 2)
+    own = f"({keys})" if keys else ""
     within = f"{5 * int(tick.rstrip('mshin'))} {tick.lstrip('0123456789')}"
     if not numbers or len(numbers) < len(facts):
         return (
             f"% What was seen in the last {within}.\n"
-            f"seen{own} :- {predicate}({','.join([who, '_'] if who else ['_'])}) in [{within}].\n"
+            f"seen{own} :- {predicate}({','.join([keys, '_'] if keys else ['_'])}) in [{within}].\n"
         )
     high = _high(numbers)
     return (
         f"% High: a reading above {high} in the last {within}. The value is from the sample: choose your own.\n"
-        f"high{own} :- {predicate}({','.join([who, 'V'] if who else ['V'])}) in [{within}], V > {high}.\n"
+        f"high{own} :- {predicate}({','.join([keys, 'V'] if keys else ['V'])}) in [{within}], V > {high}.\n"
     )
 
 
@@ -192,7 +192,7 @@ def _high(numbers: Sequence[float]) -> str:
     """A value that a tenth of the sample is above, or at least its greatest reading."""
     ordered = sorted(numbers)
     high = ordered[min(int(len(ordered) * 0.9), len(ordered) - 1)]
-    below = [one for one in ordered if one < ordered[-1]]
+    below = [number for number in ordered if number < ordered[-1]]
     return repr(high if high < ordered[-1] else below[-1] if below else ordered[-1] - 1)
 
 

@@ -117,7 +117,7 @@ def _with_words(observer: Observer, reasoner: "Reasoner") -> Callable[[int, Batc
 
 
 def started(part: Part, options: RunOptions, report: Callable[[Diagnostic], None]) -> "Embedded[Any]":
-    """What reasons, without any stream, so that it can be brought to a saved state."""
+    """Starts the reasoner without any stream, so that it can be brought to a saved state."""
     from thalweg.runtimes.embedded import Embedded
 
     settings = _settings(options)
@@ -135,7 +135,7 @@ def _settings(options: RunOptions, with_until: bool = False) -> "Settings":
 
 
 def _live_warnings(report: Callable[[Diagnostic], None], mapped: Tally | None) -> "LiveWarnings":
-    """What warns while a live run goes on."""
+    """The warnings that a live run gives while it goes on."""
     from thalweg.runtimes.live_warnings import LiveWarnings
 
     warnings = LiveWarnings(report)
@@ -145,7 +145,7 @@ def _live_warnings(report: Callable[[Diagnostic], None], mapped: Tally | None) -
 
 
 def _mapped(mapped: Tally | None, resumed: bool) -> Iterator[Diagnostic]:
-    """What mappings warn of at the end."""
+    """The warnings of mappings at the end."""
     return iter(()) if mapped is None else mapped.summary(resumed)
 
 
@@ -192,7 +192,7 @@ def open_checkpoint(
 
 
 def identity(part: Part, options: RunOptions) -> str:
-    """What a snapshot of a session must agree with; `RejectedError` where the part cannot be saved."""
+    """The identity that a snapshot of a session must agree with; `RejectedError` where the part cannot be saved."""
     return _identity(part, replace(options, on_error="stop"))[1]
 
 
@@ -203,7 +203,7 @@ def _identity(part: Part, options: RunOptions) -> tuple[str, str]:
     from thalweg.runtimes.embedded_checkpoint import FORMAT
 
     settings = _settings(options)
-    text, fingerprint = part.identity(Context(settings, options.timing.clock, lambda found: None))
+    text, fingerprint = part.identity(Context(settings, options.timing.clock, lambda diagnostic: None))
     return text, sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
 
 
@@ -335,7 +335,7 @@ def run_to(
     options: RunOptions,
     observer: Observer = Observer(),
 ) -> Any:
-    """What reasons, at the last tick; its answers on the way are forgotten."""
+    """Runs to the last tick and returns the reasoner; earlier answers are dropped."""
     with start(part, on, options, observer, explains=True) as job:
         for _ in job.pieces():
             pass
@@ -392,7 +392,7 @@ def _items(
     interrupt: Interrupt,
     mapped: Tally | None,
 ) -> "Items":
-    """What comes, from streams that are open or from Python itself."""
+    """The items of a run, from open streams or from Python itself."""
     from thalweg.runtimes.far_times import TimeLimits
     from thalweg.runtimes.inputs import Streams, Values
     from thalweg.runtimes.passing_time import PassingTime

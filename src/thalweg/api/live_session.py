@@ -101,11 +101,11 @@ class Session:
             raise TypeError("a Fact has its arguments already: write push(fact, at=…)")
         if at is None:
             raise TypeError("a fact has a time: push(…, at=…)")
-        one = fact if isinstance(fact, Fact) else PythonFact(fact, args)
+        pushed = fact if isinstance(fact, Fact) else PythonFact(fact, args)
         tick = self._tick(at)
         with self._lock:
             self._need_open()
-            self._pushed.append(Event(tick, (one,), stream))
+            self._pushed.append(Event(tick, (pushed,), stream))
 
     def _push_rows(self, rows: Any, at: Moment | None, stream: str | None) -> None:
         with self._lock:
@@ -293,13 +293,15 @@ class Session:
         engine = self._job.runtime.engine
         if not hasattr(engine, verb):
             raise RejectedError([Diagnostic("E403", f"`{verb}` explains what rules derive, and there are none")])
-        asked = fact_of(fact, self._prefixes) if isinstance(fact, str) else fact
+        goal = fact_of(fact, self._prefixes) if isinstance(fact, str) else fact
         with self._lock:
-            found = None if engine.now is None and verb == "why" else getattr(engine, verb)(asked)
-        return None if found is None else replace(found, times=self._timing.format)
+            explanation = None if engine.now is None and verb == "why" else getattr(engine, verb)(goal)
+        return None if explanation is None else replace(explanation, times=self._timing.format)
 
 
 def _together(events: Iterable[Event]) -> list[Event]:
     """Events of one tick and stream that came one after the other as one event."""
-    groups = groupby(events, key=lambda one: (one.tick, one.stream))
-    return [Event(tick, tuple(fact for one in some for fact in one.facts), stream) for (tick, stream), some in groups]
+    groups = groupby(events, key=lambda event: (event.tick, event.stream))
+    return [
+        Event(tick, tuple(fact for event in group for fact in event.facts), stream) for (tick, stream), group in groups
+    ]

@@ -61,14 +61,14 @@ def load_part(
     show: Show = None,
     mapped: Tally | None = None,
 ) -> Part:
-    """What a run of programs evaluates; raises `RejectedError` with all that is wrong, reports the warnings.
+    """The part that a run of programs evaluates; raises `RejectedError` with all that is wrong, reports the warnings.
 
     What is `mapped` becomes facts of the background, as it becomes events of streams.
     """
-    part, found = analyse(programs, background, tick, ontology, solving, inputs, show, mapped)
-    if any(one.severity == "error" for one in found):
-        raise RejectedError(found)
-    for warning in found:
+    part, diagnostics = analyse(programs, background, tick, ontology, solving, inputs, show, mapped)
+    if any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        raise RejectedError(diagnostics)
+    for warning in diagnostics:
         report(warning)
     return part
 
@@ -103,62 +103,69 @@ def analyse(
     mapped: Tally | None = None,
 ) -> tuple[Part, list[Diagnostic]]:
     """The part as far as programs can be read, and every diagnostic."""
-    found, unread = list[Diagnostic](), list[Diagnostic]()
-    given, facts = as_list(programs), as_list(background)
+    diagnostics, unread = list[Diagnostic](), list[Diagnostic]()
+    sources, facts = as_list(programs), as_list(background)
     timing = Timing(tick, delay=ontology.window)
     length, window = timing.clock.tick_length, timing.ticks()[2]
-    read = _read(given, facts, length, unread, mapped)
+    read = _read(sources, facts, length, unread, mapped)
     if (ontology.checks or ontology.abstracts) and not any(language.specialised for language in read.sources):
-        found.append(Diagnostic("E403", f"`--as {ontology.task}` needs an ontology, and there is none"))
-    asked = replace(ontology, window=window)
+        diagnostics.append(Diagnostic("E403", f"`--as {ontology.task}` needs an ontology, and there is none"))
+    ontology_options = replace(ontology, window=window)
     if ontology.classes is not None:
-        asked = replace(asked, prefixes=prefixes_of([*given, *facts], dict(ontology.prefixes)).pairs)
-    everything = (*read.known, *read.absorbed)
-    made = frozenset(one.predicate for one in mapped.mappings) if mapped is not None else frozenset[Predicate]()
+        ontology_options = replace(
+            ontology_options, prefixes=prefixes_of([*sources, *facts], dict(ontology.prefixes)).pairs
+        )
+    everything = (*read.facts, *read.absorbed)
+    mappings = mapped.mappings if mapped is not None else ()
+    mapped_predicates = frozenset(mapping.predicate for mapping in mappings)
     named = tuple(map(Predicate.read, inputs))
-    options = Options(length, asked, named, everything, dataset=read.dataset, mapped=made)
-    chosen = None if show is None or show == EVERYTHING else _chosen(show, [*given, *facts])
-    brought = read.brought | {one.predicate: f"the mapping `{one}`" for one in (mapped.mappings if mapped else ())}
-    compiled, shown = _compile(read, options, found, chosen, brought)
+    options = Options(length, ontology_options, named, everything, dataset=read.dataset, mapped=mapped_predicates)
+    chosen = None if show is None or show == EVERYTHING else _chosen(show, [*sources, *facts])
+    brought = read.brought | {mapping.predicate: f"the mapping `{mapping}`" for mapping in mappings}
+    compiled, shown = _compile(read, options, diagnostics, chosen, brought)
     if show is not None:
         shown = chosen and _overriding(shown, chosen, compiled)
     if show == EVERYTHING:
-        compiled = [one if isinstance(one, Program) and _is_compiled(one) else _showing_all(one) for one in compiled]
+        compiled = [
+            unit if isinstance(unit, Program) and _is_compiled(unit) else _showing_all(unit) for unit in compiled
+        ]
     part, wrong = compose(compiled, everything, solving, shown)
-    every = [*found, *unread, *_apart(given, facts, compiled), *wrong]
-    return part, _in_order([_as_in_file(with_kind_of_text(one)) for one in every])
+    every = [*diagnostics, *unread, *_apart(sources, facts, compiled), *wrong]
+    return part, _in_order([_as_in_file(with_kind_of_text(diagnostic)) for diagnostic in every])
 
 
-def _as_in_file(found: Diagnostic) -> Diagnostic:
+def _as_in_file(diagnostic: Diagnostic) -> Diagnostic:
     """A diagnostic with local predicates as they are written in the file that it points to."""
-    notes = tuple(map(without_files, found.notes))
-    return replace(found, message=without_files(found.message), help=without_files(found.help), notes=notes)
+    notes = tuple(map(without_files, diagnostic.notes))
+    return replace(
+        diagnostic, message=without_files(diagnostic.message), help=without_files(diagnostic.help), notes=notes
+    )
 
 
-def _in_order(found: Sequence[Diagnostic]) -> list[Diagnostic]:
+def _in_order(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
     """Diagnostics, those of a text together and as they stand in it."""
-    order = list(dict.fromkeys(one.span.source for one in found))
-    return sorted(found, key=lambda one: (order.index(one.span.source), one.span.start))
+    order = list(dict.fromkeys(diagnostic.span.source for diagnostic in diagnostics))
+    return sorted(diagnostics, key=lambda diagnostic: (order.index(diagnostic.span.source), diagnostic.span.start))
 
 
-def examine(part: Part, found: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """What analysis found, and what reasoning finds: whether the background contradicts the program, for one."""
-    if not isinstance(part, Examined) or any(one.severity == "error" for one in found):
-        return list(found)
-    return _in_order([*found, *part.contradictions()])
+def examine(part: Part, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics of analysis and those of reasoning, such as a background that contradicts the program."""
+    if not isinstance(part, Examined) or any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        return list(diagnostics)
+    return _in_order([*diagnostics, *part.contradictions()])
 
 
 def _chosen(show: str | Iterable[str], texts: Sequence[Any]) -> Shown:
     return Shown(frozenset(predicates_of(show, prefixes_of(texts))), by_option=True)
 
 
-def _overriding(said: Shown | None, chosen: Shown, compiled: Sequence[Any]) -> Shown:
-    """What options choose in place of what programs show; what names facts only leaves the events, and vice versa."""
-    events = {event.name for one in compiled if hasattr(one, "asking") for event in one.events}
-    about_events = {one.name in events for one in chosen.predicates}
-    kept = () if said is None or not events else said.predicates
-    others = {one for one in kept if (one.name in events) not in about_events}
-    return replace(chosen, predicates=chosen.predicates | others)
+def _overriding(shown: Shown | None, chosen: Shown, compiled: Sequence[Any]) -> Shown:
+    """The predicates that options show in place of those of programs; a choice of facts keeps events, or vice versa."""
+    events = {event.name for unit in compiled if hasattr(unit, "asking") for event in unit.events}
+    about_events = {predicate.name in events for predicate in chosen.predicates}
+    kept = () if shown is None or not events else shown.predicates
+    unaffected = {predicate for predicate in kept if (predicate.name in events) not in about_events}
+    return replace(chosen, predicates=chosen.predicates | unaffected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +179,7 @@ class _Read:
 
     programs: list[Program]
     sources: dict[Language, list[Source]]
-    known: tuple[Fact, ...]
+    facts: tuple[Fact, ...]
     absorbed: tuple[Fact, ...]
     dataset: Dataset
     brought: dict[Predicate, str]
@@ -182,20 +189,20 @@ def _read(
     programs: Sequence[Program | Text],
     background: Sequence[Text | Fact | HeldTable | NamedSource],
     tick_length: int,
-    found: list[Diagnostic],
+    diagnostics: list[Diagnostic],
     mapped: Tally | None,
 ) -> _Read:
-    texts = _by_language(programs, found)
+    texts = _by_language(programs, diagnostics)
     documents: dict[Language, list[Text]] = {}
-    known: list[Fact] = []
+    background_facts: list[Fact] = []
     graphs: list[Graph] = []
     outside: list[Fact] = []
     brought: dict[Predicate, str] = {}
     for facts in background:
         name = _background_name(facts)
         if isinstance(facts, HeldTable) or is_background_table(facts):
-            read = read_background_table(facts, mapped, found)  # type: ignore[arg-type]
-            known += read
+            read = read_background_table(facts, mapped, diagnostics)  # type: ignore[arg-type]
+            background_facts += read
             outside += read
             brought.update((fact.signature, name) for fact in read)
             continue
@@ -205,24 +212,24 @@ def _read(
             documents.setdefault(language, []).append(facts)
         else:
             before = len(graphs)
-            read = read_background(facts, tick_length, found, graphs)
-            known += read
+            read = read_background(facts, tick_length, diagnostics, graphs)
+            background_facts += read
             brought.update((fact.signature, name) for fact in read)
             outside += read if len(graphs) == before else ()
-    sources = {language: read_all(some, language, found) for language, some in texts.items()}
+    sources = {language: read_all(language_texts, language, diagnostics) for language, language_texts in texts.items()}
     absorbed: list[Fact] = []
-    for language, some in documents.items():
-        about = read_all(some, language, found)
+    for language, language_texts in documents.items():
+        about = read_all(language_texts, language, diagnostics)
         sources[language] += about
-        graphs += (one for one in about if isinstance(one, Graph))
+        graphs += (graph for graph in about if isinstance(graph, Graph))
         # Other languages read them as facts, where there are any.
         absorbed += facts_of(about) if len(sources) > 1 else ()
-    loaded = [_of_nodes(program, found) for program in programs if isinstance(program, Program)]
-    return _Read(loaded, sources, tuple(known), tuple(absorbed), _dataset(outside, graphs), brought)
+    loaded = [_of_nodes(program, diagnostics) for program in programs if isinstance(program, Program)]
+    return _Read(loaded, sources, tuple(background_facts), tuple(absorbed), _dataset(outside, graphs), brought)
 
 
 def _background_name(facts: Text | Fact | HeldTable | NamedSource) -> str:
-    """What brings facts that always hold, in words."""
+    """A description of a background."""
     if isinstance(facts, NamedSource):
         return f"the background `{facts.name}`"
     named = isinstance(facts, str | Path | Source) and name_of(facts)
@@ -242,38 +249,38 @@ def _dataset(outside: Sequence[Fact], documents: Sequence[Graph]) -> Dataset:
 def _compile(
     read: _Read,
     options: Options,
-    found: list[Diagnostic],
+    diagnostics: list[Diagnostic],
     chosen: Shown | None,
     brought: Mapping[Predicate, str],
 ) -> tuple[list[Any], Shown | None]:
-    """What all languages make of their texts, those that are specialised to the others at last; and what they show.
+    """The compiled texts of all languages, specialised languages last; and the predicates that they show.
 
     What rules show is all that a run outputs, also where it has ontologies beside them. Events say what they ask of
     ontologies, which is no more than what those need that are `chosen`.
     """
-    plain = {one: some for one, some in read.sources.items() if not one.specialised}
-    special = {one: some for one, some in read.sources.items() if one.specialised}
-    made = list(_compiled(plain, options, found))
-    rules = [one for one in (*read.programs, *made) if isinstance(one, Program) and not _is_compiled(one)]
-    found += shared_predicates(rules, [one for one in made if hasattr(one, "outlines")], brought)
+    plain = {language: sources for language, sources in read.sources.items() if not language.specialised}
+    special = {language: sources for language, sources in read.sources.items() if language.specialised}
+    units = list(_compiled(plain, options, diagnostics))
+    rules = [unit for unit in (*read.programs, *units) if isinstance(unit, Program) and not _is_compiled(unit)]
+    diagnostics += shared_predicates(rules, [unit for unit in units if hasattr(unit, "outlines")], brought)
     asking = None
     # What stands beside events may need any of them.
-    alone = len(made) == 1 and not read.programs
-    for number, one in enumerate(made):
-        if hasattr(one, "asking"):
-            wanted = None if chosen is None or not alone else {each.name for each in chosen.predicates}
-            made[number] = asking = one if wanted is None else one.needed(wanted)
+    alone = len(units) == 1 and not read.programs
+    for number, unit in enumerate(units):
+        if hasattr(unit, "asking"):
+            wanted = None if chosen is None or not alone else {predicate.name for predicate in chosen.predicates}
+            units[number] = asking = unit if wanted is None else unit.needed(wanted)
             options = replace(options, ontology=asking.asking(options.ontology))
-    said = [one.interface.outputs for one in made if isinstance(one, Program)]
-    named = [outputs for outputs in said if outputs is not None]
+    declared = [unit.interface.outputs for unit in units if isinstance(unit, Program)]
+    named = [outputs for outputs in declared if outputs is not None]
     shown = Shown(frozenset(name for outputs in named for name in outputs)) if named else None
-    compiled: list[Any] = [*read.programs, *map(_showing_all, made)]
-    if special or not compiled or any(isinstance(one, Program) for one in compiled):
-        compiled.append(Program(background=read.known))
-    beside = tuple(one if isinstance(one, Program) else one.readers() for one in compiled)
+    compiled: list[Any] = [*read.programs, *map(_showing_all, units)]
+    if special or not compiled or any(isinstance(unit, Program) for unit in compiled):
+        compiled.append(Program(background=read.facts))
+    companions = tuple(unit if isinstance(unit, Program) else unit.readers() for unit in compiled)
     wrong: list[Diagnostic] = []
-    compiled += _compiled(special, replace(options, beside=beside), wrong)
-    found += wrong if asking is None else asking.placed(wrong)
+    compiled += _compiled(special, replace(options, beside=companions), wrong)
+    diagnostics += wrong if asking is None else asking.placed(wrong)
     return compiled, shown
 
 
@@ -284,51 +291,55 @@ def _showing_all(compiled: Any) -> Any:
     return replace(compiled, interface=replace(compiled.interface, outputs=None))
 
 
-def _by_language(programs: Iterable[Program | Text], found: list[Diagnostic]) -> dict[Language, list[Text]]:
+def _by_language(programs: Iterable[Program | Text], diagnostics: list[Diagnostic]) -> dict[Language, list[Text]]:
     texts: dict[Language, list[Text]] = {}
     for program in programs:
         if not isinstance(program, Program):
             try:
                 texts.setdefault(compiler_of(program), []).append(program)
             except RejectedError as error:
-                found += error.diagnostics
+                diagnostics += error.diagnostics
     return texts
 
 
-def _compiled(sources: Mapping[Language, list[Source]], options: Options, found: list[Diagnostic]) -> Iterator[Any]:
-    """What each language makes of its texts; what is wrong goes to `found`."""
-    for language, some in sources.items():
+def _compiled(
+    sources: Mapping[Language, list[Source]], options: Options, diagnostics: list[Diagnostic]
+) -> Iterator[Any]:
+    """Compiles the texts of each language; what is wrong goes to `diagnostics`."""
+    for language, texts in sources.items():
         try:
-            compiled, wrong = language.compile(some, options) if some else (Program(), ())
+            compiled, wrong = language.compile(texts, options) if texts else (Program(), ())
         except RejectedError as error:
-            found += error.diagnostics
+            diagnostics += error.diagnostics
         else:
-            found += wrong
-            yield _of_nodes(compiled, found)
+            diagnostics += wrong
+            yield _of_nodes(compiled, diagnostics)
 
 
-def _of_nodes(compiled: Any, found: list[Diagnostic]) -> Any:
-    """What a language or Python made; without rules where they are not made of the nodes of rules."""
+def _of_nodes(compiled: Any, diagnostics: list[Diagnostic]) -> Any:
+    """A compiled unit; an empty program where its rules are not made of the nodes of rules."""
     wrong = check_nodes(compiled) if isinstance(compiled, Program) else []
-    found += wrong
+    diagnostics += wrong
     return Program() if wrong else compiled
 
 
 def _apart(
-    given: Sequence[Program | Text], facts: Sequence[Text | Fact], compiled: Sequence[Any]
+    sources: Sequence[Program | Text], facts: Sequence[Text | Fact], compiled: Sequence[Any]
 ) -> Iterator[Diagnostic]:
     """Refuses what would mean something else than loading all in one call.
 
     An ontology is compiled for the schema, the data and the rules that it is loaded with.
     """
-    yield from _mingled([one for one in compiled if isinstance(one, Program) and not _is_compiled(one)])
-    ontologies = [one for one in given if isinstance(one, Program) and _is_compiled(one)]
+    yield from _mingled([program for program in compiled if isinstance(program, Program) and not _is_compiled(program)])
+    ontologies = [program for program in sources if isinstance(program, Program) and _is_compiled(program)]
     if not ontologies:
         return
     documents = [
-        one for one in (*given, *facts) if not isinstance(one, Program) and language_of_program(one).specialised
+        source
+        for source in (*sources, *facts)
+        if not isinstance(source, Program) and language_of_program(source).specialised
     ]
-    rules = [one for one in compiled if isinstance(one, Program) and one.rules]
+    rules = [program for program in compiled if isinstance(program, Program) and program.rules]
     if documents or len(ontologies) > 1:
         other = f"`{documents[0]}`" if documents else "the next one"
         yield Diagnostic("E411", f"an ontology was compiled without {other}", help=TOGETHER)

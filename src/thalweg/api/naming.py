@@ -22,19 +22,19 @@ _PIECE: Final = re.compile(r"(?:<[^<>]*>|[^,<])+")
 _HEADER: Final = 1 << 20
 
 
-def prefixes_of(things: Any, given: Mapping[str, str] | None = None) -> Prefixes:
-    """The prefixes that are `given`, those that programs and background declare, and those of RDF and OWL.
+def prefixes_of(sources: Any, prefixes: Mapping[str, str] | None = None) -> Prefixes:
+    """The `prefixes`, those that programs and background declare, and those of RDF and OWL.
 
     >>> prefixes_of("@prefix ex: <http://example.org/> .  ex:q :- p.").shorten("<http://example.org/q>")
     'ex:q'
     """
-    tables = [given or {}]
-    for thing in unnamed(as_list(things)):
-        if isinstance(thing, Source):
-            tables.append(declared_prefixes(thing.text[:_HEADER]))
-        elif isinstance(thing, Path):
+    tables = [prefixes or {}]
+    for source in unnamed(as_list(sources)):
+        if isinstance(source, Source):
+            tables.append(declared_prefixes(source.text[:_HEADER]))
+        elif isinstance(source, Path):
             try:
-                tables.append(declared_prefixes(read_bytes(thing)[:_HEADER].decode(errors="replace")))
+                tables.append(declared_prefixes(read_bytes(source)[:_HEADER].decode(errors="replace")))
             except RejectedError:
                 # What cannot be read is reported where it is needed.
                 continue
@@ -48,7 +48,7 @@ def predicates_of(show: str | Iterable[str], prefixes: Prefixes = NO_PREFIXES) -
     ('jam/1', '<http://example.org/Camera>/1')
     """
     written = _PIECE.findall(show) or [show] if isinstance(show, str) else show
-    return tuple(_predicate(one.strip(), prefixes) for one in written)
+    return tuple(_predicate(text.strip(), prefixes) for text in written)
 
 
 def events_of(names: Iterable[str], prefixes: Prefixes = NO_PREFIXES) -> tuple[Predicate, ...]:
@@ -84,7 +84,8 @@ def fact_of(text: str, prefixes: Prefixes = NO_PREFIXES) -> Fact:
         return read_fact(text, "fact", prefixes.pairs)
     except RejectedError as error:
         raise RejectedError(
-            replace(one, help=_WAY_OUT) if one.code == "E103" else one for one in error.diagnostics
+            replace(diagnostic, help=_WAY_OUT) if diagnostic.code == "E103" else diagnostic
+            for diagnostic in error.diagnostics
         ) from None
 
 

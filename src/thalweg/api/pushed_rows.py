@@ -1,4 +1,4 @@
-"""What is pushed into a session through its mappings: rows of a table and messages become batches with their ticks.
+"""Data pushed into a session through its mappings: rows of a table and messages become batches with their ticks.
 
     {"sensor": "a", "v": 12, "ts": "2026-11-15T08:00:00Z"}     a message, or a row of pandas; a list of them is many
     pandas.DataFrame(…)                                        a table, also of polars or Arrow
@@ -26,18 +26,18 @@ from thalweg.model.time import Clock
 Message = Mapping[str, Any]
 
 NAME: Final = "push"
-"""What diagnostics call rows that were pushed without the name of a stream."""
+"""The name in diagnostics of rows that were pushed without the name of a stream."""
 
 
-def messages_of(thing: object) -> list[Message] | None:
+def messages_of(value: object) -> list[Message] | None:
     """A message, or several of them, as a list; None where something is neither.
 
     >>> messages_of({"v": 12}), messages_of([{"v": 12}]), messages_of("speed"), messages_of([])
     ([{'v': 12}], [{'v': 12}], None, [])
     """
-    things = thing if isinstance(thing, list) else [thing]
-    found = [message for message in map(as_message, things) if message is not None]
-    return found if len(found) == len(things) else None
+    values = value if isinstance(value, list) else [value]
+    messages = [message for message in map(as_message, values) if message is not None]
+    return messages if len(messages) == len(values) else None
 
 
 class PushedRows:
@@ -56,16 +56,20 @@ class PushedRows:
 
         A row that is wrong is a `RejectedError`, and then nothing is taken; or it is reported and left out.
         """
-        if tick is not None and self._tally.mappings and all(one.time is not None for one in self._tally.mappings):
+        if (
+            tick is not None
+            and self._tally.mappings
+            and all(mapping.time is not None for mapping in self._tally.mappings)
+        ):
             raise TypeError("the mapping says the time of each row: push them without `at`")
         source = MappedStream(words, stream or NAME, stream, self.clock, self._tally, "pushed", tick)
         items = list(_items(rows, source))
-        wrong = [in_python(one) for one in items if isinstance(one, Diagnostic)]
+        wrong = [in_python(item) for item in items if isinstance(item, Diagnostic)]
         if wrong and self._on_error == "stop":
             raise RejectedError(wrong)
-        for one in wrong:
-            self._report(one)
-        return [one for one in items if isinstance(one, tuple)]
+        for diagnostic in wrong:
+            self._report(diagnostic)
+        return [item for item in items if isinstance(item, tuple)]
 
 
 def _items(rows: Any, source: MappedStream) -> Iterator[Item]:

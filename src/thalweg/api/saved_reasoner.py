@@ -1,4 +1,4 @@
-"""What reasons, as a checkpoint has it: `why` asks it beside the run, which goes on and keeps its lock and its streams.
+"""The reasoner of a checkpoint: `why` asks it beside the run, which goes on and keeps its lock and its streams.
 
 why("plant.toml", "alarm(a)")    the state that the run saved last, at its last tick
 """
@@ -28,7 +28,7 @@ def need_recordings(on: On) -> None:
 
 
 def saved_reasoner(folder: Path, part: Part, timing: Timing, report: Callable[[Diagnostic], None]) -> Any:
-    """What reasons, at the last tick that the checkpoint of a run knows; `RejectedError` where it cannot be asked."""
+    """The reasoner at the last tick of a run's checkpoint; `RejectedError` where it cannot be asked."""
     from thalweg.engine.checkpoint import MismatchError
     from thalweg.model.arrow import DamagedError
     from thalweg.runtimes.checkpoint_folder import refused as mismatched

@@ -19,17 +19,17 @@ Heads = dict[Predicate, dict[str, Rule]]
 
 
 def shared_predicates(
-    programs: Sequence[Program], others: Iterable[Any], brought: Mapping[Predicate, str]
+    programs: Sequence[Program], answer_set_programs: Iterable[Any], brought: Mapping[Predicate, str]
 ) -> Iterator[Diagnostic]:
-    """Warnings for what programs derive in several files, or beside `others`, or although it is `brought`.
+    """Warnings for what programs derive in several files, or beside answer set programs, or although it is `brought`.
 
-    `others` are answer set programs; `brought` says of predicates what brings them from outside, in words.
+    `brought` says of predicates what brings them from outside, in words.
     """
     heads = _heads(programs)
-    known = [(other.source.name, other.derived) for other in others]
+    asp_derived = [(program.source.name, program.derived) for program in answer_set_programs]
     for name, files in heads.items():
         texts = [(file, rule.head.span) for file, rule in files.items()]
-        more = [file for file, derived in known if name in derived]
+        more = [file for file, derived in asp_derived if name in derived]
         if len(texts) + len(more) > 1:
             yield _derived_twice(name, texts, more)
         # What follows only from facts of its own predicate has its first ones from outside.
@@ -55,17 +55,17 @@ def _is_recursive(rule: Rule) -> bool:
     return any(formula.atom.signature == rule.head.signature for formula, _ in formulas(rule.body))
 
 
-def _derived_twice(name: Predicate, texts: list[tuple[str, Span]], others: list[str]) -> Diagnostic:
+def _derived_twice(name: Predicate, texts: list[tuple[str, Span]], asp_files: list[str]) -> Diagnostic:
     first, *later = texts
     span = later[0][1] if later else first[1]
-    places = [one for _, one in texts if one is not span]
-    files = [*(f"`{one.source.name}`" for one in places), *(f"`{other}`" for other in others)]
+    places = [place for _, place in texts if place is not span]
+    files = [*(f"`{place.source.name}`" for place in places), *(f"`{other}`" for other in asp_files)]
     return Diagnostic(
         "W216",
         f"`{name}` is derived here and in {' and '.join(files)}: each file reads what the others derive",
         span,
         help=f"use another name, or keep it to this file with `#local {name}.`; leave it if they are to be one",
-        notes=tuple(f"a rule for it is at {_place(one)}" for one in places),
+        notes=tuple(f"a rule for it is at {_place(place)}" for place in places),
     )
 
 

@@ -1,4 +1,4 @@
-"""What programs, backgrounds and streams may be named by, and how the first two are read.
+"""The names of programs, backgrounds and streams, and how the first two are read.
 
 Path("my roads.ttl")            a file
 Source("roads.ttl", text)       a text, of the kind that its name ends in
@@ -61,42 +61,42 @@ _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\x00-\x1f\x7f]*")
 _PATH: Final = re.compile(r"[^\s\x00-\x1f\x7f]*(?P<suffix>\.[A-Za-z]+)")
 
 
-def classify(thing: Text) -> Text:
+def classify(text: Text) -> Text:
     """A file as `Path`, a text as `Source`, and as `str` only what is neither: a URI, or `-`.
 
     >>> classify("jam.lars").name, classify("q :- p.").name, classify("mqtt://broker/cars")
     ('jam.lars', '<text>', 'mqtt://broker/cars')
     """
-    if not isinstance(thing, str) or thing == "-" or _URI.fullmatch(thing):
-        return thing
-    found = _PATH.fullmatch(thing.removesuffix(".gz"))
-    return Path(thing) if found and found["suffix"].lower() in _known_suffixes() else Source(TEXT, thing)
+    if not isinstance(text, str) or text == "-" or _URI.fullmatch(text):
+        return text
+    match = _PATH.fullmatch(text.removesuffix(".gz"))
+    return Path(text) if match and match["suffix"].lower() in _known_suffixes() else Source(TEXT, text)
 
 
-def with_kind_of_text(found: Diagnostic) -> Diagnostic:
-    """What is wrong with a text that was taken for rules and is something else: then the way out is to name it.
+def with_kind_of_text(diagnostic: Diagnostic) -> Diagnostic:
+    """A diagnostic about a text that was taken for rules and is something else, with the way out: to name it.
 
     >>> from thalweg.diagnostics import Span
     >>> wrong = Diagnostic("E101", "expected a predicate", Span(Source(TEXT, "SELECT ?s"), 0, 6))
     >>> with_kind_of_text(wrong).help
     'a text without a name is rules; for a query write `Source("query.rspql", text)`'
     """
-    source = found.span.source
-    if found.code == "E101" and source.name == TEXT:
+    source = diagnostic.span.source
+    if diagnostic.code == "E101" and source.name == TEXT:
         if _LIKE_A_PATH.fullmatch(source.text):
-            known = " ".join(registry().programs)
+            suffixes = " ".join(registry().programs)
             return replace(
-                found, help=f"this is read as rules; for a file write `Path(…)`, or a name that ends in {known}"
+                diagnostic, help=f"this is read as rules; for a file write `Path(…)`, or a name that ends in {suffixes}"
             )
         for name, kind, begins in _KINDS:
             if begins.match(source.text):
                 way_out = f'a text without a name is rules; for {kind} write `Source("{name}", text)`'
-                return replace(found, help=way_out)
-    return found
+                return replace(diagnostic, help=way_out)
+    return diagnostic
 
 
 def on_command_line(name: str) -> Text:
-    """What a word of the command line names: `-` and URIs are what they are, and all else is a file.
+    """The source that a word of the command line names: `-` and URIs are kept, any other word is a file.
 
     >>> on_command_line("my jam.lars").name, on_command_line("-")
     ('my jam.lars', '-')
@@ -105,8 +105,8 @@ def on_command_line(name: str) -> Text:
 
 
 def _known_suffixes() -> frozenset[str]:
-    known = registry()
-    return frozenset((*known.programs, *known.background)) | _stream_suffixes()
+    languages = registry()
+    return frozenset((*languages.programs, *languages.background)) | _stream_suffixes()
 
 
 def _stream_suffixes() -> frozenset[str]:
@@ -126,9 +126,9 @@ def looks_like_a_stream(program: object) -> bool:
     return suffix_of(program.name) in _stream_suffixes()
 
 
-def name_of(thing: Text) -> str:
+def name_of(text: Text) -> str:
     """How a file, a text or a URI is called."""
-    return thing.name if isinstance(thing, Source) else str(thing)
+    return text.name if isinstance(text, Source) else str(text)
 
 
 def language_of_program(program: object) -> Language:
@@ -137,8 +137,8 @@ def language_of_program(program: object) -> Language:
     >>> [language_of_program(one).name for one in ("koala.owl", "jam.lp", "jam.lars", "p(a).")]
     ['owl', 'asp', 'lars', 'lars']
     """
-    found = classify(program) if isinstance(program, str) else program
-    language = language_of(name_of(found)) if isinstance(found, Path | Source) else None
+    classified = classify(program) if isinstance(program, str) else program
+    language = language_of(name_of(classified)) if isinstance(classified, Path | Source) else None
     return language or language_of_texts()
 
 
@@ -147,35 +147,35 @@ def language_of_background(facts: Text | Fact) -> Language | None:
     return None if isinstance(facts, Fact) else language_of(name_of(facts), background=True)
 
 
-def as_list(things: Any) -> list[Any]:
-    """One thing or many, as a list, files and texts distinguished; graphs of rdflib are texts of RDF."""
-    if _is_graph(things):
-        return [_text_of_graph(things)]
-    if isinstance(things, Mapping):
-        return [_under(name, thing) for name, thing in things.items()]
-    one = isinstance(things, str | Path | Source | Fact | Program | NamedSource) or is_table(things)
-    many = [things] if one or isinstance(things, bytes) or not isinstance(things, Iterable) else list(things)
-    if many and all(isinstance(each, Mapping) for each in many):
+def as_list(values: Any) -> list[Any]:
+    """A value or several, as a list, files and texts distinguished; graphs of rdflib are texts of RDF."""
+    if _is_graph(values):
+        return [_text_of_graph(values)]
+    if isinstance(values, Mapping):
+        return [_under(name, value) for name, value in values.items()]
+    is_single = isinstance(values, str | Path | Source | Fact | Program | NamedSource) or is_table(values)
+    many = [values] if is_single or isinstance(values, bytes) or not isinstance(values, Iterable) else list(values)
+    if many and all(isinstance(message, Mapping) for message in many):
         return [HeldTable(_table(many))]
     return list(map(_classified, many))
 
 
-def _classified(thing: Any) -> Any:
+def _classified(source: Any) -> Any:
     """A file, a text or a table; `TypeError` where it is something else."""
-    if isinstance(thing, str):
-        return classify(thing)
-    if is_table(thing):
-        return HeldTable(thing)
-    if _is_graph(thing):
-        return _text_of_graph(thing)
-    if not isinstance(thing, Path | Source | Fact | Program | NamedSource | HeldTable):
-        raise TypeError(f"{thing!r} is neither a file nor a text, a table or a list of them")
-    return thing
+    if isinstance(source, str):
+        return classify(source)
+    if is_table(source):
+        return HeldTable(source)
+    if _is_graph(source):
+        return _text_of_graph(source)
+    if not isinstance(source, Path | Source | Fact | Program | NamedSource | HeldTable):
+        raise TypeError(f"{source!r} is neither a file nor a text, a table or a list of them")
+    return source
 
 
-def _is_graph(thing: object) -> bool:
+def _is_graph(value: object) -> bool:
     """Whether something is a graph of rdflib, which is not imported for that."""
-    return hasattr(thing, "serialize") and any(kind.__module__.startswith("rdflib.") for kind in type(thing).__mro__)
+    return hasattr(value, "serialize") and any(kind.__module__.startswith("rdflib.") for kind in type(value).__mro__)
 
 
 def _text_of_graph(graph: Any) -> Source:
@@ -194,13 +194,13 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Any:
     return HeldTable({name: [row.get(name) for row in rows] for name in names}).as_arrow() if names else pa.table({})
 
 
-def _under(name: str, thing: Any) -> HeldTable | NamedSource:
+def _under(name: str, origin: Any) -> HeldTable | NamedSource:
     """A table, or what a text names, under a name."""
-    if _is_graph(thing):
-        return NamedSource(name, _text_of_graph(thing))
-    if isinstance(thing, str | Path | Source):
-        return NamedSource(name, classify(thing))
-    return HeldTable(thing, name)
+    if _is_graph(origin):
+        return NamedSource(name, _text_of_graph(origin))
+    if isinstance(origin, str | Path | Source):
+        return NamedSource(name, classify(origin))
+    return HeldTable(origin, name)
 
 
 def named(on: On) -> list[Text | HeldTable | NamedSource] | None:
@@ -213,7 +213,7 @@ def named(on: On) -> list[Text | HeldTable | NamedSource] | None:
         )
     if isinstance(on, Mapping | texts) or is_table(on):
         return as_list(on)
-    if isinstance(on, list | tuple) and all(isinstance(one, texts) or is_table(one) for one in on):
+    if isinstance(on, list | tuple) and all(isinstance(element, texts) or is_table(element) for element in on):
         return as_list(on)
     if not isinstance(on, Iterable):
         way_out = "`collect()` it" if hasattr(on, "collect") else "give a file, a table, or an iterable of events"
@@ -225,82 +225,84 @@ def _values(on: Any) -> Iterable[Any]:
     return on.values() if isinstance(on, Mapping) else on
 
 
-def unnamed(things: Iterable[Any]) -> list[Any]:
-    """Things without the names that were given to some of them."""
-    return [one.origin if isinstance(one, NamedSource) else one for one in things]
+def unnamed(sources: Iterable[Any]) -> list[Any]:
+    """Sources without the names that some of them have."""
+    return [source.origin if isinstance(source, NamedSource) else source for source in sources]
 
 
-def absolute(thing: Text | HeldTable | NamedSource) -> str:
+def absolute(source: Text | HeldTable | NamedSource) -> str:
     """A name that means the same from every folder; a text is itself."""
-    if isinstance(thing, HeldTable):
-        return thing.name
-    if isinstance(thing, NamedSource):
-        return f"{thing.name}: {absolute(thing.origin)}"
-    return str(thing.resolve()) if isinstance(thing, Path) else thing.text if isinstance(thing, Source) else thing
+    if isinstance(source, HeldTable):
+        return source.name
+    if isinstance(source, NamedSource):
+        return f"{source.name}: {absolute(source.origin)}"
+    return str(source.resolve()) if isinstance(source, Path) else source.text if isinstance(source, Source) else source
 
 
-def compiler_of(thing: Text, *, background: bool = False) -> Language:
+def compiler_of(text: Text, *, background: bool = False) -> Language:
     """The language of a program or a background; `RejectedError` where it is in none."""
-    if isinstance(thing, str):
-        message = f"`{thing}` is a stream, not a program or a background"
+    if isinstance(text, str):
+        message = f"`{text}` is a stream, not a program or a background"
         raise RejectedError([Diagnostic("E402", message, help="give the name of a file, or a text")])
-    name = name_of(thing)
+    name = name_of(text)
     language = language_of(name, background=background)
     if language is not None:
         return language
-    if isinstance(thing, Source) and suffix_of(name) not in _known_suffixes():
+    if isinstance(text, Source) and suffix_of(name) not in _known_suffixes():
         return language_of_texts()
-    known = registry()
-    table = known.background if background else known.programs
-    suffixes = " or ".join(suffix for suffix, one in table.items() if not one.takes_triples)
+    languages = registry()
+    table = languages.background if background else languages.programs
+    suffixes = " or ".join(suffix for suffix, candidate in table.items() if not candidate.takes_triples)
     way_out = f"use a file that ends in {suffixes}, RDF or an ontology such as `city.ttl`"
-    raise RejectedError([Diagnostic("E402", f"`{name}` has an unknown file type", help=way_out, notes=known.broken)])
+    raise RejectedError(
+        [Diagnostic("E402", f"`{name}` has an unknown file type", help=way_out, notes=languages.broken)]
+    )
 
 
-def read_all(texts: Iterable[Text], language: Language, found: list[Diagnostic]) -> list[Source]:
-    """The texts, and the files that they include, each once; what is wrong goes to `found`."""
+def read_all(texts: Iterable[Text], language: Language, diagnostics: list[Diagnostic]) -> list[Source]:
+    """The texts, and the files that they include, each once; what is wrong goes to `diagnostics`."""
     files: list[_File] = []
     for text in texts:
         try:
             files.append(_read(text, language))
         except RejectedError as error:
-            found += error.diagnostics
+            diagnostics += error.diagnostics
     read: dict[object, Source] = {file.place: file.source for file in files}
-    asked: dict[object, list[tuple[object, Span]]] = {}
+    inclusions: dict[object, list[tuple[object, Span]]] = {}
     while files:
         file = files.pop(0)
         for name, span in language.includes(file.source):
             try:
                 path = file.included(name)
-                asked.setdefault(file.place, []).append((path.resolve(), span))
+                inclusions.setdefault(file.place, []).append((path.resolve(), span))
                 if path.resolve() in read:
                     continue
                 included = _File(Source(str(path), read_text(path)), file.folder)
             except RejectedError as error:
-                found += (replace(one, span=span) for one in error.diagnostics)
+                diagnostics += (replace(diagnostic, span=span) for diagnostic in error.diagnostics)
             else:
                 read[included.place] = included.source
                 files.append(included)
-    found += _circles(asked)
+    diagnostics += _circles(inclusions)
     return list(read.values())
 
 
-def _circles(asked: Mapping[object, Sequence[tuple[object, Span]]]) -> Iterator[Diagnostic]:
+def _circles(inclusions: Mapping[object, Sequence[tuple[object, Span]]]) -> Iterator[Diagnostic]:
     """A warning for each place where a file is included that has asked for this one, itself or by way of others."""
     seen: set[object] = set()
 
     def follow(file: object, way: tuple[object, ...]) -> Iterator[Diagnostic]:
         seen.add(file)
-        for other, span in asked.get(file, ()):
+        for other, span in inclusions.get(file, ()):
             if other in (*way, file):
-                between = [f"`{Path(str(one)).name}`" for one in (*way, file)[(*way, file).index(other) + 1 :]]
+                between = [f"`{Path(str(place)).name}`" for place in (*way, file)[(*way, file).index(other) + 1 :]]
                 by = f", by way of {' and '.join(between)}" if between else ""
                 message = f"`{Path(str(other)).name}` includes itself{by}"
                 yield Diagnostic("W511", message, span, "leave this out: every file is read only once")
             elif other not in seen:
                 yield from follow(other, (*way, file))
 
-    for file in asked:
+    for file in inclusions:
         if file not in seen:
             yield from follow(file, ())
 
@@ -314,7 +316,7 @@ class _File:
 
     @property
     def place(self) -> object:
-        """What distinguishes a file from others is where it lies; a text is itself."""
+        """The key by which files are compared: the path of a file; a text is its own key."""
         return self.source if self.folder is None else Path(self.source.name).resolve()
 
     def included(self, file: str) -> Path:
@@ -351,9 +353,9 @@ def _document(name: str, graphs: Mapping[str | None, Iterable[Triple]]) -> Graph
 
 
 def read_background(
-    facts: Text | Fact, tick_length: int, found: list[Diagnostic], graphs: list[Graph] | None = None
+    facts: Text | Fact, tick_length: int, diagnostics: list[Diagnostic], graphs: list[Graph] | None = None
 ) -> tuple[Fact, ...]:
-    """Facts from a file of facts, from RDF, or as they are; what is wrong goes to `found`.
+    """Facts from a file of facts, from RDF, or as they are; what is wrong goes to `diagnostics`.
 
     Documents of RDF are noted in `graphs`, because facts do not say in which graph they are.
     """
@@ -362,17 +364,17 @@ def read_background(
     facts = classify(facts)
     try:
         language = compiler_of(facts, background=True)
-        sources = read_all([facts], language, found)
+        sources = read_all([facts], language, diagnostics)
         if language.takes_triples:
             if graphs is not None:
-                graphs += (one for one in sources if isinstance(one, Graph))
+                graphs += (document for document in sources if isinstance(document, Graph))
             return facts_of(sources)
         program, wrong = language.compile(sources, Options(tick_length))
     except RejectedError as error:
-        found += error.diagnostics
+        diagnostics += error.diagnostics
         return ()
-    found += wrong
-    found += (
+    diagnostics += wrong
+    diagnostics += (
         Diagnostic("E403", "a background consists of facts, and this is a rule", rule.span) for rule in program.rules
     )
     background: tuple[Fact, ...] = program.background
@@ -380,6 +382,6 @@ def read_background(
 
 
 def facts_of(documents: Iterable[Source]) -> tuple[Fact, ...]:
-    """What documents of RDF say, as facts."""
-    triples = (triple for one in documents if isinstance(one, Graph) for triple in one.triples)
+    """The triples of RDF documents, as facts."""
+    triples = (triple for document in documents if isinstance(document, Graph) for triple in document.triples)
     return tuple(dict.fromkeys(fact_of(*triple) for triple in triples))

@@ -107,12 +107,12 @@ class Timing:
     def _duration(self, tick_length: int) -> int:
         written = str(self.delay).strip()
         if isinstance(self.delay, int) or _COUNT.fullmatch(written):
-            ticks, rest = int(written), 0
+            ticks, remainder = int(written), 0
         else:
             length = self.delay if isinstance(self.delay, timedelta) else written
-            ticks, rest = divmod(milliseconds(length), tick_length)
+            ticks, remainder = divmod(milliseconds(length), tick_length)
         if ticks >= FOREVER:
             raise ValueError(f"`{self.delay}` is longer than any timeline")
-        if rest or ticks < 0:
+        if remainder or ticks < 0:
             raise ValueError(f"`{self.delay}` is not a whole number of ticks of {self.tick}")
         return ticks

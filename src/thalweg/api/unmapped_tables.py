@@ -39,7 +39,7 @@ def check_tables(on: On, mapped: Tally | None) -> None:
     tally = Tally(mapped.mappings, mapped.stated) if mapped is not None else Tally()
     streams = named(on)
     if streams is not None:
-        wrong = [found for stream in streams for found in _misfit(stream, tally)]
+        wrong = [diagnostic for stream in streams for diagnostic in _misfit(stream, tally)]
     else:
         wrong = [item for item in _first_message(on, tally) if isinstance(item, Diagnostic)]
     if wrong:
@@ -47,20 +47,20 @@ def check_tables(on: On, mapped: Tally | None) -> None:
 
 
 def _first_message(on: On, tally: Tally) -> Iterator[Item]:
-    """What the first of some messages becomes, where they are there already."""
+    """The items of the first message, where the messages are there already."""
     first = as_message(on[0]) if isinstance(on, Sequence) and on else None
     if first is not None:
         source = MappedStream(Dictionary(), MESSAGES, None, Clock(), tally)
         yield from MappedJsonReader.for_held(source).held([first])
 
 
-def _misfit(given: Text | HeldTable | NamedSource, tally: Tally) -> Iterator[Diagnostic]:
-    stream = given.origin if isinstance(given, NamedSource) else given
+def _misfit(source: Text | HeldTable | NamedSource, tally: Tally) -> Iterator[Diagnostic]:
+    stream = source.origin if isinstance(source, NamedSource) else source
     name = stream.name if isinstance(stream, HeldTable | Source) else str(stream)
     format = "parquet" if isinstance(stream, HeldTable) else _format(stream)
     if format not in ("csv", "parquet"):
         return
-    reader: Any = open_reader(name, _called(given), Dictionary(), Clock(), tally, format=format)
+    reader: Any = open_reader(name, _called(source), Dictionary(), Clock(), tally, format=format)
     items = [item for block in _beginning(stream, tally) if block for item in reader.feed(block)]
     items += reader.finish()
     if reader.hopeless:
@@ -75,7 +75,7 @@ def _format(stream: Text) -> str | None:
 
 
 def _called(stream: Text | HeldTable | NamedSource) -> str:
-    """What mappings call a stream."""
+    """The name of a stream in mappings."""
     if isinstance(stream, HeldTable | NamedSource):
         return stream.name
     return stream_of(Path(stream.name if isinstance(stream, Source) else stream))

@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Final, TypeVar
 
-from thalweg.bench.report import Report, Row, Target, at_least, at_most
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row, at_least, at_most
 from thalweg.languages.owl import structure, syntaxes
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction
@@ -30,7 +30,7 @@ from thalweg.parts.abstraction.ladder import CASES, REASONER, REPAIR, RULES, SEL
 from thalweg.parts.abstraction.signatures import MOST_KEPT, Decisions, Given, Signatures
 from thalweg.solvers.dl import hermit
 
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 SPACE: Final = "http://example.org/city#"
 ROADS: Final = 830
@@ -69,7 +69,7 @@ _MORE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class AbstractionCost:
     """A city: what its events cost, what is met for the first time included."""
 
     city: str
@@ -139,11 +139,11 @@ def background(roads: int = ROADS) -> Iterator[Triple]:
         yield road, RDF_TYPE, _name(f"Road{number % _KINDS}")
         yield road, _name("partOf"), district
         yield district, RDF_TYPE, _name("District")
-        for each in range(PROPERTIES):
-            property = _name(f"property{number}_{each}")
+        for index in range(PROPERTIES):
+            property = _name(f"property{number}_{index}")
             yield property, _name("isPropertyOf"), road
-            yield property, RDF_TYPE, _name("Speed" if each % 2 else "CongestionLevel")
-            yield property, _name("label"), f'"{each}"'
+            yield property, RDF_TYPE, _name("Speed" if index % 2 else "CongestionLevel")
+            yield property, _name("label"), f'"{index}"'
 
 
 def events(count: int, roads: int = ROADS, seed: int = 1) -> Iterator[list[Given]]:
@@ -151,9 +151,13 @@ def events(count: int, roads: int = ROADS, seed: int = 1) -> Iterator[list[Given
     random, double = Random(seed), f"^^<{XSD}double>"
     observed, has_value, kind = _name("observedProperty"), _name("hasValue"), _name("Observation")
     for number in range(count):
-        one = _name(f"observation{number}")
+        observation = _name(f"observation{number}")
         property = _name(f"property{random.randrange(roads)}_{random.randrange(_OBSERVED)}")
-        yield [(observed, (one, property)), (has_value, (one, f'"{random.random():.4f}"{double}')), (kind, (one,))]
+        yield [
+            (observed, (observation, property)),
+            (has_value, (observation, f'"{random.random():.4f}"{double}')),
+            (kind, (observation,)),
+        ]
 
 
 def _name(word: str) -> str:
@@ -166,12 +170,12 @@ def knowledge(full: bool, roads: int = ROADS) -> Ontology:
     return Ontology((*axioms, *structure.read(background(roads)).axioms))
 
 
-def measure(city: str, full: bool, count: int, roads: int = ROADS) -> tuple[Measured, Decisions]:
+def measure(city: str, full: bool, count: int, roads: int = ROADS) -> tuple[AbstractionCost, Decisions]:
     """Classifies events of a city, all that is met for the first time included."""
     before = time.process_time()
-    known = knowledge(full, roads)
+    ontology = knowledge(full, roads)
     # All classes, as in a run without `--classes`.
-    ladder = Ladder(replace(compile_abstraction(city, known), chosen=False))
+    ladder = Ladder(replace(compile_abstraction(city, ontology), chosen=False))
     check_background(ladder)
     decisions = Decisions(ladder, Signatures(ladder.program))
     started = time.process_time() - before
@@ -179,7 +183,7 @@ def measure(city: str, full: bool, count: int, roads: int = ROADS) -> tuple[Meas
     again = min(count, 100_000)
     hot = _cpu(lambda: _decide(decisions, again, roads)) - _cpu(lambda: _consume(again, roads))
     facts = ladder.program.background
-    measured = Measured(
+    measured = AbstractionCost(
         city=city,
         background=len(facts.classes) + len(facts.edges) + len(facts.literals),
         axioms=len(ladder.program.axioms),
@@ -192,7 +196,7 @@ def measure(city: str, full: bool, count: int, roads: int = ROADS) -> tuple[Meas
     return measured, decisions
 
 
-def decided(measured: Measured, decisions: Decisions) -> Row:
+def decided(measured: AbstractionCost, decisions: Decisions) -> Row:
     """How many events were met for the first time, and what decided them."""
     by = {name: decisions.by.get(name, 0) for name in (RULES, REPAIR, CASES, REASONER)}
     return {
@@ -208,18 +212,20 @@ def select(city: str, full: bool, count: int, roads: int = ROADS) -> Selected:
     """Classifies events by a few classes, with and without the derived selection; the answers are compared."""
     chosen = [_name(word) for word in (*_CHOSEN, *(("Alarm",) if full else ()))]
     program = compile_abstraction(city, knowledge(full, roads), [(name, name) for name in chosen])
-    ladder, given = Ladder(program), list(events(count, roads))
+    ladder, stream = Ladder(program), list(events(count, roads))
     with_, without = (Decisions(ladder, Signatures(program), selects=selects) for selects in (True, False))
-    expected, slow = _timed(lambda: [without.decide(event)[0] for event in given])
-    found, fast = _timed(lambda: [with_.decide(event)[0] for event in given])
-    assert [one.classes for one in found] == [one.classes for one in expected], "the selection changes an answer"
+    expected, slow = _timed(lambda: [without.decide(event)[0] for event in stream])
+    actual, fast = _timed(lambda: [with_.decide(event)[0] for event in stream])
+    assert [decision.classes for decision in actual] == [decision.classes for decision in expected], (
+        "the selection changes an answer"
+    )
     assert with_.selection is not None
     return Selected(
         city=city,
         classes=len(chosen),
         events=count,
-        needed=sum(one.classes is None or any(one.classes) for one in expected),
-        kept=sum(one.by != SELECTION for one in found),
+        needed=sum(decision.classes is None or any(decision.classes) for decision in expected),
+        kept=sum(decision.by != SELECTION for decision in actual),
         kinds=with_.selection.size,
         cpu_seconds=fast,
         without_selection=slow,
@@ -251,28 +257,28 @@ def _consume(count: int, roads: int) -> None:
         pass
 
 
-def compare(measured: Measured, decisions: Decisions, full: bool, roads: int, some: int) -> Compared:
+def compare(measured: AbstractionCost, decisions: Decisions, full: bool, roads: int, count: int) -> Compared:
     """Some events by HermiT; that it says the same is checked."""
     ladder = decisions.ladder
-    whole = [show(axiom) for axiom in knowledge(full, roads).axioms]
-    chosen = list(events(some, roads, seed=3))
+    axioms = [show(axiom) for axiom in knowledge(full, roads).axioms]
+    chosen = list(events(count, roads, seed=3))
     on_modules = on_everything = 0.0
     # Java takes a while to start.
     hermit.is_consistent(["Declaration(Class(<a>))"])
     for number, event in enumerate(chosen):
         decision, subjects = decisions.decide(event)
-        given = decisions.signatures.event(subjects, event)
+        described = decisions.signatures.event(subjects, event)
         before = time.process_time()
-        asked = ladder.ask(given)
+        answer = ladder.ask(described)
         on_modules += time.process_time() - before
-        assert asked.classes == decision.classes, "HermiT says something else"
+        assert answer.classes == decision.classes, "HermiT says something else"
         if number == 0:
-            on_everything = _on_everything([*whole, *map(show, _axioms(event))], str(subjects[0]))
-    return Compared(measured.city, measured.cpu_seconds / measured.events, on_modules / some, on_everything)
+            on_everything = _on_everything([*axioms, *map(show, _axioms(event))], str(subjects[0]))
+    return Compared(measured.city, measured.cpu_seconds / measured.events, on_modules / count, on_everything)
 
 
 def _on_everything(axioms: list[str], individual: str) -> float:
-    """What HermiT takes to find the classes of an individual by all axioms and facts."""
+    """The seconds that HermiT takes to find the classes of an individual by all axioms and facts."""
     everything = {name for axiom in axioms for name in re.findall(r"<[^<>]*>", axiom)}
     return _cpu(lambda: hermit.types(axioms, [individual], {individual: everything}))
 
@@ -288,16 +294,16 @@ def _cpu(work: Callable[[], object]) -> float:
     return _timed(work)[1]
 
 
-def _timed(work: Callable[[], Made]) -> tuple[Made, float]:
-    """What a function gives, and the seconds of CPU that it takes."""
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    """The result of a function, and the seconds of CPU that it takes."""
     before = time.process_time()
-    made = work()
-    return made, time.process_time() - before
+    result = work()
+    return result, time.process_time() - before
 
 
 def verdict(
-    measured: list[Measured], selected: list[Selected], compared: list[Compared], kept: int, agree: bool
-) -> list[Target]:
+    measured: list[AbstractionCost], selected: list[Selected], compared: list[Compared], kept: int, agree: bool
+) -> list[BenchmarkTarget]:
     """The figures that must be shown; `kept` decisions are in the larger cache, and two workers `agree` with one."""
     horn, full = measured
     slowest = min(horn.hot_per_second, full.hot_per_second)
@@ -308,40 +314,44 @@ def verdict(
         at_most("memory", max(horn.megabytes, full.megabytes), 600, "MB"),
     ]
     for city in selected:
-        found = city.kept / max(1, city.needed)
+        share = city.kept / max(1, city.needed)
         targets.append(
-            at_most(f"{city.city}: events kept by the derived selection", found, 1.2, "× those with a class")
+            at_most(f"{city.city}: events kept by the derived selection", share, 1.2, "× those with a class")
         )
-    targets.append(Target(f"decisions in the cache, at most {MOST_KEPT:,}", f"{kept:,}", kept <= MOST_KEPT))
-    targets.append(Target("two workers answer as one does", "they do" if agree else "they do not", agree))
-    for one in compared:
-        ratio = one.hermit_on_everything / one.thalweg
-        targets.append(at_least(f"{one.city}: at least 1,000 × HermiT on the whole background", ratio, 1_000, 0))
+    targets.append(BenchmarkTarget(f"decisions in the cache, at most {MOST_KEPT:,}", f"{kept:,}", kept <= MOST_KEPT))
+    targets.append(BenchmarkTarget("two workers answer as one does", "they do" if agree else "they do not", agree))
+    for comparison in compared:
+        ratio = comparison.hermit_on_everything / comparison.thalweg
+        targets.append(at_least(f"{comparison.city}: at least 1,000 × HermiT on the whole background", ratio, 1_000, 0))
     return targets
 
 
 def main(out: Path, quick: bool = False) -> None:
     """Runs both cities, prints the tables, and writes CSV files to the folder `abstraction` of `out`."""
-    report = Report(out, "abstraction")
+    report = BenchmarkReport(out, "abstraction")
     count, roads = (20_000, 60) if quick else (EVENTS, ROADS)
     cities = (("rules", False), ("OWL 2 DL", True))
-    found, compared = list[tuple[Measured, Decisions]](), list[Compared]()
+    measurements, compared = list[tuple[AbstractionCost, Decisions]](), list[Compared]()
     for city, full in cities:
         report.log(f"{city}: {count:,} events")
-        found.append(measure(city, full, count, roads))
+        measurements.append(measure(city, full, count, roads))
     report.log("a few classes, with the derived selection and without")
     selected = [select(city, full, min(count, SELECTED), roads) for city, full in cities]
     report.log("two workers")
     agree = all(two_workers_agree(full, min(count, SHARED), roads) for _, full in cities)
     # Java comes at last: it would count as memory of the events.
-    for (city, full), one in zip(cities, found if hermit.is_installed() else (), strict=False):
+    for (city, full), measurement in zip(cities, measurements if hermit.is_installed() else (), strict=False):
         report.log(f"{city}: HermiT")
-        compared.append(compare(*one, full, roads, 5 if quick else 20))
-    measured = [one for one, _ in found]
+        compared.append(compare(*measurement, full, roads, 5 if quick else 20))
+    measured = [measurement for measurement, _ in measurements]
     report.add("events", measured)
-    report.add("decided", [decided(*one) for one in found], "what decided the events that were met first")
+    report.add(
+        "decided",
+        [decided(*measurement) for measurement in measurements],
+        "what decided the events that were met first",
+    )
     report.add("selected", selected)
     if compared:
         report.add("hermit", compared)
-    kept = max(decisions.size for _, decisions in found)
+    kept = max(decisions.size for _, decisions in measurements)
     report.close(verdict(measured, selected, compared, kept, agree))

@@ -18,7 +18,7 @@ from thalweg.bench.esper import by_esper
 from thalweg.bench.event_city import program, quads, subscriptions
 from thalweg.bench.keyed_events import Matched, by_graphs, by_pairs
 from thalweg.bench.plot import Lines, Panel, add_point, draw
-from thalweg.bench.report import Report, Target, at_least
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_least
 from thalweg.bench.running_city import CHUNK, City, EndToEnd, by_tick
 from thalweg.bench.selection_windows import WindowCost, by_window
 from thalweg.connectors.nquads import QuadReader
@@ -59,7 +59,7 @@ class BatchTime:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What an event costs when something grows, from coded events to answers."""
+    """The cost of an event as something grows, from coded events to answers."""
 
     what: str
     size: int
@@ -71,33 +71,33 @@ def by_layer(city: City, count: int) -> list[LayerCost]:
     """The same events through one layer after the other, each timed for itself."""
     part = city.load(program())
     ladder, _ = part.classifier().ladder()
-    classifier = Classifier(ladder, frozenset(), None, lambda found: None)
+    classifier = Classifier(ladder, frozenset(), None, lambda diagnostic: None)
     layers = EventLayers(part.program, known_besides(ladder.program))
     words = classifier.dictionary
     reader = QuadReader(words, "city.nq", "city", Clock(), "city")
     lines = quads(count, city.roads)
     seconds = dict.fromkeys(("reading", "classes", "patterns", "writing"), 0.0)
     classified = matched = written = 0
-    while some := list(islice(lines, 4 * CHUNK)):
+    while block := list(islice(lines, 4 * CHUNK)):
         before = time.process_time()
-        ticks = by_tick(reader.feed("".join(some).encode()))
+        ticks = by_tick(reader.feed("".join(block).encode()))
         seconds["reading"] += time.process_time() - before
         for tick, batches in ticks:
             began = time.process_time()
             events: dict[str, list[Instance]] = {}
             for event in classifier.classified(batches):
-                for one in instances(tick, event, words):
-                    events.setdefault(one.event, []).append(one)
+                for instance in instances(tick, event, words):
+                    events.setdefault(instance.event, []).append(instance)
             between = time.process_time()
-            found = layers.advance(tick, events)
+            matches = layers.advance(tick, events)
             after = time.process_time()
-            shown = [str(ComplexEvent(when, *one)) for when, one in found if one[0].event in part.output]
+            shown = [str(ComplexEvent(when, *match)) for when, match in matches if match[0].event in part.output]
             seconds["classes"] += between - began
             seconds["patterns"] += after - between
             seconds["writing"] += time.process_time() - after
             classified, matched, written = (
                 classified + sum(map(len, events.values())),
-                matched + len(found),
+                matched + len(matches),
                 written + len(shown),
             )
     passing = {"reading": (count, count), "classes": (count, classified)}
@@ -118,8 +118,8 @@ def batch_times(city: City, largest: int) -> list[BatchTime]:
         batches = [
             batch
             for ticks in city.ticks(run.dictionary, size, per_tick=size, seed=size)
-            for _, some in ticks
-            for batch in some
+            for _, tick_batches in ticks
+            for batch in tick_batches
         ]
         tick += 1_000
         before = time.process_time()
@@ -129,7 +129,7 @@ def batch_times(city: City, largest: int) -> list[BatchTime]:
 
 
 def _cost(city: City, text: str, count: int, what: str, size: int) -> Grown:
-    """What an event costs once what it looks like has been met."""
+    """The cost of an event whose kind has been met before."""
     run = city.start(text)
     chunks = list(city.ticks(run.dictionary, count))
     last = max((tick for ticks in chunks for tick, _ in ticks), default=0) + 1
@@ -155,25 +155,27 @@ def grown(folder: Path, city: City, count: int, quick: bool) -> Iterator[Grown]:
         yield _cost(city, program(seconds), count, "WITHIN in ticks", seconds)
 
 
-def verdict(whole: EndToEnd, growing: list[Grown], matched: list[Matched], esper: Matched | str) -> list[Target]:
+def verdict(
+    end_to_end: EndToEnd, growing: list[Grown], matched: list[Matched], esper: Matched | str
+) -> list[BenchmarkTarget]:
     """The figures that must be shown."""
-    cost = {one.size: one.microseconds_per_event for one in growing if one.what == "subscriptions"}
+    cost = {point.size: point.microseconds_per_event for point in growing if point.what == "subscriptions"}
     most = max(cost)
-    given, looked_up = matched
+    keyed, looked_up = matched
     targets = [
-        at_least("from N-Quads to answers: at least 20,000 events a second", whole.events_per_second / 20_000, 1),
-        Target(
+        at_least("from N-Quads to answers: at least 20,000 events a second", end_to_end.events_per_second / 20_000, 1),
+        BenchmarkTarget(
             f"an event with {most:,} subscriptions costs at most 3 × that with 10",
             f"{cost[most] / cost[10]:.1f} ×",
             cost[most] <= 3 * cost[10],
         ),
-        at_least("patterns alone: at least 100,000 events a second", given.events_per_second / 100_000, 1),
+        at_least("patterns alone: at least 100,000 events a second", keyed.events_per_second / 100_000, 1),
         at_least("patterns with clauses: at least 100,000 events a second", looked_up.events_per_second / 100_000, 1),
     ]
     if isinstance(esper, Matched):
-        assert esper.matches == given.matches == looked_up.matches, "Esper finds other matches"
+        assert esper.matches == keyed.matches == looked_up.matches, "Esper finds other matches"
         targets.append(
-            at_least("patterns alone: at least Esper's rate", given.events_per_second / esper.events_per_second, 1)
+            at_least("patterns alone: at least Esper's rate", keyed.events_per_second / esper.events_per_second, 1)
         )
     return targets
 
@@ -181,15 +183,17 @@ def verdict(whole: EndToEnd, growing: list[Grown], matched: list[Matched], esper
 def draw_paper(folder: Path, times: Sequence[BatchTime], windows: Sequence[WindowCost]) -> None:
     """`paper` has the experiments of the paper: batches, windows, rates and selection rates."""
     batches = Lines()
-    for one in times:
-        add_point(batches, "Thalweg", one.events, one.thalweg)
-        add_point(batches, "published: cascade, on a machine of 2009", one.events, one.published_cascade)
-        add_point(batches, "published: HermiT", one.events, one.published_hermit)
+    for measurement in times:
+        add_point(batches, "Thalweg", measurement.events, measurement.thalweg)
+        add_point(
+            batches, "published: cascade, on a machine of 2009", measurement.events, measurement.published_cascade
+        )
+        add_point(batches, "published: HermiT", measurement.events, measurement.published_hermit)
     growing: dict[str, Lines] = {}
-    for each in windows:
-        lines = growing.setdefault(each.grows, Lines())
+    for window in windows:
+        lines = growing.setdefault(window.grows, Lines())
         for layer in ("selection", "classes", "patterns"):
-            add_point(lines, layer, each.size, getattr(each, layer))
+            add_point(lines, layer, window.size, getattr(window, layer))
     panels = [
         Panel("Table 1: a batch of events", "events", "ms", batches, log="xy"),
         Panel("Test 1: a window of 2 s, by events a second", "events/s", "ms", growing["events/s"], log="xy"),
@@ -204,11 +208,16 @@ def draw_costs(
 ) -> None:
     """`layers` has what an event costs in each layer, and patterns alone; `grown` what it costs as something grows."""
     lines: dict[str, Lines] = {}
-    for one in growing:
-        add_point(lines.setdefault(one.what, Lines()), one.what, one.size, one.microseconds_per_event)
+    for measurement in growing:
+        add_point(
+            lines.setdefault(measurement.what, Lines()),
+            measurement.what,
+            measurement.size,
+            measurement.microseconds_per_event,
+        )
     unit = "µs an event"
-    costs = {"": {one.layer: one.microseconds_per_event for one in layers}}
-    rates = {"": {one.way.replace(", ", ",\n"): one.events_per_second for one in patterns}}
+    costs = {"": {measurement.layer: measurement.microseconds_per_event for measurement in layers}}
+    rates = {"": {measurement.way.replace(", ", ",\n"): measurement.events_per_second for measurement in patterns}}
     grown = [Panel(f"growing: {what}", what, unit, points, log="x", from_zero=True) for what, points in lines.items()]
     alone = [Panel("each layer", "", unit, bars=costs), Panel("patterns alone", "", "events a second", bars=rates)]
     draw(folder, "layers", alone, size=(5.5, 3.6))
@@ -217,14 +226,14 @@ def draw_costs(
 
 def main(out: Path, quick: bool = False) -> None:
     """Runs all experiments, prints the tables, and writes CSV files to the folder `cascade` of `out`."""
-    report = Report(out, "cascade")
-    count, roads, some, keyed = (4_000, 60, 2_000, 20_000) if quick else (EVENTS, ROADS, 50_000, 500_000)
+    report = BenchmarkReport(out, "cascade")
+    count, roads, grown_events, keyed = (4_000, 60, 2_000, 20_000) if quick else (EVENTS, ROADS, 50_000, 500_000)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         city = City(folder, roads)
         report.log(f"{count:,} events through the command")
-        whole = city.command(count)
-        report.add("end_to_end", [whole])
+        end_to_end = city.command(count)
+        report.add("end_to_end", [end_to_end])
         report.log("layer by layer")
         layers = by_layer(city, min(count, 200_000))
         report.add("layers", layers)
@@ -232,7 +241,7 @@ def main(out: Path, quick: bool = False) -> None:
         times = batch_times(city, 1_000 if quick else max(_BATCHES))
         report.add("batches", times)
         report.log("subscriptions, background, bounds")
-        growing = list(grown(folder, city, some, quick))
+        growing = list(grown(folder, city, grown_events, quick))
         report.add("grown", growing)
         report.log("selections")
         windows = list(by_window(city, 2 if quick else 4, quick))
@@ -246,4 +255,4 @@ def main(out: Path, quick: bool = False) -> None:
     report.add("patterns", patterns)
     draw_paper(report.folder, times, windows)
     draw_costs(report.folder, layers, growing, patterns)
-    report.close(verdict(whole, growing, matched, esper))
+    report.close(verdict(end_to_end, growing, matched, esper))

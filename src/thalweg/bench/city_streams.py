@@ -60,7 +60,7 @@ def _weather(tick: int, sensors: int) -> Iterator[Triple]:
 
 
 def _people(tick: int, sensors: int) -> Iterator[Triple]:
-    """Where each of some people is, who walk over the grid."""
+    """The positions of people who walk over the grid."""
     for number in range(max(1, sensors // 20)):
         name = iri(f"Position-{number}-{tick}")
         yield name, iri("observedBy"), iri(f"person{number}")
@@ -92,7 +92,7 @@ STREAMS: Final[Mapping[str, Callable[[int, int], Iterator[Triple]]]] = {
 
 
 def background(sensors: int) -> Iterator[Triple]:
-    """Where sensors and garages are, the roads of a journey, and what is on.
+    """The positions of sensors and garages, the roads of a journey, and cultural events.
 
     >>> len(list(background(10))) < len(list(background(100)))
     True
@@ -118,9 +118,9 @@ def background(sensors: int) -> Iterator[Triple]:
         yield from _place(event, random)
 
 
-def _place(thing: str, random: Random) -> Iterator[Triple]:
-    yield thing, iri("x"), str(random.randrange(_METRES))
-    yield thing, iri("y"), str(random.randrange(_METRES))
+def _place(subject: str, random: Random) -> Iterator[Triple]:
+    yield subject, iri("x"), str(random.randrange(_METRES))
+    yield subject, iri("y"), str(random.randrange(_METRES))
 
 
 def as_lines(triples: Iterator[Triple]) -> list[str]:

@@ -11,7 +11,7 @@ from itertools import count
 from random import Random
 from typing import Final
 
-from thalweg.bench.window_evaluators import ENGINE, WHOLE, Run, Scenario, series
+from thalweg.bench.window_evaluators import ENGINE, WHOLE, WindowRun, WindowScenario, series
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import TYPE, Triple
 
@@ -93,12 +93,14 @@ def _stream(rate: int) -> Iterator[list[Triple]]:
 _BACKGROUND: Final = tuple(
     Fact(f"<{_CT}{kind}>", (_name(f"{sensor}-{kind}"),)) for sensor, kinds in _SENSORS.items() for kind in kinds
 )
-SCENARIOS: Final = {query: Scenario(query, rules(wanted), _stream, 1, _BACKGROUND) for query, wanted in QUERIES.items()}
+SCENARIOS: Final = {
+    query: WindowScenario(query, rules(wanted), _stream, 1, _BACKGROUND) for query, wanted in QUERIES.items()
+}
 
 
-def runs(frequencies: Sequence[int], duration: int) -> Iterator[Run]:
+def runs(frequencies: Sequence[int], duration: int) -> Iterator[WindowRun]:
     """All queries at all frequencies, by the engine and by clingo."""
     for query, scenario in SCENARIOS.items():
         # Query 2 brings four kinds of observations together: ten of each in a second give 810,000 answers.
-        rates = [PER_ROUND * each for each in frequencies if query != "Q2" or each < 10]
+        rates = [PER_ROUND * frequency for frequency in frequencies if query != "Q2" or frequency < 10]
         yield from series(scenario, rates, duration, (WHOLE, ENGINE))

@@ -16,8 +16,8 @@ from rich.progress import track
 
 from thalweg.bench.conformance_page import page
 from thalweg.bench.dl_conformance import NOT_READ, DlVerdict, counted_dl, dl_failures, dl_targets, run_dl_test
-from thalweg.bench.refutation import Close, Closure, follows
-from thalweg.bench.report import Report, Row, Target
+from thalweg.bench.refutation import Close, ClosedGraph, follows
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row
 from thalweg.bench.sparql_conformance import counted_sparql, failures, not_rules, run_sparql_test, sparql_targets
 from thalweg.bench.sparql_tests import find_sparql_tests
 from thalweg.bench.subjects import data_folder
@@ -103,10 +103,10 @@ def run_test(test: Test, read: Read, close: Close) -> Verdict:
         conclusion = read(test.conclusion) if test.conclusion else []
     except RejectedError as error:
         return Verdict(test, NOT_SUPPORTED, error.diagnostics[0].message)
-    found = _found(test, premise, conclusion, close)
+    evidence = _found(test, premise, conclusion, close)
     expected = test.kind in (INCONSISTENT, FOLLOWS)
-    if found:
-        return Verdict(test, PASS if expected else FAIL, "" if expected else f"found {found}")
+    if evidence:
+        return Verdict(test, PASS if expected else FAIL, "" if expected else f"found {evidence}")
     if "RL" not in test.profiles:
         return Verdict(test, NOT_SUPPORTED, "the ontology lies outside the profile, and nothing was found")
     imported = next((value for _, predicate, value in premise if predicate == owl("imports")), None)
@@ -122,19 +122,19 @@ def _found(test: Test, premise: Sequence[Triple], conclusion: Sequence[Triple], 
     return next((str(fact) for fact in close(premise).contradictions), "")
 
 
-def close_by_rules(triples: Iterable[Triple], profile: str = "rl") -> Closure:
+def close_by_rules(triples: Iterable[Triple], profile: str = "rl") -> ClosedGraph:
     """Closes a graph by the rules of OWL 2 RL, over triples.
 
     >>> a, b = owl("a"), owl("b")
     >>> (b, owl("sameAs"), a) in close_by_rules([(a, owl("sameAs"), b)]).triples
     True
     """
-    given = list(triples)
-    engine = RuleEngine(over_triples(given, profile), first=0)
+    asserted = list(triples)
+    engine = RuleEngine(over_triples(asserted, profile), first=0)
     engine.advance(0)
-    found = engine.facts()
-    derived = {_triple(fact) for fact in found if fact.predicate != "inconsistent"}
-    return Closure(set(given) | derived, [fact for fact in found if fact.predicate == "inconsistent"])
+    facts = engine.facts()
+    derived = {_triple(fact) for fact in facts if fact.predicate != "inconsistent"}
+    return ClosedGraph(set(asserted) | derived, [fact for fact in facts if fact.predicate == "inconsistent"])
 
 
 def _triple(fact: Fact) -> Triple:
@@ -150,18 +150,18 @@ def counts(verdicts: Iterable[Verdict]) -> dict[tuple[str, str], Counter[str]]:
     >>> counts([Verdict(test, PASS)])["RL", CONSISTENT][PASS]
     1
     """
-    found = {(profile, kind): Counter[str]() for profile in _PROFILES for kind in _KINDS.values()}
+    outcomes = {(profile, kind): Counter[str]() for profile in _PROFILES for kind in _KINDS.values()}
     for verdict in verdicts:
         for profile in verdict.test.profiles or (OTHER,):
-            found[profile, verdict.test.kind][verdict.outcome] += 1
-    return found
+            outcomes[profile, verdict.test.kind][verdict.outcome] += 1
+    return outcomes
 
 
 def counted(verdicts: Iterable[Verdict]) -> list[Row]:
     """One line for each profile and kind of test."""
     return [
-        {"profile": profile, "tests for": kind} | {outcome: found[outcome] for outcome in _OUTCOMES}
-        for (profile, kind), found in counts(verdicts).items()
+        {"profile": profile, "tests for": kind} | {outcome: outcomes[outcome] for outcome in _OUTCOMES}
+        for (profile, kind), outcomes in counts(verdicts).items()
     ]
 
 
@@ -175,19 +175,23 @@ def row(verdict: Verdict) -> Row:
     }
 
 
-def verdict_of(verdicts: Sequence[Verdict]) -> list[Target]:
+def verdict_of(verdicts: Sequence[Verdict]) -> list[BenchmarkTarget]:
     """The rules against what OWL 2 RL promises, and no wrong result anywhere."""
-    found = counts(verdicts)
-    targets = [_all_of(found["RL", kind], f"RL, {kind}") for kind in (CONSISTENT, INCONSISTENT, FOLLOWS_NOT)]
-    positive = found["RL", FOLLOWS]
+    outcomes = counts(verdicts)
+    targets = [_all_of(outcomes["RL", kind], f"RL, {kind}") for kind in (CONSISTENT, INCONSISTENT, FOLLOWS_NOT)]
+    positive = outcomes["RL", FOLLOWS]
     share = positive[PASS] / max(1, positive.total())
-    targets.append(Target("RL, positive entailment, at least 85 %", f"{share:.0%}", share >= 0.85))
-    wrong = [each for each in verdicts if each.outcome == FAIL and each.test.kind in (CONSISTENT, FOLLOWS_NOT)]
-    return [*targets, Target("nothing wrong is found, in any test", f"{len(wrong)} wrong", not wrong)]
+    targets.append(BenchmarkTarget("RL, positive entailment, at least 85 %", f"{share:.0%}", share >= 0.85))
+    wrong = [
+        verdict for verdict in verdicts if verdict.outcome == FAIL and verdict.test.kind in (CONSISTENT, FOLLOWS_NOT)
+    ]
+    return [*targets, BenchmarkTarget("nothing wrong is found, in any test", f"{len(wrong)} wrong", not wrong)]
 
 
-def _all_of(found: Counter[str], what: str) -> Target:
-    return Target(f"{what}, all", f"{found[PASS]} of {found.total()}", found[PASS] == found.total())
+def _all_of(outcomes: Counter[str], what: str) -> BenchmarkTarget:
+    return BenchmarkTarget(
+        f"{what}, all", f"{outcomes[PASS]} of {outcomes.total()}", outcomes[PASS] == outcomes.total()
+    )
 
 
 def folder_of_tests(name: str, about: str) -> Path:
@@ -203,22 +207,26 @@ def run_by_ladder(test: Test) -> DlVerdict:
     """Runs a test of OWL 2 DL under the direct semantics."""
     premise, expected = read_triples(test.premise), test.kind in (CONSISTENT, FOLLOWS)
     conclusion = None if test.conclusion is None else read_triples(test.conclusion)
-    found = run_dl_test(test.name, test.kind, premise, conclusion, expected)
+    verdict = run_dl_test(test.name, test.kind, premise, conclusion, expected)
     other = test.premise.with_suffix(".ofn")
-    if found.reason.startswith(NOT_READ) and other.exists():
+    if verdict.reason.startswith(NOT_READ) and other.exists():
         # The RDF of two tests has lists without an end.
         return run_dl_test(test.name, test.kind, read_triples(other), conclusion, expected)
-    return found
+    return verdict
 
 
 def main(out: Path, quick: bool = False) -> None:
     """Runs the tests, prints the tables, and writes CSV files and a page to the folder `conformance` of `out`."""
     tests = [test for test in find_tests(folder_of_tests("owl2", "OWL 2")) if not quick or "RL" in test.profiles]
     sparql_tests = find_sparql_tests(folder_of_tests("w3c/sparql11", "SPARQL 1.1"))[:: _SAMPLED if quick else 1]
-    report = Report(out, "conformance")
+    report = BenchmarkReport(out, "conformance")
     progress = track(tests, description="OWL 2", console=report.stderr, transient=True)
     verdicts = [run_test(test, read_triples, close_by_rules) for test in progress]
-    noted = [each for each in verdicts if each.outcome == FAIL or (each.outcome != PASS and each.test.profiles)]
+    noted = [
+        verdict
+        for verdict in verdicts
+        if verdict.outcome == FAIL or (verdict.outcome != PASS and verdict.test.profiles)
+    ]
     owl_tables = counted(verdicts), list(map(row, noted))
     report.show("W3C tests of OWL 2 by the rules of OWL 2 RL; a test may have several profiles", owl_tables[0])
     report.show("not passed, in one of the profiles", owl_tables[1])
@@ -228,8 +236,8 @@ def main(out: Path, quick: bool = False) -> None:
     dl_tables = counted_dl(by_ladder), dl_failures(by_ladder)
     report.add("dl", dl_tables[0], "W3C tests of OWL 2 DL, by rules, models and HermiT")
     report.add("dl_failures", dl_tables[1], "not passed")
-    asked = track(sparql_tests, description="SPARQL 1.1", console=report.stderr, transient=True)
-    answered = [run_sparql_test(test) for test in asked]
+    sparql_progress = track(sparql_tests, description="SPARQL 1.1", console=report.stderr, transient=True)
+    answered = [run_sparql_test(test) for test in sparql_progress]
     sparql_tables = counted_sparql(answered), failures(answered), not_rules(answered)
     report.add("sparql", sparql_tables[0], "W3C tests of SPARQL 1.1 queries over one window")
     report.add("sparql_failures", sparql_tables[1], "not passed")

@@ -22,7 +22,7 @@ from rich.console import Console
 
 from thalweg.bench.plot import Panel, draw
 from thalweg.bench.processes import timed
-from thalweg.bench.report import Report, Target, at_least
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_least
 from thalweg.bench.subjects import data_folder
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.engine.memory import size_of
@@ -52,19 +52,19 @@ class Hierarchy:
     triples: tuple[Triple, ...]
 
     @cached_property
-    def known(self) -> Taxonomy:
+    def taxonomy(self) -> Taxonomy:
         return checked(self.name, self.triples, 0, lambda _: None).closed.taxonomy()
 
     def program(self, topology: Topology | None, window: int) -> Program:
         return checked(self.name, self.triples, window, lambda _: topology).program
 
     def topologies(self) -> dict[str, Topology | None]:
-        """What is measured: LTM-n has the first n groups in the first of two bolts; `LTM, k bolts` is the best of k."""
-        known, count = self.known, len(groups(self.known))
-        found: dict[str, Topology | None] = {NTM: ntm(known)}
-        found |= {f"LTM-{first}": assigned(known, (first, count - first)) for first in range(count + 1)}
-        found |= {f"LTM, {bolts} bolts": ltm(known, bolts) for bolts in range(3, count + 1)}
-        return found | {AUTO: lay_out(known, AUTO).topology}
+        """The topologies: LTM-n has the first n groups in the first of two bolts; `LTM, k bolts` is the best of k."""
+        taxonomy, count = self.taxonomy, len(groups(self.taxonomy))
+        topologies: dict[str, Topology | None] = {NTM: ntm(taxonomy)}
+        topologies |= {f"LTM-{first}": assigned(taxonomy, (first, count - first)) for first in range(count + 1)}
+        topologies |= {f"LTM, {bolts} bolts": ltm(taxonomy, bolts) for bolts in range(3, count + 1)}
+        return topologies | {AUTO: lay_out(taxonomy, AUTO).topology}
 
 
 def hierarchies(console: Console) -> list[Hierarchy]:
@@ -92,11 +92,11 @@ def generated(classes: int, disjoint: int) -> Iterator[Triple]:
     )
     pairs: dict[tuple[int, int], None] = {}
     while len(pairs) < disjoint:
-        one, other = sorted(random.sample(range(1, classes), 2))
+        first, second = sorted(random.sample(range(1, classes), 2))
         # Classes of about the same height, as in ontologies that people write.
-        if other < 2 * one:
-            pairs[one, other] = None
-    yield from ((_class(one), _DISJOINT, _class(other)) for one, other in pairs)
+        if second < 2 * first:
+            pairs[first, second] = None
+    yield from ((_class(first), _DISJOINT, _class(second)) for first, second in pairs)
 
 
 def _class(number: int) -> str:
@@ -114,7 +114,7 @@ class Stream:
     thousands of classes.
     """
 
-    known: Taxonomy
+    taxonomy: Taxonomy
     rate: int
     people: int = _PEOPLE
     share: tuple[int, int] = (0, 1)
@@ -124,22 +124,22 @@ class Stream:
 
     def __post_init__(self) -> None:
         """Keeps the classes that have a name, and for each those above it."""
-        wanted = [place for place, name in enumerate(self.known.classes) if name[0] == "<"]
+        wanted = [place for place, name in enumerate(self.taxonomy.classes) if name[0] == "<"]
         number = {place: n for n, place in enumerate(wanted)}
-        self.names = [self.known.classes[place] for place in wanted]
-        above = ([number[n] for n in bits(self.known.above[place]) if n in number] for place in wanted)
-        self.ways = [np.array(each, dtype=np.int64) for each in above]
+        self.names = [self.taxonomy.classes[place] for place in wanted]
+        above = ([number[n] for n in bits(self.taxonomy.above[place]) if n in number] for place in wanted)
+        self.ways = [np.array(ancestors, dtype=np.int64) for ancestors in above]
 
     @cached_property
     def against(self) -> list[list[int]]:
         """For each class those that are disjoint with one above it."""
         number = {name: n for n, name in enumerate(self.names)}
         disjoint: dict[int, list[int]] = {}
-        for pair in self.known.disjoint:
+        for pair in self.taxonomy.disjoint:
             if all(name in number for name in pair):
-                one, other = (number[name] for name in pair)
-                disjoint.setdefault(one, []).append(other)
-                disjoint.setdefault(other, []).append(one)
+                first, second = (number[name] for name in pair)
+                disjoint.setdefault(first, []).append(second)
+                disjoint.setdefault(second, []).append(first)
         return [
             [n for way in ways for n in disjoint.get(int(way), ())] or [home] for home, ways in enumerate(self.ways)
         ]
@@ -161,7 +161,7 @@ class Stream:
     def batch(self, tick: int, engine: RuleEngine) -> Batch:
         people, classes = self.tick(tick)
         code = engine.dictionary.code
-        words = np.array([code(f"<http://example.org/person{each}>") for each in people.tolist()], dtype=np.int64)
+        words = np.array([code(f"<http://example.org/person{person}>") for person in people.tolist()], dtype=np.int64)
         return Batch({Predicate(self.names[kind], 1): words[classes == kind] for kind in np.unique(classes).tolist()})
 
 
@@ -169,7 +169,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TopologyResult:
     """Tuples a second of a topology on a number of cores, and what it caches of how many assertions."""
 
     ontology: str
@@ -184,7 +184,7 @@ class Result:
     clashes: int
 
 
-class Contender:
+class TopologyContender:
     """An engine with one topology, and the time it took."""
 
     def __init__(self, program: Program) -> None:
@@ -210,29 +210,29 @@ class Contender:
         return size_of(self.engine.arrays) - self._bytes_before
 
 
-def run(ontology: Hierarchy, names: Sequence[str], stream: Stream, window: int, ticks: int) -> list[Result]:
+def run(ontology: Hierarchy, names: Sequence[str], stream: Stream, window: int, ticks: int) -> list[TopologyResult]:
     """Some topologies on one core, tick by tick in turn; what comes before the first window is full is warm-up."""
     topologies = {name: ontology.topologies()[name] for name in names}
-    contenders = {name: Contender(ontology.program(topology, window)) for name, topology in topologies.items()}
+    contenders = {name: TopologyContender(ontology.program(topology, window)) for name, topology in topologies.items()}
     for tick in range(1, ticks + 1):
         for contender in contenders.values():
             contender.step(tick, stream, counts=tick > window)
-    assert len({each.clashes for each in contenders.values()}) == 1, "topologies disagree"
+    assert len({contender.clashes for contender in contenders.values()}) == 1, "topologies disagree"
     live = assertions(stream, ticks, window)
     return [
-        Result(
+        TopologyResult(
             ontology=ontology.name,
             topology=name,
             cores=stream.share[1],
-            tuples_per_s=each.tuples / each.seconds,
+            tuples_per_s=contender.tuples / contender.seconds,
             conjunctions=_per_bolt(topologies[name], lambda bolt: len(bolt.conjunctions)) or "1 for all",
             inferences=_per_bolt(topologies[name], lambda bolt: len(bolt.inferences)) or "0",
-            cached=each.cached,
+            cached=contender.cached,
             assertions=live,
-            bytes_each=each.bytes_held / live,
-            clashes=each.clashes,
+            bytes_each=contender.bytes_held / live,
+            clashes=contender.clashes,
         )
-        for name, each in contenders.items()
+        for name, contender in contenders.items()
     ]
 
 
@@ -246,26 +246,26 @@ def assertions(stream: Stream, last: int, window: int) -> int:
     return len(np.unique(np.concatenate(pairs), axis=0))
 
 
-def on_two_cores(ontology: Hierarchy, names: Sequence[str], window: int, ticks: int, rate: int) -> list[Result]:
+def on_two_cores(ontology: Hierarchy, names: Sequence[str], window: int, ticks: int, rate: int) -> list[TopologyResult]:
     """Some topologies in two processes, each with half of the people, one topology after the other."""
-    streams = [Stream(ontology.known, rate, share=(part, 2)) for part in range(2)]
-    found = []
+    streams = [Stream(ontology.taxonomy, rate, share=(part, 2)) for part in range(2)]
+    results = []
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         for name in names:
             parts = [pool.submit(run, ontology, [name], stream, window, ticks) for stream in streams]
-            found.append(_together(*(part.result()[0] for part in parts)))
-    return found
+            results.append(_together(*(part.result()[0] for part in parts)))
+    return results
 
 
-def _together(one: Result, other: Result) -> Result:
-    live = one.assertions + other.assertions
+def _together(first: TopologyResult, second: TopologyResult) -> TopologyResult:
+    live = first.assertions + second.assertions
     return replace(
-        one,
-        tuples_per_s=one.tuples_per_s + other.tuples_per_s,
-        cached=one.cached + other.cached,
+        first,
+        tuples_per_s=first.tuples_per_s + second.tuples_per_s,
+        cached=first.cached + second.cached,
         assertions=live,
-        bytes_each=(one.bytes_each * one.assertions + other.bytes_each * other.assertions) / live,
-        clashes=one.clashes + other.clashes,
+        bytes_each=(first.bytes_each * first.assertions + second.bytes_each * second.assertions) / live,
+        clashes=first.clashes + second.clashes,
     )
 
 
@@ -291,18 +291,18 @@ def large(name: str, triples: Sequence[Triple], facts: int) -> Large:
     """Closes and compiles an ontology by auto, and runs it for a while."""
     closed: list[tuple[float, Taxonomy]] = []
 
-    def bolts(known: Taxonomy) -> Topology | None:
-        closed.append((time.perf_counter(), known))
+    def bolts(taxonomy: Taxonomy) -> Topology | None:
+        closed.append((time.perf_counter(), taxonomy))
         return lay_out(closed[0][1], AUTO).topology
 
     begin = time.perf_counter()
-    compiling, found = timed(lambda: checked(name, triples, 10, bolts))
-    planning, contender = timed(lambda: Contender(found.program))
-    closing, known = closed[0]
-    stream = Stream(known, 1_000, people=max(10, facts // 100), aimed=True)
+    compiling, compiled = timed(lambda: checked(name, triples, 10, bolts))
+    planning, contender = timed(lambda: TopologyContender(compiled.program))
+    closing, taxonomy = closed[0]
+    stream = Stream(taxonomy, 1_000, people=max(10, facts // 100), aimed=True)
     for tick in range(1, facts // 1_000 + 1):
         contender.step(tick, stream)
-    sizes = len(found.closed.classes()), len(known.classes), len(known.disjoint)
+    sizes = len(compiled.closed.classes()), len(taxonomy.classes), len(taxonomy.disjoint)
     cost = contender.seconds / contender.tuples * 1e6
     return Large(name, *sizes, closing - begin, compiling, planning, cost, contender.clashes)
 
@@ -312,11 +312,11 @@ def large(name: str, triples: Sequence[Triple], facts: int) -> Large:
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `consistency` of `out`."""
-    report, results = Report(out, "consistency"), list[Result]()
+    report, results = BenchmarkReport(out, "consistency"), list[TopologyResult]()
     window, ticks, rate = (10, 20, 2_000) if quick else (20, 80, 4_000)
     for ontology in hierarchies(report.console):
         report.log(f"{ontology.name}: every topology in turn")
-        results += run(ontology, list(ontology.topologies()), Stream(ontology.known, rate), window, ticks)
+        results += run(ontology, list(ontology.topologies()), Stream(ontology.taxonomy, rate), window, ticks)
         report.log(f"{ontology.name}: two cores")
         results += on_two_cores(ontology, (NTM, best_ltm(results, ontology.name).topology, AUTO), window, ticks, rate)
     report.log("large ontologies")
@@ -327,60 +327,64 @@ def main(out: Path, quick: bool = False) -> None:
     report.close([*verdict(results), *of_sizes(sizes)])
 
 
-def best_ltm(results: Sequence[Result], ontology: str) -> Result:
+def best_ltm(results: Sequence[TopologyResult], ontology: str) -> TopologyResult:
     """The fastest pipeline on one core."""
-    alone = (each for each in results if (each.ontology, each.cores) == (ontology, 1))
-    return max((each for each in alone if each.topology.startswith("LTM")), key=lambda each: each.tuples_per_s)
+    alone = (result for result in results if (result.ontology, result.cores) == (ontology, 1))
+    return max(
+        (result for result in alone if result.topology.startswith("LTM")), key=lambda result: result.tuples_per_s
+    )
 
 
-def verdict(results: Sequence[Result]) -> Iterator[Target]:
-    """What was found against the targets: on one core, in one run; of NPD, where it was measured."""
-    yield from _of_npd([each for each in results if each.ontology == NPD and each.cores == 1])
-    for ontology in dict.fromkeys(each.ontology for each in results):
+def verdict(results: Sequence[TopologyResult]) -> Iterator[BenchmarkTarget]:
+    """The results against the targets: on one core, in one run; of NPD, where it was measured."""
+    yield from _of_npd([result for result in results if result.ontology == NPD and result.cores == 1])
+    for ontology in dict.fromkeys(result.ontology for result in results):
         mine = next(e for e in results if (e.ontology, e.topology, e.cores) == (ontology, AUTO, 1))
         ratio = mine.tuples_per_s / best_ltm(results, ontology).tuples_per_s
         yield at_least(f"{ontology}: auto, not below the best LTM", ratio, 1, digits=2)
 
 
-def _of_npd(results: Sequence[Result]) -> Iterator[Target]:
+def _of_npd(results: Sequence[TopologyResult]) -> Iterator[BenchmarkTarget]:
     if not results:
         return
-    by_name = {each.topology: each for each in results}
+    by_name = {result.topology: result for result in results}
     plain, best, auto = by_name[NTM], best_ltm(results, NPD), by_name[AUTO]
     yield at_least(
         f"NPD: the best LTM ({best.topology}), at least 2 × NTM", best.tuples_per_s / plain.tuples_per_s, 2, digits=2
     )
     yield at_least("NPD: auto, at least 5 × NTM", auto.tuples_per_s / plain.tuples_per_s, 5, digits=2)
-    yield Target("NPD: bytes a cached assertion by auto, at most 100", f"{auto.bytes_each:.0f}", auto.bytes_each <= 100)
+    yield BenchmarkTarget(
+        "NPD: bytes a cached assertion by auto, at most 100", f"{auto.bytes_each:.0f}", auto.bytes_each <= 100
+    )
 
 
-def of_sizes(sizes: Sequence[Large]) -> Iterator[Target]:
+def of_sizes(sizes: Sequence[Large]) -> Iterator[BenchmarkTarget]:
     """The cost of ontologies before the first fact, and clashes with the large one."""
-    for each in sizes:
-        size = f"{each.ontology}: {each.classes:,} classes ({each.checked:,} checked), {each.disjoint:,} disjoint pairs"
-        ready = each.compiling + each.planning
-        if each.ontology == NPD:
-            yield Target(f"{size}, closed in 2 s", f"{each.closing:.2f} s", each.closing <= 2)
-        elif each.ontology != GENERATED:
-            yield Target(f"{size}, compiled in 30 s", f"{ready:.2f} s", ready <= 30)
-            yield Target(f"{size}, clashes found", f"{each.clashes:,}", each.clashes > 0)
+    for cost in sizes:
+        size = f"{cost.ontology}: {cost.classes:,} classes ({cost.checked:,} checked), {cost.disjoint:,} disjoint pairs"
+        ready = cost.compiling + cost.planning
+        if cost.ontology == NPD:
+            yield BenchmarkTarget(f"{size}, closed in 2 s", f"{cost.closing:.2f} s", cost.closing <= 2)
+        elif cost.ontology != GENERATED:
+            yield BenchmarkTarget(f"{size}, compiled in 30 s", f"{ready:.2f} s", ready <= 30)
+            yield BenchmarkTarget(f"{size}, clashes found", f"{cost.clashes:,}", cost.clashes > 0)
 
 
-def draw_results(results: Sequence[Result], folder: Path) -> None:
+def draw_results(results: Sequence[TopologyResult], folder: Path) -> None:
     """Throughput by topology and cores (the paper's figure 5); conjunctions by bolt, and cached tuples (figure 6)."""
     throughput, conjunctions, memory = list[Panel](), list[Panel](), list[Panel]()
-    for name in dict.fromkeys(each.ontology for each in results):
-        some = [each for each in results if each.ontology == name]
-        alone = [each for each in some if each.cores == 1]
+    for name in dict.fromkeys(result.ontology for result in results):
+        of_ontology = [result for result in results if result.ontology == name]
+        alone = [result for result in of_ontology if result.cores == 1]
         by_cores = {
-            label: {each.topology: each.tuples_per_s for each in some if each.cores == cores}
+            label: {result.topology: result.tuples_per_s for result in of_ontology if result.cores == cores}
             for cores, label in ((1, "1 core"), (2, "2 cores"))
         }
         bolts: dict[str, dict[str, float]] = {}
-        for each in alone:
-            for bolt, number in enumerate(re.findall(r"\d+", each.conjunctions), 1):
-                bolts.setdefault(f"bolt {bolt}", {})[each.topology] = int(number)
-        cached = {"tuples": {each.topology: float(each.cached) for each in alone}}
+        for result in alone:
+            for bolt, number in enumerate(re.findall(r"\d+", result.conjunctions), 1):
+                bolts.setdefault(f"bolt {bolt}", {})[result.topology] = int(number)
+        cached = {"tuples": {result.topology: float(result.cached) for result in alone}}
         throughput.append(Panel(f"{name}: throughput", "", "tuples a second", bars=by_cores))
         title = f"{name}: conjunctions of each bolt"
         conjunctions.append(Panel(title, "", "conjunctions", bars=bolts, stacked=True, log="y"))

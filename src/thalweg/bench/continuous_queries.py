@@ -28,7 +28,7 @@ class Over:
 
 
 @dataclass(frozen=True, slots=True)
-class ContinuousQuery:
+class BenchmarkQuery:
     """A query with its windows, which are called as their streams are; `grows` if its answer grows with their length.
 
     An answer that pairs what is in a window grows with the square of it, and is not asked for long windows.
@@ -49,7 +49,7 @@ class ContinuousQuery:
         >>> print(QUERIES["csr 1"].text.splitlines()[2])
         FROM NAMED WINDOW :readings ON STREAM :readings [RANGE PT1S, SLIDE PT1S]
         """
-        windows = "".join(each.clause for each in self.windows)
+        windows = "".join(window.clause for window in self.windows)
         select = f"REGISTER {self.output} :query AS SELECT {self.select}\n"
         return f"{_PREFIX}{select}{windows}WHERE {{ {self.where} }} {self.modifiers}\n"
 
@@ -58,9 +58,9 @@ class ContinuousQuery:
         """As SPARQL over a dataset in which each window is a named graph."""
         return f"{_PREFIX}SELECT {self.select} WHERE {{ {self.where.replace('WINDOW', 'GRAPH')} }} {self.modifiers}"
 
-    def with_range(self, range: int) -> "ContinuousQuery":
+    def with_range(self, range: int) -> "BenchmarkQuery":
         """The same over windows of another length, sliding by one."""
-        return replace(self, windows=tuple(Over(each.stream, range) for each in self.windows))
+        return replace(self, windows=tuple(Over(window.stream, range) for window in self.windows))
 
 
 _READING: Final = ":observedProperty :{kind} ; :observedBy {sensor} ; :result [ :floatValue {value} ] ."
@@ -69,9 +69,9 @@ _OTHER: Final = "?other " + _READING.format(kind="AirTemperature", sensor="{sens
 _HUMIDITY: Final = "?obs " + _READING.format(kind="RelativeHumidity", sensor="?sensor", value="?value")
 
 
-def _csr(name: str, select: str, pattern: str, range: int, slide: int, grows: bool = True) -> ContinuousQuery:
+def _csr(name: str, select: str, pattern: str, range: int, slide: int, grows: bool = True) -> BenchmarkQuery:
     where = f"WINDOW :readings {{ {pattern} }}"
-    return ContinuousQuery(f"csr {name}", select, where, (Over("readings", range, slide),), grows=grows)
+    return BenchmarkQuery(f"csr {name}", select, where, (Over("readings", range, slide),), grows=grows)
 
 
 _CSRBENCH: Final = (
@@ -103,17 +103,17 @@ def _observed(kind: str, sensor: str, value: str) -> str:
     return f"?of_{value[1:]} :observedProperty :{kind} ; :observedBy {sensor} ; :hasValue {value} ."
 
 
-def _near(one: str, other: str) -> str:
+def _near(first: str, second: str) -> str:
     """Within a kilometre."""
-    across, up = f"(?x{one} - ?x{other})", f"(?y{one} - ?y{other})"
+    across, up = f"(?x{first} - ?x{second})", f"(?y{first} - ?y{second})"
     return f"FILTER({across} * {across} + {up} * {up} < 1000000)"
 
 
 def _city(
     number: int, select: str, where: str, *streams: str, modifiers: str = "", grows: bool = True
-) -> ContinuousQuery:
+) -> BenchmarkQuery:
     windows = tuple(Over(stream, 3) for stream in streams)
-    return ContinuousQuery(f"city {number}", select, where, windows, modifiers, grows=grows)
+    return BenchmarkQuery(f"city {number}", select, where, windows, modifiers, grows=grows)
 
 
 _AT: Final = ":x ?x{0} ; :y ?y{0} ."
@@ -195,9 +195,9 @@ _CITYBENCH: Final = (
         "weather",
     ),
 )
-QUERIES: Final[Mapping[str, ContinuousQuery]] = {query.name: query for query in (*_CSRBENCH, *_CITYBENCH)}
+QUERIES: Final[Mapping[str, BenchmarkQuery]] = {query.name: query for query in (*_CSRBENCH, *_CITYBENCH)}
 
-JOINS: Final = ContinuousQuery(
+JOINS: Final = BenchmarkQuery(
     "two joins",
     "?of ?sensor ?v",
     "WINDOW :measured { ?of :observedProperty :Level ; :observedBy ?sensor ; :hasValue ?v FILTER(?v > 989) }",

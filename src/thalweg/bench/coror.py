@@ -24,8 +24,8 @@ from thalweg import api
 from thalweg.bench.command import COMMAND
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.processes import MEGABYTE, Samples, isolated, resident, sample_memory, timed
-from thalweg.bench.report import Report, Target, at_least, at_most
-from thalweg.bench.subjects import Subject, made, universities, well_known
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_least, at_most
+from thalweg.bench.subjects import Subject, generated_subject, universities, well_known
 from thalweg.connectors.batches import code_facts
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.ir.nodes import Program
@@ -47,7 +47,7 @@ _PATIENCE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Closure:
+class ClosureCost:
     """The cost of a closure: seconds, and megabytes that the process grew by while compiling and reasoning.
 
     The rates are those of reasoning alone.
@@ -118,7 +118,7 @@ class Budget:
 # Closures ---------------------------------------------------------------------------------------------------------
 
 
-def closures(subject: Subject, quick: bool) -> list[Closure]:
+def closures(subject: Subject, quick: bool) -> list[ClosureCost]:
     """Each in a process of its own, so that what one left behind does not hide what another needs."""
     large, small = 100_000, 3_000 if quick else 20_000
     wanted = [(ENGINE, profile, large) for profile in PROFILES]
@@ -143,13 +143,13 @@ def _line(triple: Triple) -> str:
     return f"{' '.join(map(as_ntriples, triple))} .\n"
 
 
-def _isolated_closure(by: str, profile: str, path: str) -> Closure:
-    found = isolated(close_by_owlrl if by == OWLRL else close, by, profile, path, seconds=inf)
-    assert found.result is not None, found.stopped
-    return found.result
+def _isolated_closure(by: str, profile: str, path: str) -> ClosureCost:
+    outcome = isolated(close_by_owlrl if by == OWLRL else close, by, profile, path, seconds=inf)
+    assert outcome.result is not None, outcome.stopped
+    return outcome.result
 
 
-def close(by: str, profile: str, path: str) -> Closure:
+def close(by: str, profile: str, path: str) -> ClosureCost:
     """The closure of a document by our engine. The kernels are loaded before the clock starts."""
     RuleEngine(specialised("", (), profile), first=0).advance(0)
     read, triples = timed(lambda: read_triples(path))
@@ -161,7 +161,7 @@ def close(by: str, profile: str, path: str) -> Closure:
     return _closure(by, profile, len(triples), len(engine.output_rows()), (read, compiling, reasoning), before)
 
 
-def close_by_owlrl(by: str, profile: str, path: str) -> Closure:
+def close_by_owlrl(by: str, profile: str, path: str) -> ClosureCost:
     """The same by owlrl."""
     graph = import_module("rdflib").Graph()
     read, _ = timed(lambda: graph.parse(path, format="nt"))
@@ -172,9 +172,9 @@ def close_by_owlrl(by: str, profile: str, path: str) -> Closure:
 
 def _closure(
     by: str, profile: str, triples: int, entailed: int, seconds: tuple[float, float, float], before: int
-) -> Closure:
+) -> ClosureCost:
     grown, reasoning = (resident() - before) / MEGABYTE, seconds[-1]
-    return Closure(by, profile, triples, entailed, *seconds, grown, triples / reasoning, entailed / reasoning)
+    return ClosureCost(by, profile, triples, entailed, *seconds, grown, triples / reasoning, entailed / reasoning)
 
 
 def expand(graph: Any, profile: str) -> float:
@@ -215,8 +215,8 @@ def slide_through_run(subject: Subject, profile: str, live: int, steps: int = _S
 
     for answer in api.run(program, stream=events(), emit="changes"):
         str(answer)
-    both = np.array([after - before for before, after in pairwise(moments[live:])])
-    return Sliding("run", profile, live, *_typical(both))
+    durations = np.array([after - before for before, after in pairwise(moments[live:])])
+    return Sliding("run", profile, live, *_typical(durations))
 
 
 def _shuffled(triples: list[Triple]) -> list[Triple]:
@@ -233,26 +233,26 @@ def _typical(seconds: Any) -> tuple[float, float]:
 
 
 def renew(
-    subject: Subject, profile: str, data: int, shares: Sequence[float], beside: bool, rounds: int = 7
+    subject: Subject, profile: str, data: int, shares: Sequence[float], with_owlrl: bool, rounds: int = 7
 ) -> list[Renewal]:
     """Replaces a share of the data at every tick; the rest is background.
 
     From scratch means: a new engine, already planned, and data that are already coded. What differs is how much must
-    be reasoned about. `beside`: by owlrl as well, once, for it reasons about the same amount whatever the share.
+    be reasoned about. `with_owlrl`: by owlrl as well, once, for it reasons about the same amount whatever the share.
     """
     triples = _shuffled(subject.data(2 * data))
     compiling, program = timed(lambda: specialised(subject.name, subject.schema, profile))
-    others = _owlrl_alone(subject, profile, triples[:data]) if beside and has_owlrl() else None
+    owlrl_seconds = _owlrl_alone(subject, profile, triples[:data]) if with_owlrl and has_owlrl() else None
     anew = statistics.median(from_scratch(program, triples[first : first + data])[0] for first in range(3))
-    found = []
+    measured = []
     for percent in shares:
         replaced = max(1, round(data * percent / 100))
         # The first fills the engine, and the second is the first to forget.
-        times = [each[0] for each in islice(replacing(subject, profile, triples, replaced), 2, 2 + rounds)]
+        times = [step[0] for step in islice(replacing(subject, profile, triples, replaced), 2, 2 + rounds)]
         sizes = len(subject.schema), len(program.rules), data
-        costs = statistics.median(times) * 1e3, anew * 1e3, None if others is None else others * 1e3
-        found.append(Renewal(subject.name, profile, *sizes, percent, replaced, *costs, compiling))
-    return found
+        costs = statistics.median(times) * 1e3, anew * 1e3, None if owlrl_seconds is None else owlrl_seconds * 1e3
+        measured.append(Renewal(subject.name, profile, *sizes, percent, replaced, *costs, compiling))
+    return measured
 
 
 def replacing(
@@ -263,15 +263,15 @@ def replacing(
     Half of the triples are there at a time, and some of them are replaced by others.
     """
     kept = len(triples) // 2 - replaced
-    known, waiting = triples[:kept], triples[kept:]
-    engine = RuleEngine(specialised(subject.name, (*subject.schema, *known), profile), first=0)
+    retained, waiting = triples[:kept], triples[kept:]
+    engine = RuleEngine(specialised(subject.name, (*subject.schema, *retained), profile), first=0)
     for tick in count():
         start = tick * replaced % (len(waiting) - replaced + 1)
         fresh = waiting[start : start + replaced]
         batch = code_facts(map(as_fact, fresh), engine.dictionary)
         begin = time.perf_counter()
         engine.advance(tick, batch)
-        yield time.perf_counter() - begin, engine, (*known, *fresh)
+        yield time.perf_counter() - begin, engine, (*retained, *fresh)
 
 
 def from_scratch(program: Program, triples: Sequence[Triple]) -> tuple[float, RuleEngine]:
@@ -291,18 +291,18 @@ def _owlrl_alone(subject: Subject, profile: str, triples: Sequence[Triple]) -> f
 def renewals(quick: bool) -> list[Renewal]:
     """Shares of the well-known ontologies; ontologies that grow; data that grow."""
     data, profiles = (500, ("pd",)) if quick else (2_000, ("pd", "rl"))
-    lubm, known = universities(), well_known()
-    growing = next((each for each in known if each.name == "mad_cows"), lubm)
-    found = list[Renewal]()
+    lubm, ontologies = universities(), well_known()
+    growing = next((ontology for ontology in ontologies if ontology.name == "mad_cows"), lubm)
+    measured = list[Renewal]()
     for profile in profiles:
-        beside = profile == "pd"
-        for subject in (*known, lubm):
-            found += renew(subject, profile, data if subject is not lubm else 4 * data, _SHARES, beside)
+        with_owlrl = profile == "pd"
+        for subject in (*ontologies, lubm):
+            measured += renew(subject, profile, data if subject is not lubm else 4 * data, _SHARES, with_owlrl)
         for classes in (25, 100, 400) if quick else (25, 100, 400, 1_000):
-            found += renew(made(classes), profile, data, (1,), beside and classes <= 100)
+            measured += renew(generated_subject(classes), profile, data, (1,), with_owlrl and classes <= 100)
         for size in (5_000, 20_000, 50_000) if quick else (10_000, 40_000, 160_000):
-            found += renew(growing, profile, size, (100 * _FEW / size,), beside=False)
-    return found
+            measured += renew(growing, profile, size, (100 * _FEW / size,), with_owlrl=False)
+    return measured
 
 
 # Budgets ----------------------------------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def _answered(out: Path) -> bool:
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `coror` of `out`."""
-    report, lubm = Report(out, "coror"), universities()
+    report, lubm = BenchmarkReport(out, "coror"), universities()
     report.log(f"closures of {lubm.name}")
     closed = closures(lubm, quick)
     report.log("one triple more, one less")
@@ -370,67 +370,69 @@ def _name_of(budget: Budget) -> str:
 
 
 def verdict(
-    closed: Sequence[Closure], slid: Sequence[Sliding], renewed: Sequence[Renewal], budgets: Sequence[Budget]
-) -> list[Target]:
-    """What was found against the targets."""
+    closed: Sequence[ClosureCost], slid: Sequence[Sliding], renewed: Sequence[Renewal], budgets: Sequence[Budget]
+) -> list[BenchmarkTarget]:
+    """The measurements against the targets."""
     return [*_of_closures(closed), *_of_windows(slid), *_of_renewals(renewed), *_of_budgets(budgets)]
 
 
-def _of_closures(closed: Sequence[Closure]) -> Iterator[Target]:
-    largest = max(each.triples for each in closed)
-    for each in closed:
-        if each.triples == largest:
-            yield at_most(f"closure of {largest:,} triples, {each.profile}, with reading", each.total, 5, "s")
-    by_kind = {(each.by, each.profile): each for each in closed if each.triples < largest}
+def _of_closures(closed: Sequence[ClosureCost]) -> Iterator[BenchmarkTarget]:
+    largest = max(closure.triples for closure in closed)
+    for closure in closed:
+        if closure.triples == largest:
+            yield at_most(f"closure of {largest:,} triples, {closure.profile}, with reading", closure.total, 5, "s")
+    by_kind = {(closure.by, closure.profile): closure for closure in closed if closure.triples < largest}
     for (by, profile), other in by_kind.items():
         for mine in (by_kind[ENGINE, profile], by_kind[GENERIC, profile]) if by == OWLRL else ():
             claim = f"{mine.by}: {profile} of {other.triples:,} triples, with reading, at least 5 × faster than owlrl"
             yield at_least(claim, other.total / mine.total, 5)
 
 
-def _of_windows(slid: Sequence[Sliding]) -> Iterator[Target]:
-    for by, profile in dict.fromkeys((each.by, each.profile) for each in slid):
-        some = [each for each in slid if (each.by, each.profile) == (by, profile)]
-        what = f"{by}: {profile} with up to {max(each.live for each in some):,} live, 99 % of"
-        yield at_most(f"{what} additions", max(each.add_99 for each in some), 1_000, "µs")
+def _of_windows(slid: Sequence[Sliding]) -> Iterator[BenchmarkTarget]:
+    for by, profile in dict.fromkeys((sliding.by, sliding.profile) for sliding in slid):
+        group = [sliding for sliding in slid if (sliding.by, sliding.profile) == (by, profile)]
+        what = f"{by}: {profile} with up to {max(sliding.live for sliding in group):,} live, 99 % of"
+        yield at_most(f"{what} additions", max(sliding.add_99 for sliding in group), 1_000, "µs")
         if by == ENGINE:
-            yield at_most(f"{what} expiries", max(each.expire_99 or 0 for each in some), 1_000, "µs")
-    by_size = {(each.profile, each.live): each for each in slid if each.by == ENGINE}
+            yield at_most(f"{what} expiries", max(sliding.expire_99 or 0 for sliding in group), 1_000, "µs")
+    by_size = {(sliding.profile, sliding.live): sliding for sliding in slid if sliding.by == ENGINE}
     for (profile, live), small in by_size.items():
         large = by_size.get((profile, live * 10))
         if large is not None and live >= 10_000:
             ratio = (large.add + (large.expire or 0)) / (small.add + (small.expire or 0))
             claim = f"{profile}: one more and one less, at {large.live:,} at most 1.5 × the cost at {live:,}"
-            yield Target(claim, f"{ratio:.2f} ×", ratio <= 1.5)
+            yield BenchmarkTarget(claim, f"{ratio:.2f} ×", ratio <= 1.5)
 
 
-def _of_renewals(renewed: Sequence[Renewal]) -> Iterator[Target]:
-    for each in renewed:
-        what = f"{each.ontology}, {each.profile}, {each.data:,} triples, {each.percent:.3g} % replaced"
-        if each.percent <= 1:
-            yield at_least(f"{what}, at least 5 × faster than from scratch", each.gain, 5)
-        if each.owlrl is not None and each.percent == 1:
-            yield at_least(f"{what}, at least 5 × faster than owlrl", each.owlrl / each.incremental, 5)
-    for name, some in _by_ontology(renewed).items():
-        slower = [each.percent for each in some if each.gain < 1]
-        found = f"from {slower[0]} % on" if slower else "never"
-        yield Target(f"{name}: from scratch is faster at 40 % or more only", found, not slower or slower[0] >= 40)
+def _of_renewals(renewed: Sequence[Renewal]) -> Iterator[BenchmarkTarget]:
+    for renewal in renewed:
+        what = f"{renewal.ontology}, {renewal.profile}, {renewal.data:,} triples, {renewal.percent:.3g} % replaced"
+        if renewal.percent <= 1:
+            yield at_least(f"{what}, at least 5 × faster than from scratch", renewal.gain, 5)
+        if renewal.owlrl is not None and renewal.percent == 1:
+            yield at_least(f"{what}, at least 5 × faster than owlrl", renewal.owlrl / renewal.incremental, 5)
+    for name, group in _by_ontology(renewed).items():
+        slower = [renewal.percent for renewal in group if renewal.gain < 1]
+        figure = f"from {slower[0]} % on" if slower else "never"
+        yield BenchmarkTarget(
+            f"{name}: from scratch is faster at 40 % or more only", figure, not slower or slower[0] >= 40
+        )
 
 
 def _by_ontology(renewed: Sequence[Renewal]) -> dict[str, list[Renewal]]:
     """The runs over all shares, by ontology and profile."""
-    found: dict[str, list[Renewal]] = {}
-    for each in renewed:
-        found.setdefault(f"{each.ontology}, {each.profile}, {each.data:,} triples", []).append(each)
-    return {name: some for name, some in found.items() if len(some) > 1}
+    groups: dict[str, list[Renewal]] = {}
+    for renewal in renewed:
+        groups.setdefault(f"{renewal.ontology}, {renewal.profile}, {renewal.data:,} triples", []).append(renewal)
+    return {name: group for name, group in groups.items() if len(group) > 1}
 
 
-def _of_budgets(budgets: Sequence[Budget]) -> Iterator[Target]:
-    for each in budgets:
-        if each.budget is not None:
-            what = f"{each.triples:,} triples in a window under a budget of {each.budget} MB"
-            yield at_most(f"{what}, growth of the process", each.growth, each.budget, "MB")
-            yield Target(f"{what}, answers are marked partial", f"{each.partial:,}", each.partial > 0)
+def _of_budgets(budgets: Sequence[Budget]) -> Iterator[BenchmarkTarget]:
+    for budget in budgets:
+        if budget.budget is not None:
+            what = f"{budget.triples:,} triples in a window under a budget of {budget.budget} MB"
+            yield at_most(f"{what}, growth of the process", budget.growth, budget.budget, "MB")
+            yield BenchmarkTarget(f"{what}, answers are marked partial", f"{budget.partial:,}", budget.partial > 0)
 
 
 # Pictures ---------------------------------------------------------------------------------------------------------
@@ -441,14 +443,14 @@ def draw_results(
 ) -> None:
     """Figures 6-2 to 6-4 are `added`, 6-5 `shares`, 6-6 and 6-7 `windows`, 6-8 to 6-11 `ontologies` and `data`."""
     windows, by_name = Lines(), _by_ontology(renewed)
-    for each in slid:
-        if each.by == ENGINE:
-            add_point(windows, f"{each.profile}, one more", each.live, each.add)
-            add_point(windows, f"{each.profile}, one less", each.live, each.expire)
-    gains: Lines = {name: [(each.percent, each.gain) for each in some] for name, some in by_name.items()}
-    added: Lines = {name: [(each.replaced, each.incremental) for each in some] for name, some in by_name.items()}
-    ontologies = _by_size([each for each in renewed if each.percent == 1], lambda each: each.axioms)
-    data = _by_size([each for each in renewed if each.percent < 1], lambda each: each.data)
+    for run in slid:
+        if run.by == ENGINE:
+            add_point(windows, f"{run.profile}, one more", run.live, run.add)
+            add_point(windows, f"{run.profile}, one less", run.live, run.expire)
+    gains: Lines = {name: [(run.percent, run.gain) for run in group] for name, group in by_name.items()}
+    added: Lines = {name: [(run.replaced, run.incremental) for run in group] for name, group in by_name.items()}
+    ontologies = _by_size([run for run in renewed if run.percent == 1], lambda run: run.axioms)
+    data = _by_size([run for run in renewed if run.percent < 1], lambda run: run.data)
     memory: Lines = {
         name: [(sent, (size - points[0][1]) / MEGABYTE) for sent, size in points] for name, points in samples.items()
     }
@@ -466,9 +468,9 @@ def draw_results(
 def _by_size(renewed: Sequence[Renewal], size: Callable[[Renewal], float]) -> Lines:
     """By some size: replacing a share, from scratch, by owlrl."""
     lines = Lines()
-    for each in renewed:
-        if each.profile == "pd":
-            add_point(lines, "engine", size(each), each.incremental)
-            add_point(lines, "from scratch", size(each), each.scratch)
-            add_point(lines, "owlrl", size(each), each.owlrl)
+    for renewal in renewed:
+        if renewal.profile == "pd":
+            add_point(lines, "engine", size(renewal), renewal.incremental)
+            add_point(lines, "from scratch", size(renewal), renewal.scratch)
+            add_point(lines, "owlrl", size(renewal), renewal.owlrl)
     return lines

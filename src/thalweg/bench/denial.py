@@ -92,14 +92,14 @@ class Denials:
         for subject, _, value in claims:
             if self._is_unnamed(value):
                 described_by.setdefault(value, []).append(subject)
-        found: set[str] = set()
+        described: set[str] = set()
         for individual in described_by:
             path = [individual]
             while len(by := described_by.get(path[-1], [])) == 1 and by[0] not in path:
                 path.append(by[0])
             if not self._is_unnamed(path[-1]):
-                found.add(individual)
-        return found
+                described.add(individual)
+        return described
 
     def _is_unnamed(self, term: str) -> bool:
         """Whether a term is a blank node that stands for an individual."""
@@ -135,64 +135,64 @@ class Denials:
             words = self._of[subject]
             members = self._items(words.get(owl("members"), words.get(owl("distinctMembers"), rdf("nil"))))
             pairs = combinations(members, 2)
-            return [case for one, other in pairs for case in self._axiom(one, _ALL[value], other)]
+            return [case for first, second in pairs for case in self._axiom(first, _ALL[value], second)]
         return _characteristic(subject, value) or self._member(subject, value, False)
 
-    def _axiom(self, one: str, predicate: str, other: str) -> list[Case]:
+    def _axiom(self, left: str, predicate: str, right: str) -> list[Case]:
         match _local(predicate):
             case "subClassOf":
-                return self._within_without(one, other)
+                return self._within_without(left, right)
             case "equivalentClass":
-                return [*self._within_without(one, other), *self._within_without(other, one)]
+                return [*self._within_without(left, right), *self._within_without(right, left)]
             case "disjointWith":
-                return self._in_both(one, other)
+                return self._in_both(left, right)
             case "disjointUnionOf":
-                pairs = combinations(self._items(other), 2)
+                pairs = combinations(self._items(right), 2)
                 overlaps = [case for a, b in pairs for case in self._in_both(a, b)]
-                return [*self._axiom(one, owl("unionOf"), other), *overlaps]
+                return [*self._axiom(left, owl("unionOf"), right), *overlaps]
             case "complementOf" | "intersectionOf" | "unionOf" | "oneOf":
-                expression = self._expression(predicate, other)
-                return [*self._within_without(one, expression), *self._within_without(expression, one)]
+                expression = self._expression(predicate, right)
+                return [*self._within_without(left, expression), *self._within_without(expression, left)]
             case "subPropertyOf":
-                return [((_A, one, _B), *_not_related(_A, other, _B))]
+                return [((_A, left, _B), *_not_related(_A, right, _B))]
             case "equivalentProperty":
                 sub = rdfs("subPropertyOf")
-                return [*self._axiom(one, sub, other), *self._axiom(other, sub, one)]
+                return [*self._axiom(left, sub, right), *self._axiom(right, sub, left)]
             case "propertyDisjointWith":
-                return [((_A, one, _B), (_A, other, _B))]
+                return [((_A, left, _B), (_A, right, _B))]
             case "inverseOf":
-                return [((_A, p, _B), *_not_related(_B, q, _A)) for p, q in ((one, other), (other, one))]
+                return [((_A, p, _B), *_not_related(_B, q, _A)) for p, q in ((left, right), (right, left))]
             case "propertyChainAxiom":
-                steps = self._items(other)
+                steps = self._items(right)
                 nodes = [f"<urn:someone:step{step}>" for step in range(len(steps) + 1)]
                 path = [(start, step, end) for (start, end), step in zip(pairwise(nodes), steps, strict=True)]
-                return [(*path, *_not_related(nodes[0], one, nodes[-1]))]
+                return [(*path, *_not_related(nodes[0], left, nodes[-1]))]
             case "hasKey":
-                values = [(by, f"<urn:someone:value{place}>") for place, by in enumerate(self._items(other))]
+                values = [(by, f"<urn:someone:value{place}>") for place, by in enumerate(self._items(right))]
                 agree = [(individual, by, value) for by, value in values for individual in (_A, _B)]
-                return [((_A, RDF_TYPE, one), (_B, RDF_TYPE, one), (_A, owl("differentFrom"), _B), *agree)]
+                return [((_A, RDF_TYPE, left), (_B, RDF_TYPE, left), (_A, owl("differentFrom"), _B), *agree)]
             case "domain" | "range" as end:
-                return _both([((_A, one, _B),)], self._member(_A if end == "domain" else _B, other, False))
+                return _both([((_A, left, _B),)], self._member(_A if end == "domain" else _B, right, False))
             case "sameAs":
-                return [((one, owl("differentFrom"), other),)]
+                return [((left, owl("differentFrom"), right),)]
             case _:
-                return [((one, owl("sameAs"), other),)]
+                return [((left, owl("sameAs"), right),)]
 
     def _items(self, node: str) -> list[str]:
         """The elements of a list."""
-        found = []
+        elements = []
         while node in self._of and rdf("first") in self._of[node]:
-            found.append(self._of[node][rdf("first")])
+            elements.append(self._of[node][rdf("first")])
             node = self._of[node].get(rdf("rest"), rdf("nil"))
-        return found
+        return elements
 
-    def _within_without(self, one: str, other: str) -> list[Case]:
+    def _within_without(self, inside: str, outside: str) -> list[Case]:
         """An individual in one class and not in the other."""
-        return _both(self._member(_A, one, True), self._member(_A, other, False))
+        return _both(self._member(_A, inside, True), self._member(_A, outside, False))
 
-    def _in_both(self, one: str, other: str) -> list[Case]:
+    def _in_both(self, first: str, second: str) -> list[Case]:
         """An individual in both classes."""
-        return _both(self._member(_A, one, True), self._member(_A, other, True))
+        return _both(self._member(_A, first, True), self._member(_A, second, True))
 
     def _member(self, individual: str, kind: str, holds: bool) -> list[Case]:
         """The cases in which an individual is in a class, or is not, with what rules do not conclude themselves."""
@@ -217,15 +217,15 @@ class Denials:
         if value := words.get(owl("hasValue")):
             return [_not_related(x, by, value)]
         if members := words.get(owl("oneOf")):
-            return [tuple((x, owl("differentFrom"), each) for each in self._items(members))]
+            return [tuple((x, owl("differentFrom"), member) for member in self._items(members))]
         return self._wrong_number(x, words)
 
     def _members(self, individual: str, members: str, holds: bool, every: bool) -> list[Case]:
         """An individual in every class of a list, or in any of them; or outside of it."""
-        cases = [self._member(individual, each, holds) for each in self._items(members)]
+        cases = [self._member(individual, kind, holds) for kind in self._items(members)]
         if every:
-            return [tuple(triple for case in some for triple in case) for some in product(*cases)]
-        return [case for some in cases for case in some]
+            return [tuple(triple for case in group for triple in case) for group in product(*cases)]
+        return [case for group in cases for case in group]
 
     def _has(self, individual: str, by: str, kind: str, holds: bool) -> list[Case]:
         """Another individual, in a class or outside of it, is a value of a property."""
@@ -251,11 +251,11 @@ class Denials:
 
     def _several(self, individual: str, words: Words, number: int) -> list[Case]:
         """A number of different values of a restriction's property, in its class."""
-        others = [self._new() for _ in range(number)]
-        different = [(one, owl("differentFrom"), other) for one, other in combinations(others, 2)]
-        cases: list[Case] = [(*((individual, words.get(_ON, ""), other) for other in others), *different)]
-        for other in others if (kind := _qualified(words)) else ():
-            cases = _both(cases, self._member(other, kind, True))
+        values = [self._new() for _ in range(number)]
+        different = [(first, owl("differentFrom"), value) for first, value in combinations(values, 2)]
+        cases: list[Case] = [(*((individual, words.get(_ON, ""), value) for value in values), *different)]
+        for value in values if (kind := _qualified(words)) else ():
+            cases = _both(cases, self._member(value, kind, True))
         return cases
 
     def _some(self, by: str, kind: str) -> str:
@@ -312,8 +312,8 @@ def _not_related(subject: str, predicate: str, value: str) -> Case:
     return (node, source, subject), (node, by, predicate), (node, target, value)
 
 
-def _both(some: Sequence[Case], others: Sequence[Case]) -> list[Case]:
-    return [(*one, *other) for one, other in product(some, others)]
+def _both(left: Sequence[Case], right: Sequence[Case]) -> list[Case]:
+    return [(*before, *after) for before, after in product(left, right)]
 
 
 def _qualified(words: Words) -> str:
@@ -323,5 +323,5 @@ def _qualified(words: Words) -> str:
 
 def _number(words: Words, names: Iterable[str]) -> int | None:
     """A cardinality, if it is given by one of these names."""
-    found = next((words[name] for name in names if name in words), None)
-    return None if found is None else int(parts(found)[0])
+    literal = next((words[name] for name in names if name in words), None)
+    return None if literal is None else int(parts(literal)[0])

@@ -14,7 +14,7 @@ from typing import Final
 
 from thalweg.bench.denial import Denials
 from thalweg.bench.refutation import claims_of, declarations_of
-from thalweg.bench.report import Row, Target
+from thalweg.bench.report import BenchmarkTarget, Row
 from thalweg.diagnostics import RejectedError
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
@@ -68,22 +68,22 @@ def consistent(triples: Iterable[Triple], reasoner: str = "auto") -> Decided:
     """
     ontology = structure.read(triples)
     program = compile_abstraction("test", ontology)
-    (found, reason), by = is_consistent(Ladder(program, "none")), MODELS
-    if found is None and reasoner != "none":
-        (found, reason), by = is_consistent(Ladder(program, reasoner)), HERMIT
-    if found and ontology.leftovers:
+    (holds, reason), by = is_consistent(Ladder(program, "none")), MODELS
+    if holds is None and reasoner != "none":
+        (holds, reason), by = is_consistent(Ladder(program, reasoner)), HERMIT
+    if holds and ontology.leftovers:
         return Decided(None, by, f"{NOT_READ}: {_written(_telling(ontology.leftovers))}")
-    return Decided(found, by, "" if found is not None else reason)
+    return Decided(holds, by, "" if holds is not None else reason)
 
 
 def entails(premise: Sequence[Triple], conclusion: Sequence[Triple], ask: Consistent = consistent) -> Decided:
     """Whether a graph follows from another."""
-    known = [*premise, *declarations_of(conclusion)]
-    alone = ask(known)
+    premises = [*premise, *declarations_of(conclusion)]
+    alone = ask(premises)
     if alone.holds is not True:
         return alone if alone.holds is None else Decided(True, alone.by)
     denials, unsure, by = Denials(conclusion), "", alone.by
-    annotations = {name for name, _, kind in known if kind == owl("AnnotationProperty")}
+    annotations = {name for name, _, kind in premises if kind == owl("AnnotationProperty")}
     claims = [claim for claim in claims_of(conclusion, direct=True) if claim[1] not in annotations]
     for claim, cases in denials.of(claims):
         if not cases:
@@ -91,13 +91,15 @@ def entails(premise: Sequence[Triple], conclusion: Sequence[Triple], ask: Consis
         for case in _of_literals(claim) or cases:
             # The denial of a class has no meaning for a datatype.
             defined = (
-                one for one in denials.definitions if not (one[1] == owl("complementOf") and _is_datatype(one[2]))
+                triple
+                for triple in denials.definitions
+                if not (triple[1] == owl("complementOf") and _is_datatype(triple[2]))
             )
-            found = ask([*known, *defined, *case])
-            by = max(by, found.by, key=(MODELS, HERMIT).index)
-            if found.holds:
+            decision = ask([*premises, *defined, *case])
+            by = max(by, decision.by, key=(MODELS, HERMIT).index)
+            if decision.holds:
                 return Decided(False, by, f"does not follow: {_written(claim)}")
-            unsure = unsure if found.holds is False else found.reason
+            unsure = unsure if decision.holds is False else decision.reason
     return Decided(None, by, unsure) if unsure else Decided(True, by)
 
 
@@ -138,33 +140,40 @@ def run_dl_test(
 ) -> DlVerdict:
     """Runs a test: that the premise is consistent, or that a conclusion follows, is `expected` or not."""
     try:
-        found = consistent(premise) if conclusion is None else entails(premise, conclusion)
+        decision = consistent(premise) if conclusion is None else entails(premise, conclusion)
     except RejectedError as error:
         return DlVerdict(name, kind, UNDECIDED, reason=error.diagnostics[0].message)
     imported = next((value for _, predicate, value in premise if predicate == owl("imports")), None)
-    if imported and found.holds is not expected:
-        return DlVerdict(name, kind, UNDECIDED, found.by, f"it needs {imported}, which is not part of the tests")
-    if found.holds is None:
-        return DlVerdict(name, kind, UNDECIDED, found.by, found.reason)
-    what = found.reason or ("consistent" if found.holds else "inconsistent")
-    return DlVerdict(name, kind, PASS if found.holds is expected else FAIL, found.by, what * (found.holds != expected))
+    if imported and decision.holds is not expected:
+        return DlVerdict(name, kind, UNDECIDED, decision.by, f"it needs {imported}, which is not part of the tests")
+    if decision.holds is None:
+        return DlVerdict(name, kind, UNDECIDED, decision.by, decision.reason)
+    what = decision.reason or ("consistent" if decision.holds else "inconsistent")
+    return DlVerdict(
+        name, kind, PASS if decision.holds is expected else FAIL, decision.by, what * (decision.holds != expected)
+    )
 
 
 def counted_dl(verdicts: Iterable[DlVerdict]) -> list[Row]:
     """One line for each kind of test, and one for all."""
-    found: dict[str, Counter[str]] = {}
-    for one in verdicts:
-        for kind in (one.kind, "all"):
-            counts = found.setdefault(kind, Counter())
-            counts[one.outcome] += 1
-            counts["by models"] += one.outcome == PASS and one.by == MODELS
+    by_kind: dict[str, Counter[str]] = {}
+    for verdict in verdicts:
+        for kind in (verdict.kind, "all"):
+            counts = by_kind.setdefault(kind, Counter())
+            counts[verdict.outcome] += 1
+            counts["by models"] += verdict.outcome == PASS and verdict.by == MODELS
     rows: list[Row] = []
-    for kind in sorted(found, key=lambda kind: (kind == "all", kind)):
-        counts = found[kind]
+    for kind in sorted(by_kind, key=lambda kind: (kind == "all", kind)):
+        counts = by_kind[kind]
         tests = sum(counts[outcome] for outcome in (PASS, FAIL, UNDECIDED))
         by = {"passed without HermiT": counts["by models"]}
         rows.append(
-            {"tests for": kind, "tests": tests, **{each: counts[each] for each in (PASS, FAIL, UNDECIDED)}, **by}
+            {
+                "tests for": kind,
+                "tests": tests,
+                **{outcome: counts[outcome] for outcome in (PASS, FAIL, UNDECIDED)},
+                **by,
+            }
         )
     return rows
 
@@ -172,18 +181,26 @@ def counted_dl(verdicts: Iterable[DlVerdict]) -> list[Row]:
 def dl_failures(verdicts: Iterable[DlVerdict]) -> list[Row]:
     """Every test that was not passed, and why."""
     return [
-        {"test": one.name, "kind": one.kind, "outcome": one.outcome, "by": one.by, "reason": one.reason}
-        for one in verdicts
-        if one.outcome != PASS
+        {
+            "test": verdict.name,
+            "kind": verdict.kind,
+            "outcome": verdict.outcome,
+            "by": verdict.by,
+            "reason": verdict.reason,
+        }
+        for verdict in verdicts
+        if verdict.outcome != PASS
     ]
 
 
-def dl_targets(verdicts: Sequence[DlVerdict]) -> list[Target]:
+def dl_targets(verdicts: Sequence[DlVerdict]) -> list[BenchmarkTarget]:
     """Nothing is wrong, and nearly all is decided."""
-    wrong = sum(one.outcome == FAIL for one in verdicts)
-    passed = sum(one.outcome == PASS for one in verdicts)
+    wrong = sum(verdict.outcome == FAIL for verdict in verdicts)
+    passed = sum(verdict.outcome == PASS for verdict in verdicts)
     share = passed / max(1, len(verdicts))
     return [
-        Target("OWL 2 DL, nothing wrong", f"{wrong} wrong", not wrong),
-        Target(f"OWL 2 DL, at least 97 %; {PUBLISHED} are published", f"{passed} of {len(verdicts)}", share >= 0.97),
+        BenchmarkTarget("OWL 2 DL, nothing wrong", f"{wrong} wrong", not wrong),
+        BenchmarkTarget(
+            f"OWL 2 DL, at least 97 %; {PUBLISHED} are published", f"{passed} of {len(verdicts)}", share >= 0.97
+        ),
     ]

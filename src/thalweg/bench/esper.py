@@ -72,7 +72,7 @@ def by_esper(count: int) -> Matched | str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"it could not be run: {error}"
     if ran.returncode != 0:
-        said = [line for line in ran.stderr.splitlines() if "xception" in line or "rror" in line]
-        return f"it failed: {said[0] if said else ran.returncode}"
+        errors = [line for line in ran.stderr.splitlines() if "xception" in line or "rror" in line]
+        return f"it failed: {errors[0] if errors else ran.returncode}"
     matches, seconds = ran.stdout.split()
     return Matched(f"Esper {VERSION}", count, int(matches), count / float(seconds))

@@ -36,7 +36,7 @@ NAMED EVENT :BusyWhileCalm {
 """
 _SELECTION: Final = """
 FROM NAMED WINDOW :w ON STREAM :city [RANGE {seconds}s, SLIDE {seconds}s]
-WHERE {{ {known} WINDOW :w {{ ?o a :Observation ; :observedProperty ?p ; :hasValue ?v . FILTER({condition}) }} }}
+WHERE {{ {background} WINDOW :w {{ ?o a :Observation ; :observedProperty ?p ; :hasValue ?v . FILTER({condition}) }} }}
 """
 
 
@@ -71,10 +71,10 @@ def selecting(seconds: int, share: float | None = None) -> str:
     >>> "SLIDE 2s" in selecting(2)
     True
     """
-    known, condition = "?p a :CongestionLevel ; :isPropertyOf ?road . ?road a :Road2 .", "?v > 0.5 || ?v < 0.3"
+    background, condition = "?p a :CongestionLevel ; :isPropertyOf ?road . ?road a :Road2 .", "?v > 0.5 || ?v < 0.3"
     if share is not None:
-        known, condition = "", f"?v < {share}"
-    selection = _SELECTION.format(seconds=seconds, known=known, condition=condition)
+        background, condition = "", f"?v < {share}"
+    selection = _SELECTION.format(seconds=seconds, background=background, condition=condition)
     classes = _CLASSES.partition("NAMED EVENT :Alert")[0]
     return _PROLOGUE + classes + _DECREASING.format(number="", seconds=60, road="?road") + selection
 
@@ -89,10 +89,10 @@ def quads(count: int, roads: int, per_tick: int = PER_TICK, seed: int = 1) -> It
         graph = f"<{SPACE}g{number}>"
         yield f'{graph} {GENERATED_AT} "{number // per_tick}"^^<{XSD}integer> .\n'
         for name, handles in facts:
-            subject, predicate, thing = (
+            subject, predicate, value = (
                 (handles[0], name, handles[1]) if len(handles) == 2 else (handles[0], RDF_TYPE, name)
             )
-            yield f"{subject} {predicate} {thing} {graph} .\n"
+            yield f"{subject} {predicate} {value} {graph} .\n"
 
 
 def write_city(folder: Path, roads: int) -> tuple[Path, Path]:

@@ -59,7 +59,7 @@ class Echo(RuleEngine):
         self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
     ) -> list[Delta]:
         self.now = self._decoder.now = to
-        taken = [*self._streamed(facts), *(each.begun for each in given)]
+        taken = [*self._streamed(facts), *(change.begun for change in given)]
         if not taken:
             return []
         rows = np.concatenate(taken)

@@ -80,7 +80,7 @@ class Heat:
     rows: int
 
     def __str__(self) -> str:
-        names = ", ".join(f"{each.name} ({each.partitions})" for each in self.contenders)
+        names = ", ".join(f"{contender.name} ({contender.partitions})" for contender in self.contenders)
         return f"{self.stream.name}: {names}; {self.batches} × {self.rows:,} rows"
 
 
@@ -111,7 +111,7 @@ class Sample:
 
 
 @dataclass(slots=True)
-class Result:
+class HeatResult:
     """All batches of one contender; `held` has the bytes of the engine's records after some of them.
 
     The store's own figure is larger: it counts overwritten records until they are compacted.
@@ -120,7 +120,7 @@ class Result:
     heat: Heat
     contender: Contender
     samples: list[Sample] = field(default_factory=list)
-    held: dict[int, int] = field(default_factory=dict)
+    state_sizes: dict[int, int] = field(default_factory=dict)
 
     @property
     def steady(self) -> list[Sample]:
@@ -148,8 +148,8 @@ class Result:
     @property
     def thirds(self) -> tuple[range, range]:
         """The batches of the first and of the last third of the steady part."""
-        some, end = max(1, len(self.steady) // 3), len(self.samples)
-        return range(WARM_UP, WARM_UP + some), range(end - some, end)
+        third, end = max(1, len(self.steady) // 3), len(self.samples)
+        return range(WARM_UP, WARM_UP + third), range(end - third, end)
 
     @property
     def growth(self) -> float:
@@ -160,10 +160,10 @@ class Result:
     @property
     def held_growth(self) -> float:
         """The same for the largest size of the records in the state store."""
-        first, last = (max(self.held.get(batch, 0) for batch in third) for third in self.thirds)
+        first, last = (max(self.state_sizes.get(batch, 0) for batch in third) for third in self.thirds)
         return last / max(1, first)
 
-    def share_of(self, other: "Result") -> float:
+    def share_of(self, other: "HeatResult") -> float:
         """The throughput as a share of another one's, batch by batch, because both met the same noise."""
         pairs = zip(self.steady, other.steady, strict=False)
         return statistics.median(theirs.seconds / mine.seconds for mine, theirs in pairs)
@@ -185,7 +185,7 @@ def workplace() -> TemporaryDirectory[str]:
     return TemporaryDirectory(prefix="thalweg-bench-", dir=_MEMORY if roomy else None)
 
 
-def compete(spark: "SparkSession", heat: Heat) -> list[Result]:
+def compete(spark: "SparkSession", heat: Heat) -> list[HeatResult]:
     """Feeds every contender its batches, in turn."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(workplace()))
@@ -209,7 +209,7 @@ class _Entrant:
         self._spark = spark
         self._inbox, self._checkpoint = folder / "inbox", folder / "checkpoint"
         self._inbox.mkdir(parents=True)
-        self.result, self._next = Result(heat, contender), 0
+        self.result, self._next = HeatResult(heat, contender), 0
         # A query keeps the settings that it was started with.
         spark.conf.set("spark.sql.shuffle.partitions", contender.partitions)
         self.query = self._started()
@@ -223,16 +223,20 @@ class _Entrant:
     def feed(self, file: Path) -> None:
         os.link(file, self._inbox / file.name)
         self.query.processAllAvailable()
-        recent = [each for each in self.query.recentProgress if each["batchId"] >= self._next and each["numInputRows"]]
+        recent = [
+            progress
+            for progress in self.query.recentProgress
+            if progress["batchId"] >= self._next and progress["numInputRows"]
+        ]
         self._next = recent[-1]["batchId"] + 1
         self.result.samples.append(_sample(recent, self.result.heat.rows))
 
-    def finished(self) -> Result:
+    def finished(self) -> HeatResult:
         result = self.result
         if result.contender.engine is RuleEngine:
             first, last = result.thirds
             for batch in sorted({*first[:_LOOKED_UP], *last[-_LOOKED_UP:]}):
-                result.held[batch] = held(self._spark, self._checkpoint, batch)
+                result.state_sizes[batch] = state_size(self._spark, self._checkpoint, batch)
         return result
 
     def _started(self) -> "StreamingQuery":
@@ -259,7 +263,7 @@ class _Entrant:
         return answers.where(f"kind in ('{BEGIN}', '{END}')").select("t", "kind", "fact")
 
     def _own_join(self) -> "DataFrame":
-        """What one would write in Spark itself: both sides with a watermark, so that it may forget."""
+        """The join as one would write it in Spark itself: both sides with a watermark, so that it may forget."""
         # Spark's clock begins at 0, and what is not later than its watermark is late.
         facts = self._facts().selectExpr("*", "timestamp_seconds(t + 1) as moment")
         return self._spark.sql(_OWN_JOIN, facts=facts.withWatermark("moment", "0 seconds"))
@@ -268,10 +272,10 @@ class _Entrant:
         return self._spark.readStream.schema(_COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(self._inbox))
 
 
-def held(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
+def state_size(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
     """The bytes in the records of all stages after a batch, as Spark reads them back from a checkpoint."""
-    known = spark.read.format("state-metadata").load(str(checkpoint))
-    operators = known.select("operatorId", "operatorProperties").distinct().collect()
+    metadata = spark.read.format("state-metadata").load(str(checkpoint))
+    operators = metadata.select("operatorId", "operatorProperties").distinct().collect()
     reading = spark.read.format("statestore").option("batchId", batch)
     sizes = [
         reading.options(operatorId=operator, stateVarName=variable["stateName"])
@@ -281,16 +285,16 @@ def held(spark: "SparkSession", checkpoint: Path, batch: int) -> int:
         for variable in json.loads(properties)["stateVariables"]
         if not variable["stateName"].startswith("about")
     ]
-    found = reduce(lambda some, more: some.union(more), sizes).selectExpr("sum(size)").first()
-    return int(found[0] or 0) if found else 0
+    total = reduce(lambda frame, more: frame.union(more), sizes).selectExpr("sum(size)").first()
+    return int(total[0] or 0) if total else 0
 
 
 def _sample(recent: Sequence[Mapping[str, Any]], rows: int) -> Sample:
     """Spark's progress over a file: one batch, or two where one side of a join found it before the other."""
     return Sample(
         rows,
-        sum(each["durationMs"]["triggerExecution"] for each in recent) / 1_000,
-        sum(each["observedMetrics"]["output"]["answers"] for each in recent),
+        sum(progress["durationMs"]["triggerExecution"] for progress in recent) / 1_000,
+        sum(progress["observedMetrics"]["output"]["answers"] for progress in recent),
         state_rows(recent[-1]),
         state_bytes(recent[-1]),
     )

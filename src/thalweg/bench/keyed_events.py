@@ -46,10 +46,10 @@ def drawn(count: int, seed: int = 1) -> Iterator[tuple[int, str, str]]:
     """
     random = Random(seed)
     for tick in range(-(-count // PER_TICK)):
-        some = [
+        arrivals = [
             (random.choice("AB"), f"k{random.randrange(KEYS)}") for _ in range(min(PER_TICK, count - tick * PER_TICK))
         ]
-        for kind, key in sorted(some, key=lambda one: one[0], reverse=True):
+        for kind, key in sorted(arrivals, key=lambda arrival: arrival[0], reverse=True):
             yield tick, kind, key
 
 
@@ -57,22 +57,25 @@ def by_pairs(count: int) -> Matched:
     """Events whose clauses are solved: what Esper gets."""
     ticks: dict[int, dict[str, list[Pair]]] = {}
     for number, (tick, kind, key) in enumerate(drawn(count)):
-        one = f"<x{number}>"
-        pair = Instance(f"<{kind}>", tick, tick, one, f"<g{number}>"), ((kind.lower(), one), ("k", f"<{key}>"))
+        individual = f"<x{number}>"
+        pair = (
+            Instance(f"<{kind}>", tick, tick, individual, f"<g{number}>"),
+            ((kind.lower(), individual), ("k", f"<{key}>")),
+        )
         ticks.setdefault(tick, {}).setdefault(f"<{kind}>", []).append(pair)
     running = matcher(PATTERN, holds)
-    return _timed("Thalweg, keys given", count, ticks, lambda tick, some: len(running.advance(tick, some)))
+    return _timed("Thalweg, keys given", count, ticks, lambda tick, events: len(running.advance(tick, events)))
 
 
 def by_graphs(count: int) -> Matched:
     """Events with their graphs, in which the clauses are looked up."""
     ticks: dict[int, dict[str, list[Instance]]] = {}
     for number, (tick, kind, key) in enumerate(drawn(count)):
-        one = f"<x{number}>"
-        event = Instance(f"<{kind}>", tick, tick, one, f"<g{number}>", triples=((one, _AT, f"<{key}>"),))
+        individual = f"<x{number}>"
+        event = Instance(f"<{kind}>", tick, tick, individual, f"<g{number}>", triples=((individual, _AT, f"<{key}>"),))
         ticks.setdefault(tick, {}).setdefault(f"<{kind}>", []).append(event)
     layers = EventLayers(CascadeProgram((NamedEvent("<C>", PATTERN),)), ())
-    return _timed("Thalweg, keys in graphs", count, ticks, lambda tick, some: len(layers.advance(tick, some)))
+    return _timed("Thalweg, keys in graphs", count, ticks, lambda tick, events: len(layers.advance(tick, events)))
 
 
 def _timed(way: str, count: int, ticks: Mapping[int, T], matched: Callable[[int, T], int]) -> Matched:
@@ -80,6 +83,6 @@ def _timed(way: str, count: int, ticks: Mapping[int, T], matched: Callable[[int,
     gc.collect()
     gc.freeze()
     before = time.process_time()
-    matches = sum(matched(tick, some) for tick, some in ticks.items())
+    matches = sum(matched(tick, events) for tick, events in ticks.items())
     seconds = time.process_time() - before
     return Matched(way, count, matches, count / seconds)

@@ -19,7 +19,7 @@ from typing import Final
 from thalweg.bench import command
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.processes import Samples, timed
-from thalweg.bench.report import Report, Row, Target, at_most
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row, at_most
 from thalweg.bench.workload import (
     BOX,
     COOLING,
@@ -51,7 +51,7 @@ AGGREGATES: Final = {"count": 6, "sum": 6, "avg": 6, "min": 8, "max": 8, "median
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class WorkloadPoint:
     """A workload at one size; how often clingo solves it, and how many seconds the naive interpreter may take."""
 
     workload: Workload
@@ -66,13 +66,13 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class WorkloadResult:
     """Microseconds for each fact, and what the engine holds. A bound is a time that was not enough.
 
     `c` is the cost of a dictionary in CPython over the same pairs, and `in_c` the engine's in that unit.
     """
 
-    point: Point
+    point: WorkloadPoint
     engine: float
     c: float
     in_c: float
@@ -86,29 +86,35 @@ class Result:
         return None if other is None else other / self.engine
 
 
-def points(quick: bool) -> list[Point]:
-    """What is measured. From scratch only where it ends: at the paper's rates."""
+def points(quick: bool) -> list[WorkloadPoint]:
+    """The points to measure; from scratch only at the paper's rates, where it ends."""
     windows, ticks, patience = ((1, 80), 1, 1.0) if quick else ((1, 5, 20, 80), 2, 2.0)
-    found = [
-        Point(workload, window, rate, ticks, patience)
+    planned = [
+        WorkloadPoint(workload, window, rate, ticks, patience)
         for workload in (DIAMOND, BOX, JOIN, COOLING)
         for rate in ((800,) if quick else (200, 800))
         for window in windows
     ]
-    found += [
-        Point(joins(copies), window, 200, ticks) for copies in ((10,) if quick else (5, 10, 20)) for window in windows
+    planned += [
+        WorkloadPoint(joins(copies), window, 200, ticks)
+        for copies in ((10,) if quick else (5, 10, 20))
+        for window in windows
     ]
-    found += [Point(JOIN, 80, 1), Point(JOIN, 20, 100_000), Point(RECORDED, 80, 800)]
-    found += [Point(aggregate(name), *size) for name in AGGREGATES for size in ((80, 800), (20, 100_000))]
+    planned += [WorkloadPoint(JOIN, 80, 1), WorkloadPoint(JOIN, 20, 100_000), WorkloadPoint(RECORDED, 80, 800)]
+    planned += [WorkloadPoint(aggregate(name), *size) for name in AGGREGATES for size in ((80, 800), (20, 100_000))]
     if not quick:
-        found += [Point(each, window, 400) for each in (DIAMOND, BOX, JOIN, COOLING) for window in windows]
+        planned += [
+            WorkloadPoint(workload, window, 400) for workload in (DIAMOND, BOX, JOIN, COOLING) for window in windows
+        ]
         sizes = ((80, 10_000), (20, 100_000), (1, 1_000_000))
-        found += [Point(each, window, rate) for each in (DIAMOND, BOX, COOLING) for window, rate in sizes]
-        found += [Point(JOIN, 80, 10_000), Point(JOIN, 1, 1_000_000)]
-    return found
+        planned += [
+            WorkloadPoint(workload, window, rate) for workload in (DIAMOND, BOX, COOLING) for window, rate in sizes
+        ]
+        planned += [WorkloadPoint(JOIN, 80, 10_000), WorkloadPoint(JOIN, 1, 1_000_000)]
+    return planned
 
 
-def facts_for(point: Point, quick: bool) -> int:
+def facts_for(point: WorkloadPoint, quick: bool) -> int:
     """How many facts a stretch has: the window turned over once, or as much of that as can be waited for."""
     if point.rate == 1:
         return 1_000 if quick else 4_000
@@ -119,11 +125,11 @@ def facts_for(point: Point, quick: bool) -> int:
 # Measuring --------------------------------------------------------------------------------------------------------
 
 
-def program_of(point: Point) -> Program:
+def program_of(point: WorkloadPoint) -> Program:
     return lars.read(Source(point.workload.name, point.workload.rules(point.window)))
 
 
-def measure(point: Point, facts: int, rounds: int = 5) -> Result:
+def measure(point: WorkloadPoint, facts: int, rounds: int = 5) -> WorkloadResult:
     """Fills the windows, then times `rounds` stretches of about `facts` facts each; medians.
 
     The dictionary is timed after each stretch over the same facts, so that both share what else the machine does.
@@ -140,10 +146,10 @@ def measure(point: Point, facts: int, rounds: int = 5) -> Result:
     naive, is_bound = _naive(point) if point.naive else (None, False)
     in_c = statistics.median(mine / unit for mine, unit in zip(engine_times, plain_times, strict=True))
     medians = statistics.median(engine_times), statistics.median(plain_times)
-    return Result(point, *medians, in_c, per_fact, live, clingo, naive, is_bound)
+    return WorkloadResult(point, *medians, in_c, per_fact, live, clingo, naive, is_bound)
 
 
-def measure_growth(small: Point, large: Point, facts: int, rounds: int = 9) -> float:
+def measure_growth(small: WorkloadPoint, large: WorkloadPoint, facts: int, rounds: int = 9) -> float:
     """The cost of the large point as a multiple of the small one's; in turns, so that both meet the same noise."""
     pair = [(point, *_filled(point)) for point in (small, large)]
     ratios = []
@@ -156,7 +162,7 @@ def measure_growth(small: Point, large: Point, facts: int, rounds: int = 9) -> f
     return statistics.median(ratios)
 
 
-def _filled(point: Point) -> tuple[RuleEngine, Iterator[Values]]:
+def _filled(point: WorkloadPoint) -> tuple[RuleEngine, Iterator[Values]]:
     """An engine with full windows, and the rest of its stream."""
     engine = RuleEngine(program_of(point))
     stream = point.workload.values(point.window, point.rate)
@@ -213,11 +219,11 @@ def measure_json_lines(facts: int, rate: int, rounds: int = 9) -> float:
     return statistics.median(ratios)
 
 
-def _window(point: Point) -> list[tuple[int, Values]]:
+def _window(point: WorkloadPoint) -> list[tuple[int, Values]]:
     return list(enumerate(islice(point.workload.values(point.window, point.rate), point.window + 1)))
 
 
-def _clingo(point: Point) -> float:
+def _clingo(point: WorkloadPoint) -> float:
     """From scratch at a tick, over the content of the window; the text of the facts is there already."""
     content = point.workload.facts_for_solver(_window(point))
     encoding = point.workload.encoding(point.window)
@@ -225,7 +231,7 @@ def _clingo(point: Point) -> float:
     return statistics.median(times) * 1e6 / point.rate
 
 
-def _naive(point: Point) -> tuple[float | None, bool]:
+def _naive(point: WorkloadPoint) -> tuple[float | None, bool]:
     """The naive interpreter at a tick, over the content of the window; gives up after `point.naive` seconds."""
     program, window = program_of(point), _window(point)
     arrivals = naive_arrivals(point.workload, window)
@@ -263,7 +269,7 @@ def _limited(seconds: float, work: Callable[[], object]) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
-def measure_gap(point: Point, ticks: int) -> float:
+def measure_gap(point: WorkloadPoint, ticks: int) -> float:
     """Seconds to cross a gap of empty ticks with full windows before it."""
     engine, _ = _filled(point)
     assert engine.now is not None
@@ -276,7 +282,7 @@ def measure_gap(point: Point, ticks: int) -> float:
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `laser` of `out`."""
-    report, results, wanted = Report(out, "laser"), list[Result](), points(quick)
+    report, results, wanted = BenchmarkReport(out, "laser"), list[WorkloadResult](), points(quick)
     for number, point in enumerate(wanted, 1):
         report.log(f"{number} of {len(wanted)}: {point.name}")
         results.append(measure(point, facts_for(point, quick)))
@@ -290,53 +296,64 @@ def main(out: Path, quick: bool = False) -> None:
     report.close(targets)
 
 
-def verdict(results: list[Result]) -> list[Target]:
+def verdict(results: list[WorkloadResult]) -> list[BenchmarkTarget]:
     """The engine against the targets, as ratios within one run."""
-    by_size = {(each.point.workload.name, each.point.window, each.point.rate): each for each in results}
+    by_size = {(result.point.workload.name, result.point.window, result.point.rate): result for result in results}
     compared = [by_size[name, 80, 800] for name in ("diamond", "box", "join")]
-    limits: list[tuple[Result, float]] = [*zip(compared, (4, 4, 8), strict=True), (by_size["join", 20, 100_000], 12)]
+    limits: list[tuple[WorkloadResult, float]] = [
+        *zip(compared, (4, 4, 8), strict=True),
+        (by_size["join", 20, 100_000], 12),
+    ]
     limits += [(by_size[name, *size], most) for name, most in AGGREGATES.items() for size in ((80, 800), (20, 100_000))]
     targets = [_at_most_c(result, limit) for result, limit in limits]
     targets.append(at_most("join [80], one fact a tick", by_size["join", 80, 1].engine, 15, "µs"))
     for result in compared:
-        for other, found, bound in (
+        for other, cost, bound in (
             ("clingo", result.clingo, ""),
             ("the naive interpreter", result.naive, "≥ " if result.naive_is_bound else ""),
         ):
             claim, ratio = (
                 f"{result.point.name}, at least 100 × faster than {other}",
-                result.times_faster_than(found) or 0,
+                result.times_faster_than(cost) or 0,
             )
-            targets.append(Target(claim, f"{bound}{ratio:,.0f} ×", ratio >= 100))
+            targets.append(BenchmarkTarget(claim, f"{bound}{ratio:,.0f} ×", ratio >= 100))
     binary = [result for result in results if result.point.workload is not COOLING and result.point.rate > 1]
     return [
         *targets,
-        at_most("bytes per live fact, the most", max(each.bytes_per_fact for each in binary), 150, "bytes"),
+        at_most("bytes per live fact, the most", max(result.bytes_per_fact for result in binary), 150, "bytes"),
     ]
 
 
-def _at_most_c(result: Result, limit: float) -> Target:
-    return Target(f"{result.point.name}, at most {limit} c", f"{result.in_c:.2f} c", result.in_c <= limit)
+def _at_most_c(result: WorkloadResult, limit: float) -> BenchmarkTarget:
+    return BenchmarkTarget(f"{result.point.name}, at most {limit} c", f"{result.in_c:.2f} c", result.in_c <= limit)
 
 
-def _growth(workload: Workload) -> Target:
-    ratio = measure_growth(Point(workload, 1, 800), Point(workload, 80, 800), facts=81 * 800)
-    return Target(f"{workload.name} at 800/tick, [80] at most 2 × the cost of [1]", f"{ratio:.2f} ×", ratio <= 2)
+def _growth(workload: Workload) -> BenchmarkTarget:
+    ratio = measure_growth(WorkloadPoint(workload, 1, 800), WorkloadPoint(workload, 80, 800), facts=81 * 800)
+    return BenchmarkTarget(
+        f"{workload.name} at 800/tick, [80] at most 2 × the cost of [1]", f"{ratio:.2f} ×", ratio <= 2
+    )
 
 
-def _recording() -> Target:
-    ratio = measure_growth(Point(DIAMOND, 80, 800), Point(RECORDED, 80, 800), facts=81 * 800)
-    return Target("recorded facts in [80], at most 2.5 × the cost of streamed ones", f"{ratio:.2f} ×", ratio <= 2.5)
+def _recording() -> BenchmarkTarget:
+    ratio = measure_growth(WorkloadPoint(DIAMOND, 80, 800), WorkloadPoint(RECORDED, 80, 800), facts=81 * 800)
+    return BenchmarkTarget(
+        "recorded facts in [80], at most 2.5 × the cost of streamed ones", f"{ratio:.2f} ×", ratio <= 2.5
+    )
 
 
-def _runs() -> list[Target]:
+def _runs() -> list[BenchmarkTarget]:
     speed, averaged = command.throughput(1_000_000), command.sliding_average(400_000)
     return [
-        at_most(f"a gap of {_GAP:,} empty ticks", measure_gap(Point(JOIN, 80, 800), _GAP), 1, "s"),
-        at_most(f"states that hold for {_GAP:,} quiet ticks", measure_gap(Point(LATCHED, 1, 5_000), _GAP), 1, "s"),
+        at_most(f"a gap of {_GAP:,} empty ticks", measure_gap(WorkloadPoint(JOIN, 80, 800), _GAP), 1, "s"),
+        at_most(
+            f"states that hold for {_GAP:,} quiet ticks", measure_gap(WorkloadPoint(LATCHED, 1, 5_000), _GAP), 1, "s"
+        ),
         at_most("first answer of the command", command.first_answer(), 1.5, "s"),
-        Target("text through the command, at least 150,000 facts/s", f"{speed:,.0f} facts/s", speed >= 150_000),
-        Target(
+        BenchmarkTarget(
+            "text through the command, at least 150,000 facts/s", f"{speed:,.0f} facts/s", speed >= 150_000
+        ),
+        BenchmarkTarget(
             "average of 500 devices over 5 minutes, at least 100,000 readings/s",
             f"{averaged:,.0f} readings/s",
             averaged >= 100_000,
@@ -345,14 +362,16 @@ def _runs() -> list[Target]:
     ]
 
 
-def _memory(samples: Samples) -> list[Target]:
+def _memory(samples: Samples) -> list[BenchmarkTarget]:
     if not samples:
         return []
     stray = command.flatness(samples)
-    return [Target(f"resident memory over {samples[-1][0]:,} facts flat within 5 %", f"{stray:.1%}", stray <= 0.05)]
+    return [
+        BenchmarkTarget(f"resident memory over {samples[-1][0]:,} facts flat within 5 %", f"{stray:.1%}", stray <= 0.05)
+    ]
 
 
-def row(result: Result) -> Row:
+def row(result: WorkloadResult) -> Row:
     """A measurement as the table and the CSV file have it."""
     return {
         "workload": result.point.workload.name,
@@ -371,10 +390,10 @@ def row(result: Result) -> Row:
     }
 
 
-def draw_results(results: list[Result], samples: Samples, folder: Path) -> None:
+def draw_results(results: list[WorkloadResult], samples: Samples, folder: Path) -> None:
     """`windows` has the paper's figures 2, 3 and 5; `rates` what it did not try; `memory` a long run."""
     windows, rates = dict[str, Lines](), Lines()
-    largest: dict[tuple[str, int], Result] = {}
+    largest: dict[tuple[str, int], WorkloadResult] = {}
     for result in sorted(results, key=lambda result: result.point.window):
         name, point = result.point.workload.name, result.point
         largest[name, point.rate] = result

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from thalweg.bench.oxigraph import Answer, as_nquads, read_bindings, triple
+from thalweg.bench.oxigraph import SparqlAnswer, as_nquads, read_bindings, triple
 from thalweg.bench.query_ways import at_work
 from thalweg.bench.sparql_tests import REJECTED, SparqlTest
 from thalweg.connectors.json_lines import JsonLinesReader
@@ -34,57 +34,57 @@ def as_continuous(text: str, wraps: bool = True) -> str:
     >>> print(as_continuous("CONSTRUCT WHERE { ?s ?p ?o }").replace(_CLAUSE, " … "))
     CONSTRUCT { ?s ?p ?o }  … WHERE { WINDOW <urn:window> { ?s ?p ?o } }
     """
-    found = tokens(text)
-    form = next(place for place, token in enumerate(found) if token.says("SELECT", "ASK", "CONSTRUCT"))
-    template = found[form].says("CONSTRUCT") and found[form + 1].text == "{"
-    start = (closing(found, form + 1) or form) + 1 if template else form + 1
-    opening = next(_groups(found, start))
-    shut = closing(found, opening)
-    where = next((place for place in range(start, opening) if found[place].says("WHERE")), opening)
-    edits = [Edit(found[where].start, found[where].start, _CLAUSE), *_without_from(found[start:opening])]
+    lexemes = tokens(text)
+    form = next(place for place, token in enumerate(lexemes) if token.says("SELECT", "ASK", "CONSTRUCT"))
+    template = lexemes[form].says("CONSTRUCT") and lexemes[form + 1].text == "{"
+    start = (closing(lexemes, form + 1) or form) + 1 if template else form + 1
+    opening = next(_groups(lexemes, start))
+    shut = closing(lexemes, opening)
+    where = next((place for place in range(start, opening) if lexemes[place].says("WHERE")), opening)
+    edits = [Edit(lexemes[where].start, lexemes[where].start, _CLAUSE), *_without_from(lexemes[start:opening])]
     if wraps and shut is not None:
-        inside = found[opening].end, found[shut].start
+        inside = lexemes[opening].end, lexemes[shut].start
         edits += [Edit(inside[0], inside[0], f" WINDOW {_WINDOW} {{"), Edit(inside[1], inside[1], "} ")]
-        if found[form].says("CONSTRUCT") and not template:
-            edits.append(Edit(found[form].end, found[form].end, f" {{{text[slice(*inside)]}}} "))
+        if lexemes[form].says("CONSTRUCT") and not template:
+            edits.append(Edit(lexemes[form].end, lexemes[form].end, f" {{{text[slice(*inside)]}}} "))
     return Edited(text, edits).text
 
 
-def _groups(found: list[Token], start: int) -> Iterator[int]:
+def _groups(lexemes: list[Token], start: int) -> Iterator[int]:
     """The places of braces that are not inside of brackets."""
     place = start
-    while place < len(found):
-        if found[place].text == "{":
+    while place < len(lexemes):
+        if lexemes[place].text == "{":
             yield place
-        place = (closing(found, place) or place) + 1 if found[place].text == "(" else place + 1
+        place = (closing(lexemes, place) or place) + 1 if lexemes[place].text == "(" else place + 1
 
 
-def _without_from(found: list[Token]) -> Iterator[Edit]:
-    for token, graph in pairwise(found):
+def _without_from(lexemes: list[Token]) -> Iterator[Edit]:
+    for token, graph in pairwise(lexemes):
         if token.says("FROM"):
             yield Edit(token.start, graph.end, "")
 
 
-def by_thalweg(test: SparqlTest, way: str) -> Answer:
-    """What Thalweg answers, by rules or by SPARQL per window; `RejectedError` if it does not take the query."""
+def by_thalweg(test: SparqlTest, way: str) -> SparqlAnswer:
+    """Thalweg's answer, by rules or by SPARQL per window; `RejectedError` if it does not take the query."""
     text = test.query.read_text(encoding="utf-8")
     selected = [graph for graph in test.graphs if f"FROM <{graph.name}>" in text]
     with TemporaryDirectory() as folder:
         query, background = Path(folder, "test.rspql"), Path(folder, "graphs.nq")
         query.write_text(f"BASE <{test.base}>\n{as_continuous(text, test.kind != REJECTED)}", encoding="utf-8")
         background.write_text(as_nquads(test.graphs, test.base, named=True), encoding="utf-8")
-        asked = at_work(way, query, background)
+        continuous = at_work(way, query, background)
     event = {"t": 0, "graph": as_nquads((*test.data, *selected), test.base)}
-    reader = JsonLinesReader(asked.dictionary, "stream", "stream", Clock(), "stream")
+    reader = JsonLinesReader(continuous.dictionary, "stream", "stream", Clock(), "stream")
     batches = [item[1] for item in reader.feed(f"{json.dumps(event)}\n".encode()) if isinstance(item, tuple)]
-    (answer,) = asked.advance(0, batches)
+    (answer,) = continuous.advance(0, batches)
     return _answer(json.loads(str(answer)))
 
 
-def _answer(line: dict[str, Any]) -> Answer:
-    """What a line of output says."""
+def _answer(line: dict[str, Any]) -> SparqlAnswer:
+    """The answer in a line of output."""
     if "answer" in line:
-        return Answer(line["answer"])
+        return SparqlAnswer(line["answer"])
     if "graph" in line:
-        return Answer(triples=tuple(triple(*triple_of(fact)) for fact in line["graph"]))
+        return SparqlAnswer(triples=tuple(triple(*triple_of(fact)) for fact in line["graph"]))
     return read_bindings(line["bindings"])

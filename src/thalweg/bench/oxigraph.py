@@ -32,7 +32,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SparqlAnswer:
     """A truth value, triples, or rows; whether the order of rows counts."""
 
     value: bool | None = None
@@ -46,8 +46,8 @@ class Answer:
         return f"{len(self.triples)} triples" if self.triples else f"{len(self.rows)} rows"
 
 
-def ask(data: Any, query: str, base: str, ordered: bool = False) -> Answer:
-    """What pyoxigraph answers; `SyntaxError` if it does not read the query.
+def ask(data: Any, query: str, base: str, ordered: bool = False) -> SparqlAnswer:
+    """The answer of pyoxigraph; `SyntaxError` if it does not read the query.
 
     >>> str(ask(ox.Store(), "SELECT ?x { VALUES ?x { 1 2 } }", "http://example.org/"))
     '2 rows'
@@ -55,54 +55,54 @@ def ask(data: Any, query: str, base: str, ordered: bool = False) -> Answer:
     return _answer(data.query(query, base_iri=base), ordered)
 
 
-def _answer(found: Any, ordered: bool = False) -> Answer:
-    if isinstance(found, ox.QueryBoolean):
-        return Answer(bool(found))
-    if isinstance(found, ox.QueryTriples):
-        return Answer(triples=tuple(found))
-    names = [variable.value for variable in found.variables]
-    rows = ({name: node for name in names if (node := row[name]) is not None} for row in found)
-    return Answer(rows=tuple(rows), ordered=ordered)
+def _answer(result: Any, ordered: bool = False) -> SparqlAnswer:
+    if isinstance(result, ox.QueryBoolean):
+        return SparqlAnswer(bool(result))
+    if isinstance(result, ox.QueryTriples):
+        return SparqlAnswer(triples=tuple(result))
+    names = [variable.value for variable in result.variables]
+    rows = ({name: node for name in names if (node := row[name]) is not None} for row in result)
+    return SparqlAnswer(rows=tuple(rows), ordered=ordered)
 
 
 def store(default: Iterable[Path], named: Iterable[Path], base: str) -> Any:
     """A store of documents: some in the default graph, others in graphs with the names of their files."""
-    found = ox.Store()
+    dataset = ox.Store()
     for path in default:
-        found.load(path=str(path), base_iri=f"{base}{path.name}")
+        dataset.load(path=str(path), base_iri=f"{base}{path.name}")
     for path in named:
         name = ox.NamedNode(f"{base}{path.name}")
-        found.add_graph(name)
-        found.load(path=str(path), base_iri=name.value, to_graph=name)
-    return found
+        dataset.add_graph(name)
+        dataset.load(path=str(path), base_iri=name.value, to_graph=name)
+    return dataset
 
 
-def read_answer(path: Path, base: str, ordered: bool = False) -> Answer:
+def read_answer(path: Path, base: str, ordered: bool = False) -> SparqlAnswer:
     """The expected answer in a file: results in XML or JSON, a graph, or a graph that describes rows."""
     if path.suffix in _RESULTS:
         return _answer(ox.parse_query_results(path=str(path), format=_RESULTS[path.suffix]), ordered)
     graph = ox.Store()
     graph.load(path=str(path), base_iri=f"{base}{path.name}")
     if not bool(graph.query(f"ASK {{ ?s a <{RESULT_SET}ResultSet> }}")):
-        return Answer(triples=tuple(quad.triple for quad in graph))
-    return Answer(rows=tuple(_described_rows(graph)), ordered=ordered)
+        return SparqlAnswer(triples=tuple(quad.triple for quad in graph))
+    return SparqlAnswer(rows=tuple(_described_rows(graph)), ordered=ordered)
 
 
 def _described_rows(graph: Any) -> Iterable[Row]:
     """The rows that a graph describes in the W3C's vocabulary of result sets."""
-    found = graph.query(
+    solutions = graph.query(
         f"PREFIX rs: <{RESULT_SET}> SELECT ?row ?name ?value {{ ?set rs:solution ?row . "
         "OPTIONAL { ?row rs:binding [ rs:variable ?name ; rs:value ?value ] } }"
     )
     rows: dict[Any, dict[str, Any]] = {}
-    for row in found:
+    for row in solutions:
         bindings = rows.setdefault(row["row"], {})
         if row["name"] is not None:
             bindings[row["name"].value] = row["value"]
     return rows.values()
 
 
-def read_rows(text: str) -> Answer:
+def read_rows(text: str) -> SparqlAnswer:
     r"""The rows in a text of SPARQL's JSON or TSV.
 
     >>> str(read_rows("?x\n1\n2\n"))
@@ -112,13 +112,13 @@ def read_rows(text: str) -> Answer:
     return _answer(ox.parse_query_results(text, format))
 
 
-def read_bindings(rows: Iterable[Mapping[str, str]]) -> Answer:
+def read_bindings(rows: Iterable[Mapping[str, str]]) -> SparqlAnswer:
     """The rows that Thalweg prints, `{"x":"<a>","n":"3"}`.
 
     >>> read_bindings([{"n": "3"}]).rows[0]["n"].datatype
     <NamedNode value=http://www.w3.org/2001/XMLSchema#integer>
     """
-    return Answer(rows=tuple({name: node(term) for name, term in row.items()} for row in rows))
+    return SparqlAnswer(rows=tuple({name: node(term) for name, term in row.items()} for row in rows))
 
 
 @lru_cache(maxsize=65_536)
@@ -127,22 +127,22 @@ def node(term: str) -> Any:
     return next(iter(ox.parse(f"<urn:s> <urn:p> {as_ntriples(term)} .", format=ox.RdfFormat.N_TRIPLES))).object
 
 
-def same(one: Answer, other: Answer) -> bool:
+def same(first: SparqlAnswer, second: SparqlAnswer) -> bool:
     """Whether two answers are equal up to the names of blank nodes.
 
     >>> a, b = ox.BlankNode(), ox.BlankNode()
-    >>> same(Answer(rows=({"x": a, "y": b},)), Answer(rows=({"x": b, "y": a},)))
+    >>> same(SparqlAnswer(rows=({"x": a, "y": b},)), SparqlAnswer(rows=({"x": b, "y": a},)))
     True
-    >>> same(Answer(rows=({"x": a, "y": b},)), Answer(rows=({"x": a, "y": a},)))
+    >>> same(SparqlAnswer(rows=({"x": a, "y": b},)), SparqlAnswer(rows=({"x": a, "y": a},)))
     False
     """
-    ordered = one.ordered and other.ordered
-    if len(one.rows) != len(other.rows):
+    ordered = first.ordered and second.ordered
+    if len(first.rows) != len(second.rows):
         return False
-    return one.value == other.value and _graph(one, ordered) == _graph(other, ordered)
+    return first.value == second.value and _graph(first, ordered) == _graph(second, ordered)
 
 
-def _graph(answer: Answer, ordered: bool) -> Any:
+def _graph(answer: SparqlAnswer, ordered: bool) -> Any:
     graph = ox.Dataset(ox.Quad(*map(_by_value, triple)) for triple in answer.triples)
     rows = [{name: _by_value(node) for name, node in row.items()} for row in answer.rows]
     for number, (row, times) in enumerate(zip(rows, range(len(rows)), strict=True) if ordered else _counted(rows)):
@@ -214,8 +214,8 @@ class Windows:
             self._store = ox.Store()
             self._store.bulk_extend(self._background)
             self._store.bulk_extend(quad for quads in self._held for quad in quads)
-        found: Any = self._store.query(self._query)
-        text: bytes = found.serialize(format=ox.QueryResultsFormat.TSV)
+        solutions: Any = self._store.query(self._query)
+        text: bytes = solutions.serialize(format=ox.QueryResultsFormat.TSV)
         return text.decode().splitlines(keepends=True)
 
 
@@ -224,9 +224,9 @@ def as_nquads(paths: Iterable[Path], base: str, named: bool = False) -> str:
     quads = []
     for path in paths:
         # A store would write numbers in its own way.
-        found = ox.parse(path=str(path), base_iri=f"{base}{path.name}", rename_blank_nodes=True)
+        parsed = ox.parse(path=str(path), base_iri=f"{base}{path.name}", rename_blank_nodes=True)
         graph = ox.NamedNode(f"{base}{path.name}") if named else ox.DefaultGraph()
-        quads += [ox.Quad(quad.subject, quad.predicate, quad.object, graph) for quad in found]
+        quads += [ox.Quad(quad.subject, quad.predicate, quad.object, graph) for quad in parsed]
     lines = ox.serialize(quads, format=ox.RdfFormat.N_QUADS)
     return (lines or b"").decode()
 

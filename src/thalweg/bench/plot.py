@@ -72,8 +72,8 @@ def draw(
 ) -> None:
     """Draws rows of panels as `name.svg` and `name.png`; `size` is that of one panel."""
     height, width = len(rows), max(map(len, rows))
-    whole = size[0] * width, size[1] * height
-    figure, grid = pyplot.subplots(height, width, figsize=whole, squeeze=False, sharey=share_y)
+    figure_size = size[0] * width, size[1] * height
+    figure, grid = pyplot.subplots(height, width, figsize=figure_size, squeeze=False, sharey=share_y)
     for panels, places in zip(rows, grid, strict=True):
         for panel, axes in zip(panels, places, strict=True):
             panel.draw(axes)

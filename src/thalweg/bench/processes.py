@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-Made = TypeVar("Made")
+T = TypeVar("T")
 Samples = list[tuple[int, int]]
 """How much has been sent to a process so far, and the bytes of it that are in memory."""
 
@@ -21,7 +21,7 @@ MEGABYTE: Final = 1_000_000
 _POLL: Final = 0.05
 
 
-def timed(work: Callable[[], Made]) -> tuple[float, Made]:
+def timed(work: Callable[[], T]) -> tuple[float, T]:
     """How many seconds a function takes, and its result."""
     begin = time.perf_counter()
     result = work()
@@ -29,23 +29,23 @@ def timed(work: Callable[[], Made]) -> tuple[float, Made]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[Made]):
+class IsolatedOutcome(Generic[T]):
     """The result of a function, or why it was stopped."""
 
-    result: Made | None
+    result: T | None
     stopped: str = ""
 
 
 def isolated(
-    work: Callable[..., Made], *arguments: object, seconds: float = 600.0, memory: int = 8_000 * MEGABYTE
-) -> Outcome[Made]:
+    work: Callable[..., T], *arguments: object, seconds: float = 600.0, memory: int = 8_000 * MEGABYTE
+) -> IsolatedOutcome[T]:
     """Runs a function of a module in another process, which is stopped at a limit of time or memory.
 
     >>> from operator import add
     >>> isolated(add, 2, 3)
-    Outcome(result=5, stopped='')
+    IsolatedOutcome(result=5, stopped='')
     >>> isolated(time.sleep, 10, seconds=0.1)
-    Outcome(result=None, stopped='more than 0.1 s')
+    IsolatedOutcome(result=None, stopped='more than 0.1 s')
     """
     context = get_context("spawn")
     mine, theirs = context.Pipe(duplex=False)
@@ -56,13 +56,13 @@ def isolated(
     try:
         while not mine.poll(_POLL):
             if time.monotonic() - began > seconds:
-                return Outcome(None, f"more than {seconds:g} s")
+                return IsolatedOutcome(None, f"more than {seconds:g} s")
             if sum(map(resident, _family(process.pid))) > memory:
-                return Outcome(None, f"more than {memory // MEGABYTE:,} MB")
+                return IsolatedOutcome(None, f"more than {memory // MEGABYTE:,} MB")
         result, error = mine.recv()
         if error is not None:
             raise error
-        return Outcome(result)
+        return IsolatedOutcome(result)
     finally:
         if process.is_alive():
             process.terminate()

@@ -1,4 +1,4 @@
-"""Those that answer a continuous query in `bench rspql`, each from the text of triples to the text of answers.
+"""The contestants for a continuous query in `bench rspql`, each from the text of triples to the text of answers.
 
     compiled      Thalweg, by rules
     fallback      Thalweg, by SPARQL in each window
@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
 from thalweg.bench.city_streams import CITY, as_lines, background
-from thalweg.bench.continuous_queries import ContinuousQuery
-from thalweg.bench.oxigraph import Answer, Windows, read_bindings, read_rows
+from thalweg.bench.continuous_queries import BenchmarkQuery
+from thalweg.bench.oxigraph import SparqlAnswer, Windows, read_bindings, read_rows
 from thalweg.bench.query_ways import PER_WINDOW, RULES, at_work
 from thalweg.connectors.ntriples import TripleReader
 from thalweg.model.time import Clock
@@ -44,22 +44,23 @@ class Contestant(Protocol):
     def answer(self, tick: int) -> str:
         """The answer over the windows that close at the last tick, as text."""
 
-    def read(self, text: str) -> Answer:
-        """What an answer says."""
+    def read(self, text: str) -> SparqlAnswer:
+        """The answer that a text stands for."""
 
 
-class Reasoned:
+class ThalwegContestant:
     """Thalweg, driven as a run does: triples are read, the part is taken through time, and its answer is printed."""
 
-    def __init__(self, query: ContinuousQuery, sensors: int, way: str) -> None:
+    def __init__(self, query: BenchmarkQuery, sensors: int, way: str) -> None:
         with TemporaryDirectory() as folder:
-            program, known = Path(folder, "query.rspql"), Path(folder, "city.nt")
+            program, city = Path(folder, "query.rspql"), Path(folder, "city.nt")
             program.write_text(query.text, encoding="utf-8")
-            known.write_text("".join(as_lines(background(sensors))), encoding="utf-8")
-            self._query = at_work(way, program, known)
+            city.write_text("".join(as_lines(background(sensors))), encoding="utf-8")
+            self._query = at_work(way, program, city)
         words = self._query.dictionary
         self._readers = {
-            each.stream: TripleReader(words, each.stream, each.stream, Clock(), each.stream) for each in query.windows
+            window.stream: TripleReader(words, window.stream, window.stream, Clock(), window.stream)
+            for window in query.windows
         }
         self._batches: list[Any] = []
         self._written: list[str] = []
@@ -87,17 +88,17 @@ class Reasoned:
         self._written.clear()
         return text
 
-    def read(self, text: str) -> Answer:
+    def read(self, text: str) -> SparqlAnswer:
         return read_bindings([row for line in text.splitlines() for row in json.loads(line)["bindings"]])
 
 
-class Asked:
+class OxigraphContestant:
     """pyoxigraph, which is asked again for every window."""
 
-    def __init__(self, query: ContinuousQuery, sensors: int, reload: bool) -> None:
-        graphs = {each.stream: f"{CITY}{each.stream}" for each in query.windows}
-        known = "".join(as_lines(background(sensors)))
-        self._windows = Windows(query.sparql, graphs, known, query.windows[0].range, reload)
+    def __init__(self, query: BenchmarkQuery, sensors: int, reload: bool) -> None:
+        graphs = {window.stream: f"{CITY}{window.stream}" for window in query.windows}
+        city = "".join(as_lines(background(sensors)))
+        self._windows = Windows(query.sparql, graphs, city, query.windows[0].range, reload)
         self._only_new = query.output == "ISTREAM"
         self._before = Counter[str]()
 
@@ -107,18 +108,18 @@ class Asked:
     def answer(self, tick: int) -> str:
         header, *rows = self._windows.answer()
         if self._only_new:
-            found = Counter(rows)
-            rows, self._before = list((found - self._before).elements()), found
+            counts = Counter(rows)
+            rows, self._before = list((counts - self._before).elements()), counts
         return "".join((header, *rows))
 
-    def read(self, text: str) -> Answer:
+    def read(self, text: str) -> SparqlAnswer:
         return read_rows(text)
 
 
-class Parsed:
+class RdflibContestant:
     """rdflib, which loads every window anew."""
 
-    def __init__(self, query: ContinuousQuery, sensors: int) -> None:
+    def __init__(self, query: BenchmarkQuery, sensors: int) -> None:
         self._query, self._known = query, "".join(as_lines(background(sensors)))
         self._held: deque[Texts] = deque(maxlen=query.windows[0].range)
 
@@ -129,20 +130,20 @@ class Parsed:
         rdflib = import_module("rdflib")
         data = rdflib.Dataset()
         data.default_graph.parse(data=self._known, format="nt")
-        for each in self._query.windows:
-            graph = data.graph(rdflib.URIRef(f"{CITY}{each.stream}"))
-            graph.parse(data="".join(texts[each.stream] for texts in self._held), format="nt")
+        for window in self._query.windows:
+            graph = data.graph(rdflib.URIRef(f"{CITY}{window.stream}"))
+            graph.parse(data="".join(texts[window.stream] for texts in self._held), format="nt")
         answer: bytes = data.query(self._query.sparql).serialize(format="json")
         return answer.decode()
 
-    def read(self, text: str) -> Answer:
+    def read(self, text: str) -> SparqlAnswer:
         return read_rows(text)
 
 
-MADE: Final[Mapping[str, Callable[[ContinuousQuery, int], Contestant]]] = {
-    COMPILED: lambda query, sensors: Reasoned(query, sensors, RULES),
-    FALLBACK: lambda query, sensors: Reasoned(query, sensors, PER_WINDOW),
-    ADDED: lambda query, sensors: Asked(query, sensors, reload=False),
-    RELOADED: lambda query, sensors: Asked(query, sensors, reload=True),
-    RDFLIB: Parsed,
+MADE: Final[Mapping[str, Callable[[BenchmarkQuery, int], Contestant]]] = {
+    COMPILED: lambda query, sensors: ThalwegContestant(query, sensors, RULES),
+    FALLBACK: lambda query, sensors: ThalwegContestant(query, sensors, PER_WINDOW),
+    ADDED: lambda query, sensors: OxigraphContestant(query, sensors, reload=False),
+    RELOADED: lambda query, sensors: OxigraphContestant(query, sensors, reload=True),
+    RDFLIB: RdflibContestant,
 }

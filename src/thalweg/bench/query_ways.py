@@ -21,11 +21,11 @@ class NotRulesError(Exception):
 
 
 def at_work(way: str, query: Path, background: Path) -> Continuous:
-    """What evaluates the query in a file from tick 0 on.
+    """The evaluation of the query in a file, from tick 0 on.
 
     `RejectedError` where it is not a query, `NotRulesError` where it would have to be rules and is not.
     """
-    part = api.load_part([query], background=background, report=lambda found: None)
+    part = api.load_part([query], background=background, report=lambda diagnostic: None)
     assert isinstance(part, ContinuousQuery)
     streams = StreamsRead(part.query, ())
     return Continuous(part.query, _evaluator(way, part), streams, first=0)

@@ -14,14 +14,14 @@ from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.vocabulary import Triple
 
 
-class Closure(NamedTuple):
-    """What follows from a graph, and which contradictions are in it."""
+class ClosedGraph(NamedTuple):
+    """A graph with all that follows from it, and its contradictions."""
 
     triples: Collection[Triple]
     contradictions: Sequence[Fact]
 
 
-Close = Callable[[Iterable[Triple]], Closure]
+Close = Callable[[Iterable[Triple]], ClosedGraph]
 
 # A declaration that something is one of these claims nothing under the direct semantics.
 _DECLARATIONS: Final = frozenset(
@@ -37,7 +37,7 @@ def follows(premise: Sequence[Triple], conclusion: Sequence[Triple], close: Clos
 
     >>> def close(triples):
     ...     known = set(triples)
-    ...     return Closure(known, [Fact("inconsistent")] if ("<x>", owl("differentFrom"), "<y>") in known else [])
+    ...     return ClosedGraph(known, [Fact("inconsistent")] if ("<x>", owl("differentFrom"), "<y>") in known else [])
     >>> follows([], [("<x>", owl("sameAs"), "<y>")], close), follows([], [("<x>", owl("sameAs"), "<z>")], close)
     (True, False)
     """
@@ -48,8 +48,8 @@ def follows(premise: Sequence[Triple], conclusion: Sequence[Triple], close: Clos
     # Under the RDF-based semantics an anonymous expression is a claim as well: that there is such a class.
     if not direct and any(term[0] == "_" for claim in claims for term in claim):
         return False
-    known, denials = frozenset(closure.triples), Denials(conclusion)
-    return all(claim in known or _refuted(cases, premise, denials, close) for claim, cases in denials.of(claims))
+    entailed, denials = frozenset(closure.triples), Denials(conclusion)
+    return all(claim in entailed or _refuted(cases, premise, denials, close) for claim, cases in denials.of(claims))
 
 
 def _refuted(cases: Sequence[Case], premise: Sequence[Triple], denials: Denials, close: Close) -> bool:
@@ -82,21 +82,21 @@ def matches(pattern: Sequence[Triple], triples: Iterable[Triple]) -> bool:
     for triple in triples:
         by_predicate.setdefault(triple[1], []).append(triple)
 
-    def extend(rest: Sequence[Triple], bound: dict[str, str]) -> bool:
-        if not rest:
+    def extend(remaining: Sequence[Triple], bound: dict[str, str]) -> bool:
+        if not remaining:
             return True
         # The one with the fewest unknowns comes first.
-        first = min(rest, key=lambda each: sum(term[0] == "_" and term not in bound for term in each))
-        later = [each for each in rest if each is not first]
-        found = (_bind(first, triple, bound) for triple in by_predicate.get(first[1], ()))
-        return any(extended is not None and extend(later, extended) for extended in found)
+        first = min(remaining, key=lambda candidate: sum(term[0] == "_" and term not in bound for term in candidate))
+        later = [candidate for candidate in remaining if candidate is not first]
+        bindings = (_bind(first, triple, bound) for triple in by_predicate.get(first[1], ()))
+        return any(extended is not None and extend(later, extended) for extended in bindings)
 
     return extend(pattern, {})
 
 
 def _bind(pattern: Triple, triple: Triple, bound: dict[str, str]) -> dict[str, str] | None:
     extended = dict(bound)
-    for wanted, found in zip(pattern, triple, strict=True):
-        if (extended.setdefault(wanted, found) if wanted[0] == "_" else wanted) != found:
+    for wanted, term in zip(pattern, triple, strict=True):
+        if (extended.setdefault(wanted, term) if wanted[0] == "_" else wanted) != term:
             return None
     return extended

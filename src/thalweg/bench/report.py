@@ -1,4 +1,4 @@
-"""What a benchmark reports: tables on the console, the same rows as CSV, and its targets."""
+"""The report of a benchmark: tables on the console, the same rows as CSV, and its targets."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,26 +13,26 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What must be shown, what was found, and whether that is enough."""
+class BenchmarkTarget:
+    """A claim, the measured figure, and whether the figure supports the claim."""
 
     claim: str
-    found: str
+    figure: str
     holds: bool
 
 
-def at_most(what: str, found: float, limit: float, unit: str) -> Target:
+def at_most(what: str, figure: float, limit: float, unit: str) -> BenchmarkTarget:
     """A figure with an upper limit.
 
     >>> at_most("a gap", 0.5, 1, "s")
-    Target(claim='a gap, at most 1 s', found='0.5 s', holds=True)
+    BenchmarkTarget(claim='a gap, at most 1 s', figure='0.5 s', holds=True)
     """
-    return Target(f"{what}, at most {limit:,} {unit}", f"{found:,.3g} {unit}", found <= limit)
+    return BenchmarkTarget(f"{what}, at most {limit:,} {unit}", f"{figure:,.3g} {unit}", figure <= limit)
 
 
-def at_least(claim: str, ratio: float, limit: float, digits: int = 1) -> Target:
+def at_least(claim: str, ratio: float, limit: float, digits: int = 1) -> BenchmarkTarget:
     """A ratio with a lower limit, which the claim states."""
-    return Target(claim, f"{ratio:,.{digits}f} ×", ratio >= limit)
+    return BenchmarkTarget(claim, f"{ratio:,.{digits}f} ×", ratio >= limit)
 
 
 def as_row(record: Any) -> Row:
@@ -57,15 +57,15 @@ def _cell(value: float | str | None) -> str:
     return f"{value:,.3g}" if isinstance(value, float) and value < 100 else f"{value:,.0f}"
 
 
-def verdict_table(targets: Iterable[Target]) -> Table:
+def verdict_table(targets: Iterable[BenchmarkTarget]) -> Table:
     """One line for each target."""
     table = Table("", "target", "found", title="targets")
     for target in targets:
-        table.add_row("[green]✓[/]" if target.holds else "[red]✗[/]", target.claim, target.found)
+        table.add_row("[green]✓[/]" if target.holds else "[red]✗[/]", target.claim, target.figure)
     return table
 
 
-class Report:
+class BenchmarkReport:
     """The results of one benchmark: printed, and written to a folder of its name."""
 
     def __init__(self, out: Path, name: str) -> None:
@@ -74,7 +74,7 @@ class Report:
         self.console, self.stderr = Console(), Console(stderr=True)
 
     def log(self, text: str) -> None:
-        """What is being measured now."""
+        """Prints what is being measured now."""
         self.stderr.log(text)
 
     def add(self, name: str, records: Sequence[Any], title: str = "") -> None:
@@ -96,9 +96,9 @@ class Report:
             for record in records:
                 writer.writerow(int(value) if isinstance(value, bool) else value for value in as_row(record).values())
 
-    def close(self, targets: Sequence[Target]) -> None:
+    def close(self, targets: Sequence[BenchmarkTarget]) -> None:
         """The verdict, and where everything is."""
         self.console.print(verdict_table(targets))
-        rows = [{"target": each.claim, "found": each.found, "holds": each.holds} for each in targets]
+        rows = [{"target": target.claim, "found": target.figure, "holds": target.holds} for target in targets]
         self.write("verdict", rows)
         self.console.print(f"results are in {self.folder}")

@@ -15,12 +15,12 @@ from time import process_time
 from typing import Final
 
 from thalweg.bench.city_streams import STREAMS, as_lines
-from thalweg.bench.continuous_queries import JOINS, QUERIES, ContinuousQuery
+from thalweg.bench.continuous_queries import JOINS, QUERIES, BenchmarkQuery
 from thalweg.bench.oxigraph import same
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.processes import MEGABYTE, Footprint, isolated
 from thalweg.bench.query_contestants import ADDED, COMPILED, FALLBACK, MADE, RDFLIB, RELOADED, Texts
-from thalweg.bench.report import Report, Row, Target, at_least
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row, at_least
 
 # So many evaluations are compared, and not timed.
 _COMPARED: Final = 3
@@ -31,10 +31,10 @@ _MEMORY_LIMIT: Final = 6_000 * MEGABYTE
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class QueryPoint:
     """A query at one size: how many sensors send, how many evaluations are timed, and who answers."""
 
-    query: ContinuousQuery
+    query: BenchmarkQuery
     sensors: int
     evaluations: int
     by: tuple[str, ...] = _ALL
@@ -54,21 +54,21 @@ class Point:
     def closes(self, tick: int) -> bool:
         """Whether the windows of the query close at a tick.
 
-        >>> point = Point(QUERIES["csr 2"], 10, 1)
+        >>> point = QueryPoint(QUERIES["csr 2"], 10, 1)
         >>> [tick for tick in range(10) if point.closes(tick)]
         [2, 5, 8]
         """
         return tick >= self.window - 1 and (tick - self.window + 1) % self.slide == 0
 
     def texts(self) -> Iterator[Texts]:
-        """What the streams of the query bring, tick by tick."""
-        streams = [each.stream for each in self.query.windows]
+        """The texts of the query's streams, tick by tick."""
+        streams = [window.stream for window in self.query.windows]
         for tick in count():
             yield {stream: "".join(as_lines(STREAMS[stream](tick, self.sensors))) for stream in streams}
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class QueryCost:
     """Processor time a triple, and from the last triple of a window to its answer; who differs is wrong."""
 
     query: str
@@ -84,7 +84,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryUse:
     """Megabytes that a process of its own grew by, from an empty contestant to answers over full windows."""
 
     query: str
@@ -110,11 +110,11 @@ class Turn:
 class Race:
     """Contestants over the same streams, in turns at every tick.
 
-    >>> [sorted(turns) for turns in (Race(Point(QUERIES["csr 1"], 10, 1, (ADDED, RELOADED))).evaluate(),)]
+    >>> [sorted(turns) for turns in (Race(QueryPoint(QUERIES["csr 1"], 10, 1, (ADDED, RELOADED))).evaluate(),)]
     [['add/remove', 'reload']]
     """
 
-    def __init__(self, point: Point) -> None:
+    def __init__(self, point: QueryPoint) -> None:
         self._point = point
         self.contestants = {by: MADE[by](point.query, point.sensors) for by in point.by}
         self._ticks = enumerate(point.texts())
@@ -144,7 +144,7 @@ class Race:
         return turns, {by for by, answer in answers.items() if not same(answer, answers[ADDED])}
 
 
-def measure(point: Point) -> list[Measured]:
+def measure(point: QueryPoint) -> list[QueryCost]:
     """Fills the windows, compares some answers, then times all contestants."""
     race = Race(point)
     differ = set().union(*(race.compare()[1] for _ in range(_COMPARED)))
@@ -154,7 +154,7 @@ def measure(point: Point) -> list[Measured]:
     return [_measured(point, by, [turn[by] for turn in turns], race, by in differ) for by in point.by]
 
 
-def measure_once(point: Point, by: str) -> Measured:
+def measure_once(point: QueryPoint, by: str) -> QueryCost:
     """The first answer of a slow contestant, which costs what its latency is."""
     race = Race(replace(point, by=(ADDED, by)))
     turns, differ = race.compare()
@@ -163,10 +163,10 @@ def measure_once(point: Point, by: str) -> Measured:
     return _measured(point, by, [once], race, by in differ)
 
 
-def _measured(point: Point, by: str, turns: Sequence[Turn], race: Race, differs: bool) -> Measured:
+def _measured(point: QueryPoint, by: str, turns: Sequence[Turn], race: Race, differs: bool) -> QueryCost:
     triples = sum(turn.triples for turn in turns)
     latencies = [turn.latency * 1e3 for turn in turns]
-    return Measured(
+    return QueryCost(
         query=point.query.name,
         by=by,
         window=point.window,
@@ -183,14 +183,14 @@ def _measured(point: Point, by: str, turns: Sequence[Turn], race: Race, differs:
 def measure_growth(sensors: int, rounds: int) -> float:
     """The cost of a triple with a long window as a multiple of that with a short one, in turns; answers are alike."""
     query = replace(JOINS, output="ISTREAM")
-    races = [Race(Point(query.with_range(range), sensors, rounds, (COMPILED,))) for range in (_LONG, _SHORT)]
+    races = [Race(QueryPoint(query.with_range(range), sensors, rounds, (COMPILED,))) for range in (_LONG, _SHORT)]
     for race in races:
         race.evaluate()
     turns = [[race.evaluate()[COMPILED].seconds for race in races] for _ in range(rounds)]
     return statistics.median(long / short for long, short in turns)
 
 
-def grow(point: Point, by: str) -> float:
+def grow(point: QueryPoint, by: str) -> float:
     """Bytes that this process grows by while windows fill and some answers are given."""
     footprint = Footprint()
     race = Race(replace(point, by=(by,)))
@@ -199,40 +199,40 @@ def grow(point: Point, by: str) -> float:
     return footprint.grown()
 
 
-def measure_memory(point: Point) -> list[Memory]:
+def measure_memory(point: QueryPoint) -> list[MemoryUse]:
     """Each contestant in a process of its own."""
-    found = [(by, isolated(grow, point, by, memory=_MEMORY_LIMIT).result) for by in point.by]
+    sizes = [(by, isolated(grow, point, by, memory=_MEMORY_LIMIT).result) for by in point.by]
     return [
-        Memory(point.query.name, by, point.window, point.sensors, nan if size is None else size / MEGABYTE)
-        for by, size in found
+        MemoryUse(point.query.name, by, point.window, point.sensors, nan if size is None else size / MEGABYTE)
+        for by, size in sizes
     ]
 
 
 # The whole --------------------------------------------------------------------------------------------------------
 
 
-def points(quick: bool) -> list[Point]:
+def points(quick: bool) -> list[QueryPoint]:
     """Every shape at growing rates; longer windows where answers stay in proportion; a filter and two joins."""
     rates, windows, evaluations = ((100,), (30,), 5) if quick else ((100, 1_000, 5_000), (30, 300), 20)
-    found = [Point(query, rate, evaluations) for query in QUERIES.values() for rate in rates]
-    found += [
-        Point(query.with_range(range), 100, evaluations)
+    planned = [QueryPoint(query, rate, evaluations) for query in QUERIES.values() for rate in rates]
+    planned += [
+        QueryPoint(query.with_range(range), 100, evaluations)
         for query in QUERIES.values()
         for range in windows
         if query.grows and (not quick or query.name in ("csr 5", "city 5"))
     ]
-    found += [Point(JOINS.with_range(range), rate, evaluations) for range, rate in ((6, 1_000), (60, 100))]
-    return [*found, target(quick)]
+    planned += [QueryPoint(JOINS.with_range(range), rate, evaluations) for range, rate in ((6, 1_000), (60, 100))]
+    return [*planned, target(quick)]
 
 
-def target(quick: bool) -> Point:
+def target(quick: bool) -> QueryPoint:
     """Window 60, slide 1, 4,000 triples a tick."""
-    return Point(JOINS, 1_000, 10 if quick else 30, (COMPILED, FALLBACK, ADDED, RELOADED))
+    return QueryPoint(JOINS, 1_000, 10 if quick else 30, (COMPILED, FALLBACK, ADDED, RELOADED))
 
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `rspql` of `out`."""
-    report, results, wanted = Report(out, "rspql"), list[Measured](), points(quick)
+    report, results, wanted = BenchmarkReport(out, "rspql"), list[QueryCost](), points(quick)
     for number, point in enumerate(wanted, 1):
         report.log(f"{number} of {len(wanted)}: {point.name}")
         results += measure(point)
@@ -242,62 +242,68 @@ def main(out: Path, quick: bool = False) -> None:
     results += [slow.result] if slow.result else []
     growth = measure_growth(250 if quick else 1_000, 20 if quick else 60)
     memory = measure_memory(target(quick))
-    report.show("µs a triple", beside(results, "us_a_triple"))
-    report.show("ms from the last triple of a window to its answer, the median", beside(results, "latency_ms"))
+    report.show("µs a triple", side_by_side(results, "us_a_triple"))
+    report.show("ms from the last triple of a window to its answer, the median", side_by_side(results, "latency_ms"))
     report.write("results", results)
     report.add("memory", memory)
     draw_results(results, report.folder)
     report.close(verdict(results, growth))
 
 
-def beside(results: Sequence[Measured], figure: str) -> list[Row]:
+def side_by_side(results: Sequence[QueryCost], figure: str) -> list[Row]:
     """One line for each query and size, with a column for each contestant.
 
     >>> sizes = {"window": 3, "slide": 1, "triples_a_tick": 8, "rows": 0}
     >>> costs = {"latency_ms": 1.0, "worst_ms": 1.0, "differs": False}
-    >>> found = [Measured("q", by, **sizes, us_a_triple=cost, **costs) for by, cost in (("one", 2.0), ("other", 3.0))]
-    >>> beside(found, "us_a_triple")
+    >>> found = [QueryCost("q", by, **sizes, us_a_triple=cost, **costs) for by, cost in (("one", 2.0), ("other", 3.0))]
+    >>> side_by_side(found, "us_a_triple")
     [{'query': 'q', 'window': 3, 'slide': 1, 'triples': 8, 'one': 2.0, 'other': 3.0}]
     """
     lines: dict[tuple[str, int, int, int], dict[str, float]] = {}
-    for each in results:
-        line = lines.setdefault((each.query, each.window, each.slide, each.triples_a_tick), {})
-        line[each.by] = getattr(each, figure)
-    names = list(dict.fromkeys(each.by for each in results))
+    for measurement in results:
+        line = lines.setdefault(
+            (measurement.query, measurement.window, measurement.slide, measurement.triples_a_tick), {}
+        )
+        line[measurement.by] = getattr(measurement, figure)
+    names = list(dict.fromkeys(measurement.by for measurement in results))
     return [
         {"query": query, "window": window, "slide": slide, "triples": triples} | {by: line.get(by) for by in names}
         for (query, window, slide, triples), line in lines.items()
     ]
 
 
-def verdict(results: Sequence[Measured], growth: float) -> list[Target]:
+def verdict(results: Sequence[QueryCost], growth: float) -> list[BenchmarkTarget]:
     """Ratios of the filter with two joins over 60 ticks, and that nobody's answer differs."""
-    joins = [each for each in results if each.query == JOINS.name and each.triples_a_tick >= _RATE]
-    costs = {each.by: each.us_a_triple for each in joins if each.window == 60}
-    wrong = sorted({f"{each.query} by {each.by}" for each in results if each.differs})
+    joins = [
+        measurement
+        for measurement in results
+        if measurement.query == JOINS.name and measurement.triples_a_tick >= _RATE
+    ]
+    costs = {measurement.by: measurement.us_a_triple for measurement in joins if measurement.window == 60}
+    wrong = sorted({f"{measurement.query} by {measurement.by}" for measurement in results if measurement.differs})
     return [
-        Target("all contestants answer the same", ", ".join(wrong) or f"{len(results)} series", not wrong),
+        BenchmarkTarget("all contestants answer the same", ", ".join(wrong) or f"{len(results)} series", not wrong),
         at_least("a filter and two joins, at least 5 × faster than add/remove", costs[ADDED] / costs[COMPILED], 5),
         at_least("a filter and two joins, at least 25 × faster than reload", costs[RELOADED] / costs[COMPILED], 25),
-        Target(f"window {_LONG}, at most 2 × the cost of window {_SHORT}", f"{growth:.2f} ×", growth <= 2),
+        BenchmarkTarget(f"window {_LONG}, at most 2 × the cost of window {_SHORT}", f"{growth:.2f} ×", growth <= 2),
     ]
 
 
-def draw_results(results: Sequence[Measured], folder: Path) -> None:
+def draw_results(results: Sequence[QueryCost], folder: Path) -> None:
     """`queries` has the cost of each shape, `sizes` that of the filter with two joins."""
     bars: dict[str, dict[str, float]] = {}
-    for each in results:
-        if each.query != JOINS.name:
-            bars.setdefault(each.by, {}).setdefault(each.query, each.us_a_triple)
+    for measurement in results:
+        if measurement.query != JOINS.name:
+            bars.setdefault(measurement.by, {}).setdefault(measurement.query, measurement.us_a_triple)
     panels = [Panel("CSRBench's and CityBench's shapes", "", "µs a triple", bars=bars, log="y")]
     draw(folder, "queries", panels, size=(12, 4))
     lines: Mapping[str, Lines] = {"window": Lines(), "triples_a_tick": Lines()}
-    for each in results:
-        if each.query == JOINS.name and each.by != RDFLIB:
-            if each.triples_a_tick >= _RATE:
-                add_point(lines["window"], each.by, each.window, each.us_a_triple)
-            if each.window == 60:
-                add_point(lines["triples_a_tick"], each.by, each.triples_a_tick, each.us_a_triple)
+    for measurement in results:
+        if measurement.query == JOINS.name and measurement.by != RDFLIB:
+            if measurement.triples_a_tick >= _RATE:
+                add_point(lines["window"], measurement.by, measurement.window, measurement.us_a_triple)
+            if measurement.window == 60:
+                add_point(lines["triples_a_tick"], measurement.by, measurement.triples_a_tick, measurement.us_a_triple)
     sizes = [
         Panel("a filter and two joins", "window (ticks)", "µs a triple", lines["window"], log="xy"),
         Panel("window 60", "triples a tick", "µs a triple", lines["triples_a_tick"], log="xy"),

@@ -61,13 +61,13 @@ class City:
 
     def load(self, text: str) -> EventCascade:
         """The cascade of a text."""
-        part = load_part([Source("city.tw", text), self._ontology], [self._background], report=lambda found: None)
+        part = load_part([Source("city.tw", text), self._ontology], [self._background], report=lambda diagnostic: None)
         assert isinstance(part, EventCascade)
         return part
 
     def start(self, text: str) -> EventRun:
-        """The same, ready for events."""
-        context = Context(Settings(emit="changes"), Clock(), lambda found: None)
+        """The run of a text's cascade, ready for events."""
+        context = Context(Settings(emit="changes"), Clock(), lambda diagnostic: None)
         run = self.load(text).start(context).reasoner
         assert isinstance(run, EventRun)
         return run
@@ -76,11 +76,11 @@ class City:
         """Coded events of the stream, some thousand at a time."""
         reader = QuadReader(words, "city.nq", "city", Clock(), "city")
         lines = quads(count, self.roads, per_tick, seed)
-        while some := list(islice(lines, 4 * CHUNK)):
-            yield by_tick(reader.feed("".join(some).encode()))
+        while block := list(islice(lines, 4 * CHUNK)):
+            yield by_tick(reader.feed("".join(block).encode()))
         yield by_tick(reader.finish())
 
 
 def by_tick(items: Iterable[Any]) -> Ticks:
-    """What a reader gives, tick by tick."""
-    return [(tick, [batch for _, batch in some]) for tick, some in groupby(items, key=lambda item: item[0])]
+    """The batches of a reader, tick by tick."""
+    return [(tick, [batch for _, batch in group]) for tick, group in groupby(items, key=lambda item: item[0])]

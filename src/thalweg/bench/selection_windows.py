@@ -1,4 +1,4 @@
-"""What an explicit selection costs, layer by layer, as windows, rates of events and the part that is selected grow.
+"""The cost of an explicit selection, layer by layer, as windows, rates of events and the part that is selected grow.
 
 The selection is that of Streaming MASSIF's Listing 1, with tumbling windows. One thing grows at a time: how long a
 window is (its Test 2), how many events a second come (Test 1), and how large a part of them is selected (Test 3).
@@ -53,8 +53,8 @@ def by_window(city: City, windows: int, quick: bool = False) -> Iterator[WindowC
         yield layers.measure("seconds", seconds, text, city.ticks(layers.words, PER_TICK * ticks))
     events = PER_TICK * _RANGE * windows
     for rate in RATES[few]:
-        some = city.ticks(layers.words, rate * _RANGE * windows, rate)
-        yield layers.measure("events/s", rate, selecting(_RANGE), some)
+        stream = city.ticks(layers.words, rate * _RANGE * windows, rate)
+        yield layers.measure("events/s", rate, selecting(_RANGE), stream)
     for percent in PERCENTAGES[few]:
         text = selecting(_RANGE, percent / 100)
         yield layers.measure("% selected", percent, text, city.ticks(layers.words, events))
@@ -67,7 +67,7 @@ class _Layers:
         ladder, _ = part.classifier().ladder()
         self._program = part.program
         self._known = known_besides(ladder.program)
-        self._classifier = Classifier(ladder, frozenset(), 0, lambda found: None)
+        self._classifier = Classifier(ladder, frozenset(), 0, lambda diagnostic: None)
         self.words = self._classifier.dictionary
 
     def measure(self, grows: str, size: int, text: str, stream: Iterable[Ticks]) -> WindowCost:
@@ -75,12 +75,12 @@ class _Layers:
         _, (selection,), _ = read_events(Source("city.tw", text))
         assert selection.query is not None
         read = StreamsRead(selection.query, ["city"])
-        selected = SelectedEvents(selection.query, self._program.background, self.words, read, lambda found: None)
+        selected = SelectedEvents(selection.query, self._program.background, self.words, read, lambda diagnostic: None)
         selected.begin(0)
         layers = EventLayers(self._program, self._known)
         events: dict[int, list[Batch]] = {}
-        for some in stream:
-            for tick, batches in some:
+        for group in stream:
+            for tick, batches in group:
                 events.setdefault(tick, []).extend(batches)
         for start in (0, len(events)):
             spent = _Spent()
@@ -88,19 +88,19 @@ class _Layers:
                 began = time.process_time()
                 closed = list(selected.advance(start + tick, batches))
                 spent.selection += time.process_time() - began
-                for closing, found in closed:
-                    self._hand_on(closing, found, layers, spent)
-        count = sum(len(batch.graphs) for some in events.values() for batch in some)
+                for closing, window_events in closed:
+                    self._hand_on(closing, window_events, layers, spent)
+        count = sum(len(batch.graphs) for group in events.values() for batch in group)
         return spent.average(grows, size, count)
 
     def _hand_on(self, closing: int, selected: list[SelectedEvent], layers: EventLayers, spent: "_Spent") -> None:
-        """What a window has selected goes through classes and patterns."""
+        """Takes the events that a window has selected through classes and patterns."""
         began = time.process_time()
         events: dict[int, dict[str, list[Instance]]] = {closing: {}}
-        for one in selected:
-            facts = [(fact.predicate, tuple(map(self.words.code, fact.terms))) for fact in one.facts]
-            for event in instances(one.tick, self._classifier.classify(one.graph, facts), self.words):
-                events.setdefault(one.tick, {}).setdefault(event.event, []).append(event)
+        for chosen in selected:
+            facts = [(fact.predicate, tuple(map(self.words.code, fact.terms))) for fact in chosen.facts]
+            for event in instances(chosen.tick, self._classifier.classify(chosen.graph, facts), self.words):
+                events.setdefault(chosen.tick, {}).setdefault(event.event, []).append(event)
         between = time.process_time()
         for tick in sorted(events):
             layers.advance(tick, events[tick])
@@ -108,12 +108,12 @@ class _Layers:
         spent.patterns += time.process_time() - between
         spent.windows += 1
         spent.selected += len(selected)
-        spent.classed += sum(len(some) for named in events.values() for some in named.values())
+        spent.classed += sum(len(group) for named in events.values() for group in named.values())
 
 
 @dataclass(slots=True)
 class _Spent:
-    """What all windows took, in seconds, and what they had."""
+    """The seconds that all windows took, and their numbers of events."""
 
     windows: int = 0
     selected: int = 0
@@ -123,6 +123,6 @@ class _Spent:
     patterns: float = 0.0
 
     def average(self, grows: str, size: int, events: int) -> WindowCost:
-        counts = (one / self.windows for one in (events, self.selected, self.classed))
-        times = (1_000 * one / self.windows for one in (self.selection, self.classes, self.patterns))
+        counts = (total / self.windows for total in (events, self.selected, self.classed))
+        times = (1_000 * total / self.windows for total in (self.selection, self.classes, self.patterns))
         return WindowCost(grows, size, *counts, *times)

@@ -20,14 +20,14 @@ from thalweg.bench.interleaved import (
     WINDOW,
     Contender,
     Heat,
-    Result,
+    HeatResult,
     compete,
     cores_of,
     engines,
     session,
 )
 from thalweg.bench.plot import Lines, Panel, add_point, draw
-from thalweg.bench.report import Report, Row, Target
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row
 from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
 from thalweg.runtimes.rule_engine import RuleEngine
 
@@ -38,7 +38,7 @@ _CORES: Final = 2
 
 
 def heats(quick: bool) -> list[Heat]:
-    """What is measured, those on the same number of cores together."""
+    """The heats to measure, grouped by the number of cores."""
     rows = 80_000 if quick else 400_000
     own = Contender(SPARK, None, _CORES, most=10 if quick else 60)
     spread = tuple(Contender(ENGINE, RuleEngine, number) for number in ((1, 4) if quick else (1, 2, 4, 8)))
@@ -60,23 +60,23 @@ def heats(quick: bool) -> list[Heat]:
 
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `spark` of `out`."""
-    report = Report(out, "spark")
+    report = BenchmarkReport(out, "spark")
     results = list(_measured(heats(quick), report))
-    report.add("results", [row(each, results) for each in results], "steady state; nothing and echo: idle engines")
+    report.add("results", [row(result, results) for result in results], "steady state; nothing and echo: idle engines")
     report.write("batches", [batch for result in results for batch in batch_rows(result)])
     draw_results(results, report.folder)
     report.close(verdict(results))
 
 
-def _measured(planned: list[Heat], report: Report) -> Iterator[Result]:
-    for cores, some in groupby(planned, key=lambda heat: heat.cores):
+def _measured(planned: list[Heat], report: BenchmarkReport) -> Iterator[HeatResult]:
+    for cores, group in groupby(planned, key=lambda heat: heat.cores):
         with session(cores) as spark:
-            for heat in some:
+            for heat in group:
                 report.log(f"{cores_of(heat)}: {heat}")
                 yield from compete(spark, heat)
 
 
-def verdict(results: list[Result]) -> list[Target]:
+def verdict(results: list[HeatResult]) -> list[BenchmarkTarget]:
     """The engine against the targets, as ratios within one run."""
     dense = {result.contender.name: result for result in _heat(results, DENSE)}
     targets = [
@@ -89,8 +89,8 @@ def verdict(results: list[Result]) -> list[Target]:
     return [*targets, _flat(dense[ENGINE], dense[SILENT]), _bounded(dense[ENGINE])]
 
 
-def _heat(results: list[Result], stream: Workload) -> list[Result]:
-    """Those that ran beside each other on a stream, on all cores."""
+def _heat(results: list[HeatResult], stream: Workload) -> list[HeatResult]:
+    """The results of a heat: contenders that ran side by side on a stream, on all cores."""
     return [
         result
         for result in results
@@ -98,38 +98,38 @@ def _heat(results: list[Result], stream: Workload) -> list[Result]:
     ]
 
 
-def _share(results: list[Result], stream: Workload, other: str) -> Target:
-    beside = {result.contender.name: result for result in _heat(results, stream)}
-    share = beside[ENGINE].share_of(beside[other])
+def _share(results: list[HeatResult], stream: Workload, other: str) -> BenchmarkTarget:
+    by_name = {result.contender.name: result for result in _heat(results, stream)}
+    share = by_name[ENGINE].share_of(by_name[other])
     what = "concludes nothing" if other == SILENT else "echoes its input"
-    claim = f"{_name(beside[ENGINE])}: at least {_ENOUGH:.0%} of the pipeline whose engine {what}"
-    return Target(claim, f"{share:.0%}", share >= _ENOUGH)
+    claim = f"{_name(by_name[ENGINE])}: at least {_ENOUGH:.0%} of the pipeline whose engine {what}"
+    return BenchmarkTarget(claim, f"{share:.0%}", share >= _ENOUGH)
 
 
-def _faster(mine: Result, own: Result) -> Target:
+def _faster(mine: HeatResult, own: HeatResult) -> BenchmarkTarget:
     ratio = mine.share_of(own)
-    return Target(f"{_name(mine)}: faster than Spark's own join of two streams", f"{ratio:.1f} ×", ratio > 1)
+    return BenchmarkTarget(f"{_name(mine)}: faster than Spark's own join of two streams", f"{ratio:.1f} ×", ratio > 1)
 
 
-def _flat(mine: Result, idle: Result) -> Target:
+def _flat(mine: HeatResult, idle: HeatResult) -> BenchmarkTarget:
     """A machine that slows down slows both; what counts is what the engine adds to that."""
     claim = f"{_name(mine)}: cost per row in the last third at most {_FLAT} × that in the first"
-    found = f"{mine.growth:.2f} ×, of doing nothing {idle.growth:.2f} ×"
-    return Target(claim, found, mine.growth <= _FLAT * max(1, idle.growth))
+    figure = f"{mine.growth:.2f} ×, of doing nothing {idle.growth:.2f} ×"
+    return BenchmarkTarget(claim, figure, mine.growth <= _FLAT * max(1, idle.growth))
 
 
-def _bounded(mine: Result) -> Target:
+def _bounded(mine: HeatResult) -> BenchmarkTarget:
     claim = f"{_name(mine)}: state in the store in the last third at most {_BOUNDED} × that in the first"
-    per_fact = max(mine.held.values()) / (RATE * (WINDOW + 1))
-    found = f"{mine.held_growth:.2f} ×, {per_fact:.0f} bytes for each fact in the window"
-    return Target(claim, found, mine.held_growth <= _BOUNDED)
+    per_fact = max(mine.state_sizes.values()) / (RATE * (WINDOW + 1))
+    figure = f"{mine.held_growth:.2f} ×, {per_fact:.0f} bytes for each fact in the window"
+    return BenchmarkTarget(claim, figure, mine.held_growth <= _BOUNDED)
 
 
-def _name(result: Result) -> str:
+def _name(result: HeatResult) -> str:
     return f"{result.heat.stream.name}, {cores_of(result.heat)}"
 
 
-def _key(result: Result) -> dict[str, Any]:
+def _key(result: HeatResult) -> dict[str, Any]:
     """The columns that say what was measured."""
     heat, contender = result.heat, result.contender
     return {
@@ -141,9 +141,9 @@ def _key(result: Result) -> dict[str, Any]:
     }
 
 
-def row(result: Result, results: list[Result]) -> Row:
+def row(result: HeatResult, results: list[HeatResult]) -> Row:
     """A contender as the table and the CSV file have it; `of_nothing` compares it with the silent engine."""
-    heat = {each.contender.name: each for each in results if each.heat is result.heat}
+    heat = {other.contender.name: other for other in results if other.heat is result.heat}
     return _key(result) | {
         "rows_a_batch": result.heat.rows,
         "batches": len(result.steady),
@@ -153,12 +153,12 @@ def row(result: Result, results: list[Result]) -> Row:
         "of_nothing": result.share_of(heat[SILENT]) if SILENT in heat else None,
         "answers_per_row": result.answers,
         "last_to_first": result.growth,
-        "state_bytes": max(result.held.values(), default=None),
+        "state_bytes": max(result.state_sizes.values(), default=None),
         "store_bytes": result.samples[-1].state_bytes,
     }
 
 
-def batch_rows(result: Result) -> Iterator[Row]:
+def batch_rows(result: HeatResult) -> Iterator[Row]:
     """Every batch, those of warming up too; the size of the records where it was looked up."""
     for batch, sample in enumerate(result.samples):
         yield _key(result) | {
@@ -168,17 +168,17 @@ def batch_rows(result: Result) -> Iterator[Row]:
             "answers": sample.answers,
             "state_records": sample.state_rows,
             "store_bytes": sample.state_bytes,
-            "state_bytes": result.held.get(batch),
+            "state_bytes": result.state_sizes.get(batch),
         }
 
 
-def draw_results(results: list[Result], folder: Path) -> None:
+def draw_results(results: list[HeatResult], folder: Path) -> None:
     """Throughput by cores and by partitions, and along the run the cost of a row and the size of the state."""
-    beside = [result for result in results if result.heat.about == "engines"]
+    compared = [result for result in results if result.heat.about == "engines"]
     throughput = []
-    for cores in sorted({result.heat.cores for result in beside}):
+    for cores in sorted({result.heat.cores for result in compared}):
         bars: dict[str, dict[str, float]] = {}
-        for result in beside:
+        for result in compared:
             if result.heat.cores == cores:
                 bars.setdefault(result.contender.name, {})[result.heat.stream.name] = result.rate
         throughput.append(Panel(f"{cores} cores" if cores > 1 else "1 core", "", "rows a second", bars=bars))
@@ -192,8 +192,8 @@ def draw_results(results: list[Result], folder: Path) -> None:
     costs, states = Lines(), Lines()
     for result in _heat(results, DENSE):
         costs[result.contender.name] = [(n, sample.cost) for n, sample in enumerate(result.steady, WARM_UP)]
-        if result.held:
-            states[result.contender.name] = [(n, size / 1e6) for n, size in result.held.items()]
+        if result.state_sizes:
+            states[result.contender.name] = [(n, size / 1e6) for n, size in result.state_sizes.items()]
     cost = Panel("cost along the run", "batch", "µs per row", costs, log="y")
     state = Panel("records in the state store", "batch", "MB", states, from_zero=True)
     draw(folder, "along", [cost, state], size=(5, 3.5))

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from thalweg.bench.one_window import by_thalweg
-from thalweg.bench.oxigraph import Answer, same
+from thalweg.bench.oxigraph import SparqlAnswer, same
 from thalweg.bench.query_ways import PER_WINDOW, RULES, NotRulesError
-from thalweg.bench.report import Row, Target
+from thalweg.bench.report import BenchmarkTarget, Row
 from thalweg.bench.sparql_tests import ACCEPTED, REJECTED, SparqlTest, by_pyoxigraph, expected
 from thalweg.diagnostics import RejectedError
 
@@ -21,7 +21,7 @@ PASS: Final = "pass"
 FAIL: Final = "fail"
 NO_RULES: Final = "no rules"
 
-Way = Callable[[SparqlTest], Answer]
+Way = Callable[[SparqlTest], SparqlAnswer]
 """Answers a test; `SyntaxError` or `RejectedError` if it does not take the query, `NotRulesError` if it cannot."""
 
 WAYS: Final[Mapping[str, Way]] = {
@@ -59,9 +59,9 @@ class SparqlVerdict:
 
 def run_sparql_test(test: SparqlTest, ways: Mapping[str, Way] = WAYS) -> SparqlVerdict:
     """Runs a test in each way."""
-    found = {name: _outcome(test, way) for name, way in ways.items()}
-    outcomes = {name: outcome for name, (outcome, _) in found.items()}
-    return SparqlVerdict(test, outcomes, {name: reason for name, (_, reason) in found.items() if reason})
+    results = {name: _outcome(test, way) for name, way in ways.items()}
+    outcomes = {name: outcome for name, (outcome, _) in results.items()}
+    return SparqlVerdict(test, outcomes, {name: reason for name, (_, reason) in results.items() if reason})
 
 
 def _outcome(test: SparqlTest, way: Way) -> tuple[str, str]:
@@ -86,49 +86,53 @@ def _outcome(test: SparqlTest, way: Way) -> tuple[str, str]:
 def counted_sparql(verdicts: Iterable[SparqlVerdict]) -> list[Row]:
     """One line for each group of tests, and one for all."""
     every = list(verdicts)
-    groups = {each.test.group: [one for one in every if one.test.group == each.test.group] for each in every}
+    groups = {
+        verdict.test.group: [other for other in every if other.test.group == verdict.test.group] for verdict in every
+    }
     return [_counts(name, group) for name, group in (*groups.items(), ("all", every))]
 
 
 def _counts(name: str, verdicts: Sequence[SparqlVerdict]) -> Row:
-    found = {way: Counter(each.outcomes[way] for each in verdicts) for way in WAYS}
-    compiled = len(verdicts) - found[RULES][NO_RULES]
+    counts = {way: Counter(verdict.outcomes[way] for verdict in verdicts) for way in WAYS}
+    compiled = len(verdicts) - counts[RULES][NO_RULES]
     return {
         "group": name,
         "tests": len(verdicts),
-        PYOXIGRAPH: found[PYOXIGRAPH][PASS],
-        PER_WINDOW: found[PER_WINDOW][PASS],
+        PYOXIGRAPH: counts[PYOXIGRAPH][PASS],
+        PER_WINDOW: counts[PER_WINDOW][PASS],
         "compiled": compiled,
-        RULES: found[RULES][PASS],
+        RULES: counts[RULES][PASS],
     }
 
 
 def failures(verdicts: Iterable[SparqlVerdict]) -> list[Row]:
     """One line for each test that was not passed in some way, and the reason."""
     return [
-        {"test": f"{each.test.group}, {each.test.name}", "by": ", ".join(names), "reason": reason}
-        for each in verdicts
-        for reason, names in _by_reason(each).items()
+        {"test": f"{verdict.test.group}, {verdict.test.name}", "by": ", ".join(names), "reason": reason}
+        for verdict in verdicts
+        for reason, names in _by_reason(verdict).items()
     ]
 
 
 def _by_reason(verdict: SparqlVerdict) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for way, outcome in verdict.outcomes.items():
         if outcome == FAIL:
-            found.setdefault(verdict.reasons[way], []).append(way)
-    return found
+            by_reason.setdefault(verdict.reasons[way], []).append(way)
+    return by_reason
 
 
 def not_rules(verdicts: Iterable[SparqlVerdict]) -> list[Row]:
     """Why queries are not compiled to rules, and how many of them."""
-    found = Counter(each.reasons[RULES] for each in verdicts if each.outcomes[RULES] == NO_RULES)
-    return [{"reason": reason, "queries": number} for reason, number in found.most_common()]
+    reasons = Counter(verdict.reasons[RULES] for verdict in verdicts if verdict.outcomes[RULES] == NO_RULES)
+    return [{"reason": reason, "queries": number} for reason, number in reasons.most_common()]
 
 
-def sparql_targets(verdicts: Sequence[SparqlVerdict]) -> list[Target]:
-    """Whatever pyoxigraph passes is passed in both ways."""
-    passed = [each for each in verdicts if each.outcomes[PYOXIGRAPH] == PASS]
-    missed = [each for each in passed if FAIL in each.outcomes.values()]
-    found = f"{len(passed) - len(missed)} of {len(passed)}"
-    return [Target("SPARQL 1.1, what pyoxigraph passes, by rules and by SPARQL per window", found, not missed)]
+def sparql_targets(verdicts: Sequence[SparqlVerdict]) -> list[BenchmarkTarget]:
+    """The target that tests which pyoxigraph passes are passed by rules and by SPARQL per window."""
+    passed = [verdict for verdict in verdicts if verdict.outcomes[PYOXIGRAPH] == PASS]
+    missed = [verdict for verdict in passed if FAIL in verdict.outcomes.values()]
+    figure = f"{len(passed) - len(missed)} of {len(passed)}"
+    return [
+        BenchmarkTarget("SPARQL 1.1, what pyoxigraph passes, by rules and by SPARQL per window", figure, not missed)
+    ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from thalweg.bench.oxigraph import Answer, ask, read_answer, select, store
+from thalweg.bench.oxigraph import SparqlAnswer, ask, read_answer, select, store
 
 _MANIFEST: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 _QUERY: Final = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
@@ -67,18 +67,18 @@ def find_sparql_tests(folder: Path) -> list[SparqlTest]:
 
 
 def _tests(path: Path) -> Iterator[SparqlTest]:
-    found: dict[str, SparqlTest] = {}
+    tests: dict[str, SparqlTest] = {}
     for row in select(path, _LISTED):
         kind = _KINDS.get(_local(row["kind"]))
         if kind is None:
             continue
         name, result = _local(row["test"]), _file(row["result"]) if "result" in row else None
         data, graphs = ((_file(row[key]),) if key in row else () for key in ("data", "graph"))
-        before = found.get(name, SparqlTest(path.parent.name, name, kind, _file(row["query"]), result=result))
-        found[name] = SparqlTest(
+        before = tests.get(name, SparqlTest(path.parent.name, name, kind, _file(row["query"]), result=result))
+        tests[name] = SparqlTest(
             before.group, name, kind, before.query, (*before.data, *data), (*before.graphs, *graphs), result
         )
-    yield from found.values()
+    yield from tests.values()
 
 
 def _local(node: Any) -> str:
@@ -89,13 +89,13 @@ def _file(node: Any) -> Path:
     return Path(unquote(urlsplit(node.value).path))
 
 
-def by_pyoxigraph(test: SparqlTest) -> Answer:
-    """What pyoxigraph answers; `SyntaxError` if it does not take the query."""
+def by_pyoxigraph(test: SparqlTest) -> SparqlAnswer:
+    """The answer of pyoxigraph; `SyntaxError` if it does not take the query."""
     return ask(
         store(test.data, test.graphs, test.base), test.query.read_text(encoding="utf-8"), test.base, test.ordered
     )
 
 
-def expected(test: SparqlTest) -> Answer:
+def expected(test: SparqlTest) -> SparqlAnswer:
     assert test.result is not None
     return read_answer(test.result, test.base, test.ordered)

@@ -17,9 +17,9 @@ from typing import Final
 
 from thalweg.bench import citybench
 from thalweg.bench.plot import Lines, Panel, add_point, draw
-from thalweg.bench.report import Report, Target, at_least
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_least
 from thalweg.bench.university import NAMESPACE, mingled
-from thalweg.bench.window_evaluators import ENGINE, EVALUATORS, WHOLE, WINDOW, Run, Scenario, series
+from thalweg.bench.window_evaluators import ENGINE, EVALUATORS, WHOLE, WINDOW, WindowRun, WindowScenario, series
 from thalweg.model.vocabulary import Triple
 
 SIZES: Final = (5_000, 10_000, 20_000, 30_000, 60_000, 100_000)
@@ -77,25 +77,25 @@ def _stream(rate: int) -> Iterator[list[Triple]]:
         yield list(islice(triples, rate))
 
 
-SCENARIOS: Final = {name: Scenario(name, rules, _stream, SLIDE) for name, rules in PROGRAMS.items()}
+SCENARIOS: Final = {name: WindowScenario(name, rules, _stream, SLIDE) for name, rules in PROGRAMS.items()}
 
 
-def static(sizes: Sequence[int], name: str, by: Sequence[str] = tuple(EVALUATORS)) -> Iterator[Run]:
+def static(sizes: Sequence[int], name: str, by: Sequence[str] = tuple(EVALUATORS)) -> Iterator[WindowRun]:
     """One window of each size, all of it in one tick."""
     return series(SCENARIOS[name], sizes, 1, by)
 
 
-def verdict(found: Sequence[Run], streamed: Sequence[Run]) -> list[Target]:
-    """What was found against the targets."""
-    return [*_of_static(found), *_of_streaming(streamed)]
+def verdict(static_runs: Sequence[WindowRun], streamed: Sequence[WindowRun]) -> list[BenchmarkTarget]:
+    """The runs against the targets."""
+    return [*_of_static(static_runs), *_of_streaming(streamed)]
 
 
-def _of_static(found: Sequence[Run]) -> Iterator[Target]:
-    by_size = {(each.by, each.program, each.rate): each for each in found}
-    for mine in found:
+def _of_static(runs: Sequence[WindowRun]) -> Iterator[BenchmarkTarget]:
+    by_size = {(run.by, run.program, run.rate): run for run in runs}
+    for mine in runs:
         if mine.by == ENGINE:
             what = f"{mine.program}, {mine.rate:,} triples"
-            yield Target(f"{what}: finished", mine.stopped or "yes", not mine.stopped)
+            yield BenchmarkTarget(f"{what}: finished", mine.stopped or "yes", not mine.stopped)
             other = by_size.get((WHOLE, mine.program, mine.rate))
             if other is not None and not (mine.stopped or other.stopped):
                 size = other.megabytes / max(mine.megabytes, 0.1)
@@ -103,22 +103,24 @@ def _of_static(found: Sequence[Run]) -> Iterator[Target]:
                 yield at_least(f"{what}, at least 3 × smaller than clingo on the whole", size, 3)
 
 
-def _of_streaming(streamed: Sequence[Run]) -> Iterator[Target]:
-    for each in streamed:
-        if each.by == ENGINE:
-            what = f"{each.program}, {each.rate:,} triples/s"
-            within = each.worst_s <= SLIDE and not each.stopped
-            yield Target(f"{what}: every window within {SLIDE} s", each.stopped or f"{each.worst_s:.2f} s", within)
-            yield Target(f"{what}: memory flat", f"{each.growth:.2f} ×", each.growth <= 1.1)
+def _of_streaming(streamed: Sequence[WindowRun]) -> Iterator[BenchmarkTarget]:
+    for run in streamed:
+        if run.by == ENGINE:
+            what = f"{run.program}, {run.rate:,} triples/s"
+            within = run.worst_s <= SLIDE and not run.stopped
+            yield BenchmarkTarget(
+                f"{what}: every window within {SLIDE} s", run.stopped or f"{run.worst_s:.2f} s", within
+            )
+            yield BenchmarkTarget(f"{what}: memory flat", f"{run.growth:.2f} ×", run.growth <= 1.1)
 
 
-def draw_runs(folder: Path, name: str, across: str, runs: Sequence[Run]) -> None:
+def draw_runs(folder: Path, name: str, across: str, runs: Sequence[WindowRun]) -> None:
     """Seconds at the left, memory at the right: figures 11 and 12 are `static`, 13 to 16 are `streaming`."""
     seconds, memory = Lines(), Lines()
-    for each in runs:
-        if each.windows:
-            add_point(seconds, f"{each.by}, {each.program}", each.rate, each.median_s)
-            add_point(memory, f"{each.by}, {each.program}", each.rate, each.megabytes)
+    for run in runs:
+        if run.windows:
+            add_point(seconds, f"{run.by}, {run.program}", run.rate, run.median_s)
+            add_point(memory, f"{run.by}, {run.program}", run.rate, run.megabytes)
     panels = Panel(name, across, "seconds", seconds, log="y"), Panel(name, across, "MB", memory, log="y")
     draw(folder, name, panels, size=(5.5, 4))
 
@@ -132,22 +134,22 @@ _WITH_INTERESTS: Final = (
 
 def main(out: Path, quick: bool = False) -> None:
     """Runs it all, prints tables, and writes CSV files and pictures to the folder `streamrule` of `out`."""
-    report = Report(out, "streamrule")
+    report = BenchmarkReport(out, "streamrule")
     sizes, rates, duration = ((5_000, 10_000), (1_000,), 11) if quick else (SIZES, RATES, 60)
     report.console.print(f"{os.cpu_count()} cores; each run in a process of its own")
-    found = [*static(sizes, "recursive"), *static(sizes[:1], "as printed", (WHOLE,))]
-    report.show("one window; the rate is its triples", found)
+    static_runs = [*static(sizes, "recursive"), *static(sizes[:1], "as printed", (WHOLE,))]
+    report.show("one window; the rate is its triples", static_runs)
     report.console.print(_WITH_INTERESTS)
     interests = list(static(sizes[:2], "with interests", (WHOLE, ENGINE)))
     for name in ("with interests, advisors", "with interests, deans"):
         interests += static(sizes, name, (ENGINE,))
     report.show("one window, with research interests", interests)
-    found += interests
-    report.write("static", found)
+    static_runs += interests
+    report.write("static", static_runs)
     streamed = [run for name in ("recursive", "negation") for run in series(SCENARIOS[name], rates, duration)]
     report.add("streaming", streamed, f"windows of {WINDOW} s that slide by {SLIDE} s; the rate is triples a second")
     city = list(citybench.runs(citybench.FREQUENCIES[:2] if quick else citybench.FREQUENCIES, duration))
     report.add("city", city, f"windows of {WINDOW} s that slide by 1 s; the rate is observations a second")
-    draw_runs(report.folder, "static", "triples", found)
+    draw_runs(report.folder, "static", "triples", static_runs)
     draw_runs(report.folder, "streaming", "triples a second", streamed)
-    report.close(verdict(found, streamed))
+    report.close(verdict(static_runs, streamed))

@@ -39,7 +39,7 @@ def data_folder() -> Path:
 
 
 def well_known() -> list[Subject]:
-    """Those that Coror and Stream Coror were measured with, as far as they are at hand."""
+    """The ontologies that Coror and Stream Coror were measured with, as far as they are installed."""
     paths = [(name, data_folder() / "coror" / f"{name}.nt") for name in KNOWN]
     return [about(name, read_triples(path)) for name, path in paths if path.exists()]
 
@@ -53,10 +53,10 @@ def universities() -> Subject:
     return Subject(named, kept, partial(university.data, namespace=university.namespace_of(kept)))
 
 
-def made(classes: int) -> Subject:
+def generated_subject(classes: int) -> Subject:
     """An ontology with a number of classes, and about four axioms for each two.
 
-    >>> made(8).name, len(made(80).data(1_000))
+    >>> generated_subject(8).name, len(generated_subject(80).data(1_000))
     ('8 classes', 1000)
     """
     text = "\n".join(_axioms(classes)).encode()
@@ -101,15 +101,15 @@ def instances(schema: Sequence[Triple], triples: int, seed: int = 0) -> list[Tri
     True
     """
     random, classes, properties = Random(seed), *_vocabulary(schema)
-    found: dict[Triple, None] = {}
+    statements: dict[Triple, None] = {}
     number = 0
-    while len(found) < triples:
+    while len(statements) < triples:
         for _ in range(4):
-            found[_individual(number), TYPE, random.choice(classes)] = None
+            statements[_individual(number), TYPE, random.choice(classes)] = None
             place = random.randrange(len(properties))
-            found[_individual(number), properties[place], _neighbour(number, place)] = None
+            statements[_individual(number), properties[place], _neighbour(number, place)] = None
         number += 1
-    return list(found)[:triples]
+    return list(statements)[:triples]
 
 
 def _vocabulary(schema: Sequence[Triple]) -> tuple[list[str], list[str]]:
@@ -118,15 +118,15 @@ def _vocabulary(schema: Sequence[Triple]) -> tuple[list[str], list[str]]:
     Where a restriction gives everyone the same value, another one would make all that are valued alike the same.
     """
     valued = {node for node, predicate, _ in schema if predicate == f"<{OWL}hasValue>"}
-    fixed = {thing for node, predicate, thing in schema if predicate == f"<{OWL}onProperty>" and node in valued}
+    fixed = {value for node, predicate, value in schema if predicate == f"<{OWL}onProperty>" and node in valued}
     classes, properties = dict[str, None](), dict[str, None]()
-    for subject, predicate, thing in schema:
-        if predicate == TYPE and thing == f"<{OWL}Class>" and subject[0] == "<":
+    for subject, predicate, value in schema:
+        if predicate == TYPE and value == f"<{OWL}Class>" and subject[0] == "<":
             classes[subject] = None
-        elif predicate == TYPE and thing in _OBJECT_PROPERTIES and subject not in fixed:
+        elif predicate == TYPE and value in _OBJECT_PROPERTIES and subject not in fixed:
             properties[subject] = None
         elif predicate == f"<{RDFS}subClassOf>":
-            classes |= dict.fromkeys(each for each in (subject, thing) if each[0] == "<" and not is_schema_class(each))
+            classes |= dict.fromkeys(name for name in (subject, value) if name[0] == "<" and not is_schema_class(name))
     return sorted(classes), sorted(properties)
 
 

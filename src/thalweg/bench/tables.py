@@ -16,7 +16,7 @@ from time import process_time
 from typing import Any, Final, NamedTuple
 
 from thalweg.api import RunOptions, Timing, load_part, start
-from thalweg.bench.report import Report, Target, at_most
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_most
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -46,7 +46,7 @@ class Throughput:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PolarsComparison:
     """Processor time over the same CSV file, with rows written on both sides."""
 
     task: str
@@ -66,17 +66,17 @@ def main(out: Path, quick: bool) -> None:
     # Read when polars is imported.
     os.environ["POLARS_MAX_THREADS"] = "1"
     polars = _polars()
-    report = Report(out, "tables")
+    report = BenchmarkReport(out, "tables")
     readings, runs = (READINGS // 20, 2) if quick else (READINGS, _RUNS)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files = write_readings(folder, readings)
-        found = [_throughput(source, files, readings, folder, runs, report) for source in _Files._fields]
+        throughputs = [_throughput(source, files, readings, folder, runs, report) for source in _Files._fields]
         average = _beside("sliding average", AVERAGE, lambda: _rolled(polars, files.csv, folder), files, folder, runs)
         threshold = _beside("threshold", THRESHOLD, lambda: _filtered(polars, files.csv, folder), files, folder, runs)
-    report.add("throughput", found)
+    report.add("throughput", throughputs)
     report.add("beside_polars", [threshold, average])
-    rates = {each.source: each.readings_per_second for each in found}
+    rates = {throughput.source: throughput.readings_per_second for throughput in throughputs}
     report.close(
         [
             *(_at_least(f"{source}: readings a second", rates[source], 250_000) for source in ("csv", "parquet")),
@@ -87,8 +87,8 @@ def main(out: Path, quick: bool) -> None:
     )
 
 
-def _at_least(what: str, found: float, limit: float) -> Target:
-    return Target(f"{what}, at least {limit:,}", f"{found:,.0f}", found >= limit)
+def _at_least(what: str, figure: float, limit: float) -> BenchmarkTarget:
+    return BenchmarkTarget(f"{what}, at least {limit:,}", f"{figure:,.0f}", figure >= limit)
 
 
 def _polars() -> Any:
@@ -141,7 +141,9 @@ def _seconds(work: Callable[[], object]) -> float:
     return process_time() - begin
 
 
-def _throughput(source: str, files: _Files, readings: int, folder: Path, runs: int, report: Report) -> Throughput:
+def _throughput(
+    source: str, files: _Files, readings: int, folder: Path, runs: int, report: BenchmarkReport
+) -> Throughput:
     report.log(f"reading {source}")
     stream, out = getattr(files, source), folder / "answers.jsonl"
     answers = reason(THRESHOLD, stream, out)
@@ -149,23 +151,25 @@ def _throughput(source: str, files: _Files, readings: int, folder: Path, runs: i
     return Throughput(source, "threshold", readings, answers, seconds, readings / seconds)
 
 
-def _beside(task: str, program: str, polars: Callable[[], object], files: _Files, folder: Path, runs: int) -> Beside:
+def _beside(
+    task: str, program: str, polars: Callable[[], object], files: _Files, folder: Path, runs: int
+) -> PolarsComparison:
     """Both sides in turn, so that what disturbs the machine disturbs both."""
     out = folder / "answers.jsonl"
     reason(program, files.csv, out)
     polars()
     ours, theirs = zip(*_in_turn(lambda: reason(program, files.csv, out), polars, runs), strict=True)
-    return Beside(task, min(ours), min(theirs), min(ours) / min(theirs))
+    return PolarsComparison(task, min(ours), min(theirs), min(ours) / min(theirs))
 
 
-def _in_turn(one: Callable[[], object], other: Callable[[], object], runs: int) -> Iterator[tuple[float, float]]:
+def _in_turn(first: Callable[[], object], second: Callable[[], object], runs: int) -> Iterator[tuple[float, float]]:
     for _ in range(runs):
-        yield _seconds(one), _seconds(other)
+        yield _seconds(first), _seconds(second)
 
 
 def _filtered(polars: Any, stream: Path, folder: Path) -> None:
-    found = polars.scan_csv(stream).filter(polars.col("temp") > LIMIT)
-    found.sink_csv(folder / "filtered.csv")
+    rows = polars.scan_csv(stream).filter(polars.col("temp") > LIMIT)
+    rows.sink_csv(folder / "filtered.csv")
 
 
 def _rolled(polars: Any, stream: Path, folder: Path) -> None:

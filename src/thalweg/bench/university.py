@@ -47,8 +47,8 @@ def data(triples: int, seed: int = 0, namespace: str = NAMESPACE) -> list[Triple
     >>> len(data(10_000))
     10000
     """
-    made = chain.from_iterable(department(number, seed, namespace) for number in range(triples // 1_000 + 1))
-    return list(islice(dict.fromkeys(made), triples))
+    generated = chain.from_iterable(department(number, seed, namespace) for number in range(triples // 1_000 + 1))
+    return list(islice(dict.fromkeys(generated), triples))
 
 
 def mingled() -> Iterator[Triple]:
@@ -118,12 +118,12 @@ class _Department:
         yield from self._person(name, ("undergraduate", "masters", "doctoral"))
         yield person, self._word("worksFor"), self._self
         yield person, self._word("researchInterest"), quote(f"Research{self._random.randrange(_INTERESTS)}")
-        for level, known in courses.items():
+        for level, taught in courses.items():
             for _ in range(self._random.randint(1, 2)):
-                known.append(self._called(f"{level}{len(known)}"))
-                yield self._is(known[-1], level)
-                yield known[-1], self._word("name"), quote(f"{level}{len(known) - 1}")
-                yield person, self._word("teacherOf"), known[-1]
+                taught.append(self._called(f"{level}{len(taught)}"))
+                yield self._is(taught[-1], level)
+                yield taught[-1], self._word("name"), quote(f"{level}{len(taught) - 1}")
+                yield person, self._word("teacherOf"), taught[-1]
 
     def _undergraduate(self, name: str, courses: list[str], professors: list[str]) -> Iterator[Triple]:
         student = self._called(name)
@@ -178,8 +178,8 @@ class _Department:
     def _word(self, name: str) -> str:
         return f"<{self._namespace}{name}>"
 
-    def _is(self, thing: str, kind: str) -> Triple:
-        return thing, TYPE, self._word(kind)
+    def _is(self, subject: str, kind: str) -> Triple:
+        return subject, TYPE, self._word(kind)
 
 
 _FACULTY: Final = (

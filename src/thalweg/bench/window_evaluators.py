@@ -53,7 +53,7 @@ def blocks(triples: Iterable[Triple], tick: int = 0) -> Blocks:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class WindowScenario:
     """A program, and a stream for it: the triples of each second at a given rate."""
 
     name: str
@@ -63,12 +63,12 @@ class Scenario:
     background: tuple[Fact, ...] = ()
 
     def program(self) -> AspProgram:
-        found, problems = read_program(Source(f"{self.name}.lp", self.rules))
+        program, problems = read_program(Source(f"{self.name}.lp", self.rules))
         assert not problems
-        return found
+        return program
 
 
-class Evaluator(Protocol):
+class WindowEvaluator(Protocol):
     """Answers windows of `WINDOW` ticks."""
 
     def add(self, blocks: Blocks) -> None:
@@ -83,7 +83,7 @@ class Evaluator(Protocol):
 class Whole:
     """The whole program and all facts of a window, given to clingo."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: WindowScenario) -> None:
         self._program = scenario.program()
         self._symbol = lru_cache(maxsize=65_536)(self._program.names.as_symbol_text)
         self._background = list(self._texts(scenario.background))
@@ -99,7 +99,7 @@ class Whole:
         del self._held[:-WINDOW]
 
     def answer(self) -> int:
-        text = "\n".join(line for some in (self._background, *self._held) for line in some)
+        text = "\n".join(line for lines in (self._background, *self._held) for line in lines)
         return len(solve(Task(self._program.text(), text)).answers[0])
 
     def close(self) -> None:
@@ -137,14 +137,14 @@ class Incremental:
         self._reasoner.close()
 
 
-def in_pieces(scenario: Scenario) -> Evaluator:
+def in_pieces(scenario: WindowScenario) -> WindowEvaluator:
     """Piece by piece, by two processes of clingo, which have started before the clock does."""
     program, pool = scenario.program(), SolverPool(2)
     pool.solve([Task("")] * 2)
     return Incremental(program, Solving(program, pool, background=scenario.background, buckets=2))
 
 
-def by_engine(scenario: Scenario) -> Evaluator:
+def by_engine(scenario: WindowScenario) -> WindowEvaluator:
     """The rules that the program is lowered to, by the engine; its kernels are loaded before the clock starts."""
     program = scenario.program()
     rules = program.lowered(WINDOW)
@@ -156,11 +156,15 @@ def by_engine(scenario: Scenario) -> Evaluator:
 WHOLE: Final = "clingo, whole"
 PIECES: Final = "clingo, in pieces"
 ENGINE: Final = "engine"
-EVALUATORS: Final[dict[str, Callable[[Scenario], Evaluator]]] = {WHOLE: Whole, PIECES: in_pieces, ENGINE: by_engine}
+EVALUATORS: Final[dict[str, Callable[[WindowScenario], WindowEvaluator]]] = {
+    WHOLE: Whole,
+    PIECES: in_pieces,
+    ENGINE: by_engine,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class WindowRun:
     """Windows along a stream: seconds that each took, with all that came since the one before; memory and its growth.
 
     `core_s` is how many seconds of a core a window took on average. The figures are those of the windows that were
@@ -180,7 +184,7 @@ class Run:
     stopped: str = ""
 
 
-def measure(by: str, scenario: Scenario, rate: int, duration: int) -> Run:
+def measure(by: str, scenario: WindowScenario, rate: int, duration: int) -> WindowRun:
     """A stream in this process, as fast as it goes; the first window is warm-up unless it is the only one."""
     stream, evaluator = scenario.stream(rate), EVALUATORS[by](scenario)
     first, footprint = min(WINDOW, duration) - 1, Footprint()
@@ -204,7 +208,7 @@ def measure(by: str, scenario: Scenario, rate: int, duration: int) -> Run:
     evaluator.close()
     steady = taken[1:] or taken
     figures = statistics.median(steady), max(steady), cores / len(taken), grown, _growth(sizes)
-    return Run(by, scenario.name, rate, len(taken), answers, *figures, stopped)
+    return WindowRun(by, scenario.name, rate, len(taken), answers, *figures, stopped)
 
 
 def _growth(sizes: Sequence[int]) -> float:
@@ -214,13 +218,19 @@ def _growth(sizes: Sequence[int]) -> float:
 
 
 def series(
-    scenario: Scenario, rates: Sequence[int], duration: int, by: Iterable[str] = EVALUATORS, seconds: float = 600.0
-) -> Iterator[Run]:
+    scenario: WindowScenario,
+    rates: Sequence[int],
+    duration: int,
+    by: Iterable[str] = EVALUATORS,
+    seconds: float = 600.0,
+) -> Iterator[WindowRun]:
     """All rates by all evaluators, each in a process of its own; after one that was stopped, no higher rates."""
-    for each in by:
+    for evaluator in by:
         for rate in rates:
-            outcome = isolated(measure, each, scenario, rate, duration, seconds=seconds)
-            run = outcome.result or Run(each, scenario.name, rate, 0, 0, nan, nan, nan, nan, nan, outcome.stopped)
+            outcome = isolated(measure, evaluator, scenario, rate, duration, seconds=seconds)
+            run = outcome.result or WindowRun(
+                evaluator, scenario.name, rate, 0, 0, nan, nan, nan, nan, nan, outcome.stopped
+            )
             yield run
             if run.stopped:
                 break

@@ -41,8 +41,8 @@ app.command(epilog="Example: `thalweg demo --out timeline.svg`")(demo)
 app.command(epilog="Example: `thalweg bench laser --quick`")(bench)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(value: bool) -> None:
+    if value:
         from importlib.metadata import version
 
         print(f"thalweg {version('thalweg')}")

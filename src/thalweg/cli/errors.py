@@ -52,9 +52,9 @@ class Ending:
 
     prefixes: "Prefixes | None" = None
 
-    def complain(self, *found: "Diagnostic") -> None:
-        for one in found:
-            complain(one if self.prefixes is None else shortened(one, self.prefixes))
+    def complain(self, *diagnostics: "Diagnostic") -> None:
+        for diagnostic in diagnostics:
+            complain(diagnostic if self.prefixes is None else shortened(diagnostic, self.prefixes))
 
 
 @contextmanager
@@ -77,7 +77,9 @@ def outcome() -> Iterator[Ending]:
         os._exit(0)
     except RejectedError as error:
         ending.complain(*error.diagnostics)
-        raise typer.Exit(2 if all(one.code in ("E306", "E403") for one in error.diagnostics) else 1) from None
+        raise typer.Exit(
+            2 if all(diagnostic.code in ("E306", "E403") for diagnostic in error.diagnostics) else 1
+        ) from None
     except FailedError as error:
         ending.complain(error.diagnostic)
         raise typer.Exit(3) from None
@@ -127,27 +129,27 @@ def refuse(message: str) -> None:
     raise typer.Exit(2)
 
 
-def complain(*found: "Diagnostic") -> None:
+def complain(*diagnostics: "Diagnostic") -> None:
     sys.stdout.flush()
-    for one in found:
-        print(one.render(), file=sys.stderr)
+    for diagnostic in diagnostics:
+        print(diagnostic.render(), file=sys.stderr)
 
 
 def complaining(prefixes: "Prefixes", verbose: bool = False) -> "Callable[[Diagnostic], None]":
-    """What prints warnings with the prefixes that the user knows, and in full where that was asked for."""
+    """Returns a function that prints warnings with the user's prefixes, and in full where `verbose`."""
 
-    def complain_shortly(found: "Diagnostic") -> None:
+    def complain_shortly(diagnostic: "Diagnostic") -> None:
         sys.stdout.flush()
-        print(shortened(found, prefixes).render(verbose), file=sys.stderr)
+        print(shortened(diagnostic, prefixes).render(verbose), file=sys.stderr)
 
     return complain_shortly
 
 
-def shortened(found: "Diagnostic", prefixes: "Prefixes") -> "Diagnostic":
+def shortened(diagnostic: "Diagnostic", prefixes: "Prefixes") -> "Diagnostic":
     """The same with names as the user writes them."""
-    notes, listed = (tuple(map(prefixes.shorten, texts)) for texts in (found.notes, found.listed))
-    message, help_ = prefixes.shorten(found.message), prefixes.shorten(found.help)
-    return replace(found, message=message, help=help_, notes=notes, listed=listed)
+    notes, listed = (tuple(map(prefixes.shorten, texts)) for texts in (diagnostic.notes, diagnostic.listed))
+    message, help_ = prefixes.shorten(diagnostic.message), prefixes.shorten(diagnostic.help)
+    return replace(diagnostic, message=message, help=help_, notes=notes, listed=listed)
 
 
 def announce_compilation() -> None:
@@ -164,7 +166,7 @@ def need_something(stream: Sequence[object], first: int | None, last: int | None
 
 def misfits(options: Mapping[str, object], what: str, only: bool = True) -> None:
     """Options that have no meaning here are refused, not passed over: they go with something `only`, or not at all."""
-    if given := [name for name, value in options.items() if value is not None and value is not False]:
-        one = len(given) == 1
-        verb = ("is only for" if one else "are only for") if only else "cannot be used with"
-        refuse(f"`{'` and `'.join(given)}` {verb} {what}")
+    if names := [name for name, value in options.items() if value is not None and value is not False]:
+        is_single = len(names) == 1
+        verb = ("is only for" if is_single else "are only for") if only else "cannot be used with"
+        refuse(f"`{'` and `'.join(names)}` {verb} {what}")

@@ -96,7 +96,7 @@ def _fitting(target: RuntimeOptions, delivery: Delivery, solving: "SolveOptions"
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """What is loaded stays, and searching it for garbage takes a third of the time that loading takes."""
+    """Turns garbage collection off while loading: searching what is loaded takes a third of the time."""
     gc.disable()
     try:
         yield

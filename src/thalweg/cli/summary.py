@@ -41,8 +41,8 @@ def summarised(part: "Part", quiet: bool) -> "Iterator[RunSummary]":
         if not summary.has_answered:
             raise
         complain(*error.diagnostics)
-        for found in error.diagnostics:
-            summary.hear(found)
+        for diagnostic in error.diagnostics:
+            summary.hear(diagnostic)
         if not quiet:
             summary.print(part)
         raise typer.Exit(3) from None
@@ -89,9 +89,9 @@ class RunSummary:
             case Change():
                 self._conclusions += len(block.begin)
             case SnapshotRun():
-                held = frozenset(block.facts)
-                self._conclusions += len(held - self._held)
-                self._held = held
+                facts = frozenset(block.facts)
+                self._conclusions += len(facts - self._held)
+                self._held = facts
             case Solution():
                 self._conclusions += sum(map(len, block.sets))
             case EventAnswers():
@@ -105,9 +105,9 @@ class RunSummary:
             case _:
                 self._conclusions += block.answer
 
-    def hear(self, found: "Diagnostic") -> None:
+    def hear(self, diagnostic: "Diagnostic") -> None:
         """Sees what is reported."""
-        self._malformed += found.code == "E301"
+        self._malformed += diagnostic.code == "E301"
 
     @property
     def has_dropped_most(self) -> bool:
@@ -141,7 +141,7 @@ class RunSummary:
         print(line.translate(VISIBLE), file=sys.stderr)
 
     def _unused(self, part: "Part") -> str:
-        """What came and no rule reads; an ontology or a query may read anything."""
+        """The part of the line about predicates that no rule reads; an ontology or a query may read any."""
         from thalweg.diagnostics import RejectedError
         from thalweg.planning.check_unmatched import Inputs
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 Look = Callable[["AnswerBlock"], None]
-"""What sees blocks of answers when they have been written."""
+"""Receives blocks of answers when they have been written."""
 
 Opener = Callable[[str, str | None], Any]
 """Opens the output for answers (`out`, as Parquet `table`), late facts (`late`) or the report, by its name."""
@@ -65,7 +65,7 @@ class Channel:
 
 
 LateLines = Callable[[str], None] | None
-"""What takes lines about late facts, if they are kept."""
+"""Receives lines about late facts, if they are kept."""
 
 
 def deliver(
@@ -151,7 +151,7 @@ def _write_table(job: "Job", sink: "ParquetFile | ParquetParts", table: "AnswerT
 
 @contextmanager
 def _writing(sink: "Sink") -> Iterator[None]:
-    """What has been written is handed on, however it ends; a sink that takes no more is a failure."""
+    """Flushes and closes the sink, however the run ends; a sink that takes no more is a failure."""
     from thalweg.connectors.files import NewFile
     from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 

@@ -33,8 +33,8 @@ def _together(
 ) -> Iterator[Arrival | None]:
     # Bounded, so that a fast sender waits for us instead of filling the memory.
     queue: Queue[Arrival | Exception] = Queue(maxsize=16)
-    for which, transport in enumerate(transports):
-        Thread(target=_pump, args=(which, transport, queue), daemon=True).start()
+    for number, transport in enumerate(transports):
+        Thread(target=_pump, args=(number, transport, queue), daemon=True).start()
     flowing = len(transports)
     while flowing:
         if pause is not None and queue.empty():
@@ -53,12 +53,12 @@ def _together(
         yield arrival
 
 
-def _pump(which: int, transport: Transport, queue: "Queue[Arrival | Exception]") -> None:
+def _pump(number: int, transport: Transport, queue: "Queue[Arrival | Exception]") -> None:
     try:
         # Signals reach the main thread only, so a pump gets an interrupt that is never requested.
         for block in transport.blocks(Interrupt()):
-            queue.put((which, block, position_of(transport)))
-        queue.put((which, b"", position_of(transport)))
+            queue.put((number, block, position_of(transport)))
+        queue.put((number, b"", position_of(transport)))
     except Exception as error:
         queue.put(error)
 

@@ -80,48 +80,48 @@ class Gatherer:
     """
 
     def __init__(self, words: Dictionary) -> None:
-        self._known = words.words.get
+        self._code_of = words.words.get
         self._literals = _Literals(words)
         # The predicates of triples by property, and those of memberships by class.
         self._pairs: dict[str, Predicate] = {}
         self._classes: dict[str, Predicate] = {}
 
     def gather(self, stated: Iterable[Statement | Diagnostic]) -> Iterator[Item]:
-        known, literals = self._known, self._literals
+        code_of, literals = self._code_of, self._literals
         tick, batch = -1, Batch()
-        for one in stated:
-            if isinstance(one, Diagnostic) or one[0] != tick or one[1] != batch.stream:
+        for statement in stated:
+            if isinstance(statement, Diagnostic) or statement[0] != tick or statement[1] != batch.stream:
                 if batch.order:
                     yield tick, batch
                     batch = Batch()
-                if isinstance(one, Diagnostic):
-                    yield one
+                if isinstance(statement, Diagnostic):
+                    yield statement
                     continue
-            if isinstance(one, StatedGraph):
-                tick, batch.stream = one.tick, one.stream
-                self._add_graph(batch, one.triples)
-                batch.graphs.append((one.graph, len(one.triples)))
+            if isinstance(statement, StatedGraph):
+                tick, batch.stream = statement.tick, statement.stream
+                self._add_graph(batch, statement.triples)
+                batch.graphs.append((statement.graph, len(statement.triples)))
                 continue
-            tick, batch.stream, signature, terms = one
-            batch.add(signature, [known(text) or literals[text] for text in terms])
+            tick, batch.stream, signature, terms = statement
+            batch.add(signature, [code_of(text) or literals[text] for text in terms])
         if batch.order:
             yield tick, batch
 
     def _add_graph(self, batch: Batch, triples: Iterable[tuple[str, str, str]]) -> None:
         """Adds triples; the predicates of most of them have come before."""
-        known, literals = self._known, self._literals
+        code_of, literals = self._code_of, self._literals
         pairs, classes = self._pairs, self._classes
         rows, order = batch.rows, batch.order
-        for subject, predicate, thing in triples:
+        for subject, predicate, value in triples:
             signature = pairs.get(predicate)
             if signature is not None:
-                words = [known(subject) or literals[subject], known(thing) or literals[thing]]
-            elif predicate == RDF_TYPE and (signature := classes.get(thing)) is not None:
-                words = [known(subject) or literals[subject]]
+                words = [code_of(subject) or literals[subject], code_of(value) or literals[value]]
+            elif predicate == RDF_TYPE and (signature := classes.get(value)) is not None:
+                words = [code_of(subject) or literals[subject]]
             else:
-                _, _, signature, terms = triple(0, None, subject, predicate, thing)
-                words = [known(text) or literals[text] for text in terms]
-                self._remember(predicate, thing, signature)
+                _, _, signature, terms = triple(0, None, subject, predicate, value)
+                words = [code_of(text) or literals[text] for text in terms]
+                self._remember(predicate, value, signature)
             row = rows.get(signature)
             if row is None:
                 rows[signature] = words
@@ -129,10 +129,10 @@ class Gatherer:
                 row += words
             order.append(signature)
 
-    def _remember(self, predicate: str, thing: str, signature: Predicate) -> None:
+    def _remember(self, predicate: str, value: str, signature: Predicate) -> None:
         """Keeps the predicate of a triple; that of a membership is the class, and a value may be a fact."""
         if predicate == RDF_TYPE:
-            table, key = self._classes, thing
+            table, key = self._classes, value
             if signature.arity != 1:
                 return
         elif predicate == RDF_VALUE:
@@ -261,8 +261,8 @@ def code_facts(facts: Iterable[str | Fact], words: Dictionary, stream: str | Non
     """One batch of facts."""
     batch = Batch(stream=stream)
     for fact in facts:
-        known = read_fact(fact) if isinstance(fact, str) else fact
-        if not isinstance(known, Fact):
+        parsed = read_fact(fact) if isinstance(fact, str) else fact
+        if not isinstance(parsed, Fact):
             raise TypeError(f'{fact!r} is not a fact; write it as text, such as "p(a)", or as a `Fact`')
-        batch.add(known.signature, [words.code(term) for term in known.terms])
+        batch.add(parsed.signature, [words.code(term) for term in parsed.terms])
     return batch

@@ -1,4 +1,4 @@
-"""What brokers have in common: addresses with a topic and options, and messages that are made of lines.
+"""The common parts of brokers: addresses with a topic and options, and messages that are made of lines.
 
 `mqtt://user:secret@host:1883/city/+/speed?messages=100`, `kafka://one:9092,two:9092/readings?from=latest`
 """
@@ -61,7 +61,7 @@ class Address:
         return text
 
     def misfit(self, message: str, help: str = "") -> RejectedError:
-        """What is wrong with an option."""
+        """The error for a wrong option."""
         return RejectedError([Diagnostic("E403", f"{message} in `{self.name}`", help=help)])
 
     def failed(self, reason: str, help: str = "") -> FailedError:

@@ -22,7 +22,7 @@ Key = tuple[int, str]
 
 
 class Receipt(NamedTuple):
-    """What identifies a delivery: packet identifier, digest, whether it comes again, and on which connection.
+    """The identity of a delivery: packet identifier, digest, whether it comes again, and on which connection.
 
     `session` is how many sessions the broker has begun so far: what is of an earlier one cannot be acknowledged.
     """
@@ -96,7 +96,7 @@ class Deliveries:
             }
 
     def acknowledge(self, upto: int) -> list[Receipt]:
-        """Those up to a number, which the broker is to be told; they are remembered until that is confirmed."""
+        """Returns the receipts up to a number, to be acknowledged, and keeps them until the broker confirms that."""
         with self._lock:
             receipts = [receipt for number, receipt in self._taken.values() if number <= upto]
             for receipt in receipts:
@@ -110,12 +110,12 @@ class Deliveries:
         return len(self._acknowledged)
 
     def unconfirmed(self, connection: int) -> list[Key]:
-        """Those that were acknowledged on a connection."""
+        """The keys of deliveries that were acknowledged on a connection."""
         with self._lock:
             return [(identifier, digest) for identifier, (digest, on) in self._acknowledged.items() if on == connection]
 
     def confirm(self, keys: Iterable[Key], connection: int) -> None:
-        """The broker has heard what it was told on a connection."""
+        """Forgets deliveries whose acknowledgement on a connection has reached the broker."""
         with self._lock:
             for identifier, digest in keys:
                 if self._acknowledged.get(identifier) == (digest, connection):
@@ -128,6 +128,6 @@ class Deliveries:
             return acknowledged + [key for key, (number, _) in self._taken.items() if number <= upto]
 
     def load(self, saved: Sequence[Key]) -> None:
-        """What another process has saved counts as acknowledged before the first connection of this one."""
+        """Loads the deliveries that another process saved; they count as acknowledged before the first connection."""
         with self._lock:
             self._acknowledged = {identifier: (digest, 0) for identifier, digest in saved}

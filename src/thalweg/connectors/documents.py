@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from thalweg.connectors.batches import Gatherer, Item, Statement
-from thalweg.connectors.graphs import Events, Place, misread
+from thalweg.connectors.graphs import EventGraphs, LinePlace, misread
 from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
@@ -70,28 +70,28 @@ class Cutter:
         return pieces
 
     def rest(self) -> list[Piece]:
-        """What is left at the end."""
+        """The remaining piece at the end of the text, if any."""
         return [self._piece(0, len(self._text))] if self._text.strip() else []
 
     def _ends(self) -> Iterator[int]:
-        while found := self._tokens.search(self._text, self._position):
-            if self._goes_on(found):
-                self._position = found.start()
+        while token := self._tokens.search(self._text, self._position):
+            if self._goes_on(token):
+                self._position = token.start()
                 if len(self._text) - self._position > LONGEST_TERM:
                     self._position, self._depth, self._skips = len(self._text), 0, True
                     yield self._position
                 return
-            self._position = found.start() + 1 if found.lastgroup == "open" else found.end()
-            self._depth += (found.lastgroup == "begin") - (found.lastgroup == "end")
-            if found.lastgroup == "end" and self._depth <= 0:
+            self._position = token.start() + 1 if token.lastgroup == "open" else token.end()
+            self._depth += (token.lastgroup == "begin") - (token.lastgroup == "end")
+            if token.lastgroup == "end" and self._depth <= 0:
                 self._depth = 0
                 yield self._position
         self._position = len(self._text)
 
-    def _goes_on(self, found: re.Match[bytes]) -> bool:
-        if found.lastgroup == "open":
-            return not _BROKEN.match(self._text, found.start())
-        return found.lastgroup is None and found.end() == len(self._text)
+    def _goes_on(self, token: re.Match[bytes]) -> bool:
+        if token.lastgroup == "open":
+            return not _BROKEN.match(self._text, token.start())
+        return token.lastgroup is None and token.end() == len(self._text)
 
     def _piece(self, start: int, end: int) -> Piece:
         text = self._text[start:end]
@@ -145,7 +145,7 @@ class TrigReader(_PieceReader):
     def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str) -> None:
         super().__init__(words, TRIG)
         self._name = name
-        self._events = Events(name, stream, clock)
+        self._events = EventGraphs(name, stream, clock)
         self._document = Document("trig", scope=scope)
 
     def _statements(self, pieces: Iterable[Piece]) -> Iterator[Statement | Diagnostic]:
@@ -195,7 +195,7 @@ class JsonLdReader(_PieceReader):
 def document(
     line: int, text: bytes, name: str, stream: str | None, clock: Clock, scope: str
 ) -> Iterator[Statement | Diagnostic]:
-    """What a whole document of JSON-LD states: all of it is known, so graphs may stand in any order."""
+    """Yields the statements of a complete JSON-LD document; its graphs may stand in any order."""
     try:
         quads = list(read_graph(text, "jsonld", scope=scope))
     except RdfSyntaxError as wrong:
@@ -206,15 +206,15 @@ def document(
     graphs: dict[str | None, list[Quad]] = {None: []}
     for quad in quads:
         graphs.setdefault(quad[3], []).append(quad)
-    events = Events(name, stream, clock)
+    events = EventGraphs(name, stream, clock)
     yield from stated(events, name, line, text, [quad for graph in graphs.values() for quad in graph])
     yield from events.rest()
 
 
 def stated(
-    events: Events, name: str, line: int, text: bytes, quads: Iterable[Quad]
+    events: EventGraphs, name: str, line: int, text: bytes, quads: Iterable[Quad]
 ) -> Iterator[Statement | Diagnostic]:
-    """What is complete when the quads of a text that begins at a line have come."""
+    """Takes the quads of a text, which begins at a line; yields the events that they complete."""
     outside, inside = _place(line, text, b"generatedAtTime"), _place(line, text, b"{")
     for quad in quads:
         place = outside if quad[3] is None else inside
@@ -228,8 +228,8 @@ def _first_line(text: bytes) -> str:
     return _LINE_END.split(text, 1)[0].decode(errors="replace")
 
 
-def _place(line: int, text: bytes, sign: bytes) -> Place:
+def _place(line: int, text: bytes, sign: bytes) -> LinePlace:
     """The line of a text on which something stands for the first time; parsers do not say where their quads stood."""
-    found = max(0, text.find(sign))
-    begins = max(text.rfind(b"\n", 0, found), text.rfind(b"\r", 0, found)) + 1
-    return Place(line + line_ends(text[:begins]), _first_line(text[begins:]))
+    position = max(0, text.find(sign))
+    begins = max(text.rfind(b"\n", 0, position), text.rfind(b"\r", 0, position)) + 1
+    return LinePlace(line + line_ends(text[:begins]), _first_line(text[begins:]))

@@ -32,7 +32,7 @@ class Readable(Protocol):
 
 @dataclass(slots=True)
 class PathTransport:
-    """What is recorded under a path; rules call it by the file's name, without the endings, unless it has another."""
+    """A recorded file; its stream has the file's name without the endings, unless another one is set."""
 
     path: Path
     live: bool = field(default=False, init=False)
@@ -137,7 +137,7 @@ class InputTransport:
 
 
 def stream_of(path: Path) -> str:
-    """What rules call a stream: the name of its file without the endings.
+    """The name of a stream in rules: the name of its file without the endings.
 
     >>> stream_of(Path("north/readings.facts.gz"))
     'readings'

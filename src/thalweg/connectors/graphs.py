@@ -36,8 +36,8 @@ _TIMELESS: Final = (
 _MOST_TIMES: Final = 65_536
 
 
-class Place(NamedTuple):
-    """Where something was written: the number of a line, and its text."""
+class LinePlace(NamedTuple):
+    """A line of a document: its number and its text."""
 
     line: int
     text: str
@@ -45,16 +45,16 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class _Event:
-    """What is known of an event so far, and where it began."""
+    """The triples of an event so far, and the line where it began."""
 
-    place: Place
+    place: LinePlace
     triples: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-class Events:
+class EventGraphs:
     """Puts events together from quads, of whatever syntax.
 
-    >>> events, place = Events("in.trig", "in", Clock()), Place(1, "")
+    >>> events, place = EventGraphs("in.trig", "in", Clock()), LinePlace(1, "")
     >>> list(events.take(place, "<a>", "<p>", "<b>", "<e1>"))
     []
     >>> list(events.take(place, "<e1>", GENERATED_AT, "36", None))
@@ -74,12 +74,14 @@ class Events:
         self.current: str | None = None
         self.triples: list[tuple[str, str, str]] = []
         self._any_event = False
-        self._stray: Place | None = None
+        self._stray: LinePlace | None = None
         # How the last time was written, and its tick: many events have the same.
         self._last: tuple[str, int] = "", 0
 
-    def take(self, place: Place, subject: str, predicate: str, object: str, graph: str | None) -> Iterator[Statement]:
-        """What is complete now; `LineError` where the quad cannot be right."""
+    def take(
+        self, place: LinePlace, subject: str, predicate: str, object: str, graph: str | None
+    ) -> Iterator[Statement]:
+        """Yields the events that are complete now; `LineError` where the quad cannot be right."""
         if graph is None:
             yield from self._description(place, subject, predicate, object)
         else:
@@ -99,28 +101,30 @@ class Events:
             yield wrong_line(self._name, self._stray.line, self._stray.text, wrong, _TIMELESS)
 
     def save(self) -> State:
-        """What is not complete yet; what comes later does not change it."""
+        """A copy of the state: the events that are not complete yet."""
         events = [[graph, *event.place, [*event.triples]] for graph, event in self._events.items()]
-        known = {"times": list(self._times.items()), "events": events, "current": self.current}
-        return {**known, "any": self._any_event, "stray": self._stray}
+        state = {"times": list(self._times.items()), "events": events, "current": self.current}
+        return {**state, "any": self._any_event, "stray": self._stray}
 
     def load(self, saved: State) -> None:
-        """Goes on where another one was saved."""
+        """Restores a saved state."""
         self._times = dict(saved["times"])
         for graph, line, text, triples in saved["events"]:
-            self._events[graph] = _Event(Place(line, text), [(one, two, three) for one, two, three in triples])
+            self._events[graph] = _Event(
+                LinePlace(line, text), [(subject, predicate, value) for subject, predicate, value in triples]
+            )
         self.current, self._any_event = saved["current"], saved["any"]
         self.triples = self._events[self.current].triples if self.current in self._events else []
-        self._stray = None if saved["stray"] is None else Place(*saved["stray"])
+        self._stray = None if saved["stray"] is None else LinePlace(*saved["stray"])
 
-    def _another(self, place: Place, graph: str) -> Iterator[Statement]:
+    def _another(self, place: LinePlace, graph: str) -> Iterator[Statement]:
         """A quad of another graph than that of the quad before it."""
         if self.current is not None:
             yield from self._complete(self.current)
         self.current, self._any_event = graph, True
         self.triples = self._events.setdefault(graph, _Event(place)).triples
 
-    def _description(self, place: Place, subject: str, predicate: str, object: str) -> Iterator[Statement]:
+    def _description(self, place: LinePlace, subject: str, predicate: str, object: str) -> Iterator[Statement]:
         if predicate != GENERATED_AT:
             self._stray = self._stray or place
             return
@@ -137,11 +141,11 @@ class Events:
     def _tick(self, line: str, time: str) -> int:
         if time == self._last[0]:
             return self._last[1]
-        found = _MOMENT.match(time)
+        match = _MOMENT.match(time)
         try:
-            if found is None and not time.isdigit() and not BARE.match(time):
+            if match is None and not time.isdigit() and not BARE.match(time):
                 raise ValueError(f"`{time}` is not a time")
-            tick = moment(found[1] if found else time, self._clock)
+            tick = moment(match[1] if match else time, self._clock)
         except ValueError as error:
             raise LineError(str(error), _behind(line, GENERATED_AT)) from None
         self._last = time, tick

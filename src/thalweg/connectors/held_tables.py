@@ -11,7 +11,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.fact import Fact
 
 TABLE: Final = "table"
-"""What the stream of a table is called that has no other name."""
+"""The name of a table's stream that has no other name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +37,28 @@ class HeldTable:
             raise RejectedError([Diagnostic("E402", message, help=help)]) from error
 
 
-def is_table(thing: object) -> bool:
+def is_table(value: object) -> bool:
     """Whether something is a table: all that hands its columns over as Arrow.
 
     >>> import pyarrow as pa
     >>> is_table(pa.table({"a": [1]})), is_table([(3, "p(a)")]), is_table("readings.csv")
     (True, False, False)
     """
-    return hasattr(thing, "__arrow_c_stream__")
+    return hasattr(value, "__arrow_c_stream__")
 
 
-def as_message(thing: object) -> Mapping[str, Any] | None:
-    """What names values, as a dict: a message, or a row of pandas; None where something is neither.
+def as_message(value: object) -> Mapping[str, Any] | None:
+    """A message or a row of pandas as a dict of its named values; None for any other value.
 
     >>> as_message({"v": 12}), as_message("speed")
     ({'v': 12}, None)
     """
-    if isinstance(thing, Mapping):
-        return thing
+    if isinstance(value, Mapping):
+        return value
     for method in ("_asdict", "to_dict"):
         # Rows of `itertuples`, and those that a frame hands over by number. Facts are named tuples, too.
-        if hasattr(thing, method) and not isinstance(thing, Fact) and not is_table(thing):
-            return dict(getattr(thing, method)())
+        if hasattr(value, method) and not isinstance(value, Fact) and not is_table(value):
+            return dict(getattr(value, method)())
     return None
 
 

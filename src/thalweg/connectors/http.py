@@ -37,7 +37,7 @@ class HttpTransport:
     def __init__(self, uri: str) -> None:
         self._address = read_web_address(uri)
         self.name, self.stream = self._address.name, self._address.stream
-        self._events = Events()
+        self._events = ServerSentEvents()
         self._socket: socket.socket | None = None
         self._closed = False
         self._response: HTTPResponse | None = self._request()
@@ -139,10 +139,10 @@ class HttpTransport:
         return headers
 
 
-class Events:
+class ServerSentEvents:
     """Server-sent events become messages: their data, when the blank line comes that ends them.
 
-    >>> events = Events()
+    >>> events = ServerSentEvents()
     >>> events.feed(b"id: 7\\ndata: p at 3.\\ndata: q at 3.\\n\\ndata: p a"), events.last
     ([b'p at 3.\\nq at 3.'], '7')
     >>> events.feed(b"t 4.\\r\\n\\r\\n")
@@ -158,7 +158,7 @@ class Events:
 
     def feed(self, block: bytes) -> list[bytes]:
         """The messages that are complete."""
-        found: list[bytes] = []
+        messages: list[bytes] = []
         *lines, self._rest = (self._rest + block).split(b"\n")
         for line in lines:
             line = line.removesuffix(b"\r")
@@ -167,9 +167,9 @@ class Events:
             else:
                 self.last = self._name or self.last
                 if self._data:
-                    found.append(b"\n".join(self._data))
+                    messages.append(b"\n".join(self._data))
                     self._data = []
-        return found
+        return messages
 
     def _field(self, name: bytes, value: bytes = b"") -> None:
         value = value.removeprefix(b" ")

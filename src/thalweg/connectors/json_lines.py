@@ -214,21 +214,21 @@ class JsonLinesReader(LineReader):
     @staticmethod
     def _within(line: bytes) -> int:
         """The place of a graph in its line."""
-        found = re.search(r'"graph"\s*:\s*', line.decode(errors="replace"))
-        return found.end() if found else 0
+        match = re.search(r'"graph"\s*:\s*', line.decode(errors="replace"))
+        return match.end() if match else 0
 
     def _batch(self, facts: object, stream: str | None) -> Batch:
         if not isinstance(facts, list) or not all(isinstance(fact, str) for fact in facts):
             raise ValueError("`facts` is not a list of strings")
         return code_facts(facts, self._words, stream)
 
-    def _inside(self, line: bytes, found: Diagnostic) -> Diagnostic:
+    def _inside(self, line: bytes, diagnostic: Diagnostic) -> Diagnostic:
         """Moves a diagnostic from the text of a fact to its place in the line."""
         text = line.decode(errors="replace")
-        fact = found.span.source.text.removesuffix(".")
-        place = max(0, text.find(fact)) + found.span.start
-        span = Span(Source(self._name, text, self._line), place, place + found.span.end - found.span.start)
-        return replace(found, code="E301", span=span)
+        fact = diagnostic.span.source.text.removesuffix(".")
+        place = max(0, text.find(fact)) + diagnostic.span.start
+        span = Span(Source(self._name, text, self._line), place, place + diagnostic.span.end - diagnostic.span.start)
+        return replace(diagnostic, code="E301", span=span)
 
     def _wrong(self, line: bytes, message: str, at: int = 0, help: str = "") -> Diagnostic:
         text = line.decode(errors="replace")
@@ -259,11 +259,11 @@ def _parse(lines: list[str]) -> list[Any]:
     joined = ",NaN,".join(lines if all(lines) else [line or "null" for line in lines])
     marks = len(lines) - 1
     try:
-        found: list[Any] = json.loads(f"[{joined}]")
+        values: list[Any] = json.loads(f"[{joined}]")
     except (ValueError, RecursionError):
-        found = []
-    if joined.count("NaN") == found[1::2].count(_NAN) == marks and len(found) == 2 * marks + 1:
-        return found[::2]
+        values = []
+    if joined.count("NaN") == values[1::2].count(_NAN) == marks and len(values) == 2 * marks + 1:
+        return values[::2]
     middle = len(lines) // 2
     return [*_parse(lines[:middle]), *_parse(lines[middle:])] if middle else [_WRONG]
 
@@ -279,7 +279,7 @@ def _loaded(line: bytes) -> Any:
 
 def _is_json_ld(data: object) -> bool:
     if isinstance(data, list):
-        return any(isinstance(one, dict) for one in data)
+        return any(isinstance(element, dict) for element in data)
     return isinstance(data, dict) and any(key.startswith("@") for key in data)
 
 

@@ -33,7 +33,7 @@ LOG.addHandler(logging.NullHandler())
 
 
 class KafkaTransport:
-    """What is in a topic, and what comes; with `until=end` only the former."""
+    """The messages of a topic, those stored and those that arrive; with `until=end` only the stored ones."""
 
     def __init__(self, uri: str) -> None:
         self._address = address = kafka_address(uri, OPTIONS)
@@ -69,7 +69,7 @@ class KafkaTransport:
         return False
 
     def position(self) -> dict[str, Any]:
-        """What is to be read next of each partition, where it ends, and how many messages are left."""
+        """The next offset of each partition, its end, and the number of messages that are left."""
         ends = None if self._ends is None else list(self._ends.items())
         return {"next": list(self._next.items()), "ends": ends, "left": self._left}
 
@@ -116,11 +116,11 @@ class KafkaTransport:
         """All there are, with how far the group came, where there is one."""
         topic = self._address.topic
         numbers = self._consumer.list_topics(topic, timeout=broker.OPENING).topics[topic].partitions
-        known = [self._kafka.TopicPartition(topic, number) for number in sorted(numbers)]
-        return self._consumer.committed(known, broker.OPENING) if self._group else known
+        partitions = [self._kafka.TopicPartition(topic, number) for number in sorted(numbers)]
+        return self._consumer.committed(partitions, broker.OPENING) if self._group else partitions
 
     def _positions(self) -> "list[TopicPartition]":
-        """What is to be read next of each partition."""
+        """The next offset of each partition."""
         return [self._kafka.TopicPartition(self._address.topic, *place) for place in self._next.items()]
 
     @property
@@ -183,7 +183,7 @@ class KafkaTransport:
                     raise self._address.failed("it was lost and could not be restored") from error
 
     def _remember(self) -> None:
-        """What the group has read, it need not read again."""
+        """Commits the offsets that the group has read, so that it does not read them again."""
         if self._group:
             try:
                 self._consumer.commit(offsets=self._positions(), asynchronous=False)
@@ -229,7 +229,7 @@ class KafkaSink(LineSink):
 
 
 class Trouble:
-    """What the library reports of its connections to the brokers."""
+    """The state of the connections to the brokers, as the library reports it."""
 
     def __init__(self) -> None:
         self.down = False
@@ -330,9 +330,9 @@ def created(producer: "Producer", address: Address) -> bool:
     return False
 
 
-def no_topic(address: Address, known: Iterable[str]) -> FailedError:
+def no_topic(address: Address, topics: Iterable[str]) -> FailedError:
     """The error for a missing topic, which names those that exist."""
-    names = sorted(name for name in known if not name.startswith("__"))
+    names = sorted(name for name in topics if not name.startswith("__"))
     help = f"create it, or choose one of {', '.join(names[:5])}" if names else "create it: the broker has no topic yet"
     return FailedError(Diagnostic("E404", f"there is no topic `{address.topic}` at `{address.name}`", help=help))
 

@@ -14,15 +14,15 @@ LONGEST_LINE: Final = 1 << 26
 """Bytes of a line that are kept to wait for its end."""
 _SHOWN: Final = 1_000
 SKIP: Final = '`--on-error skip` (`on_error = "skip"` in a deployment)'
-"""What lets a run go on behind a malformed line."""
+"""The option that lets a run skip malformed lines."""
 _SHORTER: Final = "write shorter lines; is a line break or a quotation mark missing?"
 
 State = dict[str, Any]
-"""What a reader must know to go on behind the blocks that it has read, as JSON."""
+"""The state of a reader behind the blocks that it has read, as JSON; it resumes from there."""
 
 
 class LineError(ValueError):
-    """What is wrong with a line, and the offset at which it is."""
+    """An error in a line, and its offset."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class LineReader:
         yield from self._remaining()
 
     def save(self) -> State:
-        """What it must know to go on behind the last block, whose items have been taken."""
+        """The state to resume from behind the last block, whose items have been taken."""
         return {"rest": self._rest.decode("latin-1"), "line": self._line, "skips": self._skips}
 
     def load(self, saved: State) -> None:
@@ -108,7 +108,7 @@ class LineReader:
 
 
 def undecodable(line: bytes, error: UnicodeDecodeError, before: int = 0) -> LineError:
-    """What is wrong with a line that is not in its encoding; it begins `before` bytes behind what was decoded.
+    """The diagnostic for a line that is not in its encoding; it begins `before` bytes behind what was decoded.
 
     >>> try:
     ...     b"Z\\xfcrich".decode()

@@ -420,7 +420,7 @@ def host_and_port(address: Address) -> tuple[str, int]:
 
 
 def stream_of(topic: str) -> str | None:
-    """What rules call the stream: the last level of the topic that is not a wildcard.
+    """The name of the stream in rules: the last level of the topic that is not a wildcard.
 
     >>> stream_of("city/north/speed"), stream_of("city/+/speed"), stream_of("city/#"), stream_of("#")
     ('speed', 'speed', 'city', None)

@@ -9,7 +9,7 @@ from thalweg.diagnostics import Source
 
 @dataclass(frozen=True, slots=True)
 class NamedSource:
-    """What rules and mappings call `name` (`from north`, `north: temp(…)`); `stated` is how a table is written.
+    """A source, called `name` in rules and mappings (`from north`, `north: temp(…)`); `stated` is its dialect.
 
     `zone` is that of times without one.
     """

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from thalweg.connectors.batches import Item, Statement
-from thalweg.connectors.graphs import Events, Place
+from thalweg.connectors.graphs import EventGraphs, LinePlace
 from thalweg.connectors.lines import LineReader, State, wrong_line
 from thalweg.connectors.ntriples import BLANK_LINE, END, OBJECT, PREDICATE, SUBJECT, Parts, spell, take_apart
 from thalweg.diagnostics import Diagnostic
@@ -42,7 +42,7 @@ class QuadReader(LineReader):
 
     def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
         super().__init__(words, name, stream, clock, scope)
-        self._events = Events(name, stream, clock)
+        self._events = EventGraphs(name, stream, clock)
 
     def save(self) -> State:
         return {**super().save(), "events": self._events.save()}
@@ -58,17 +58,17 @@ class QuadReader(LineReader):
         events = self._events
         for line in lines:
             self._line += 1
-            found = _SIMPLE.match(line)
-            if found is None and BLANK_LINE.match(line):
+            match = _SIMPLE.match(line)
+            if match is None and BLANK_LINE.match(line):
                 continue
             try:
-                subject, predicate, object, graph = found.groups() if found else self._closely(line)
+                subject, predicate, object, graph = match.groups() if match else self._closely(line)
                 if graph and graph == events.current:
                     events.triples.append((subject, predicate, object))
                 else:
                     # Descriptions of events are read here; only the terms of facts are left to the gatherer.
-                    about = (subject, object) if graph or not found else (term(subject), term(object))
-                    yield from events.take(Place(self._line, line), about[0], predicate, about[1], graph or None)
+                    about = (subject, object) if graph or not match else (term(subject), term(object))
+                    yield from events.take(LinePlace(self._line, line), about[0], predicate, about[1], graph or None)
             except ValueError as error:
                 yield wrong_line(self._name, self._line, line, error, _SHAPE)
 

@@ -47,12 +47,12 @@ class TripleReader(LineReader):
         tick, written = -1, ""
         for line in lines:
             self._line += 1
-            found = simple(line)
-            if found is not None and found[1] == written:
-                yield triple(tick, stream, found[2], found[3], found[4])
+            match = simple(line)
+            if match is not None and match[1] == written:
+                yield triple(tick, stream, match[2], match[3], match[4])
             elif not BLANK_LINE.match(line):
                 try:
-                    time, subject, predicate, object = found.groups() if found else self._closely(line)
+                    time, subject, predicate, object = match.groups() if match else self._closely(line)
                     tick, written = moment(time, self._clock), time
                     yield triple(tick, stream, subject, predicate, object)
                 except ValueError as error:
@@ -69,10 +69,10 @@ def take_apart(line: str, parts: Parts) -> list[str]:
     >>> take_apart("<s><p> <o>.", {**SUBJECT, **PREDICATE, **OBJECT, **END})
     ['<s>', '<p>', '<o>', '.', '']
     """
-    found = _whole(tuple(parts.values())).match(line)
-    if found is None:
+    match = _whole(tuple(parts.values())).match(line)
+    if match is None:
         raise _missing(line, parts)
-    return list(found.groups())
+    return list(match.groups())
 
 
 def spell(line: str, texts: list[str], scope: str) -> list[str]:
@@ -95,10 +95,10 @@ def _missing(line: str, parts: Parts) -> LineError:
     """The first part that is not where it should be."""
     position = 0
     for expected, written in parts.items():
-        found = re.compile(f"{_GAP}(?:{written})").match(line, position)
-        if found is None:
+        match = re.compile(f"{_GAP}(?:{written})").match(line, position)
+        if match is None:
             return LineError(f"expected {expected}, found {_next_word(line, position)}", _next_place(line, position))
-        position = found.end()
+        position = match.end()
     raise AssertionError("all parts are there")
 
 

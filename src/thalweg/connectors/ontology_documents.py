@@ -36,8 +36,8 @@ def read_graphs(document: str | Path | Source) -> dict[str | None, list[Triple]]
             ontology, rules = syntaxes.read_with_rules(text, _SYNTAXES[format], name, name)
             return {None: graph.triples(ontology, name, rules)}
         graphs: dict[str | None, dict[Triple, None]] = {None: {}}
-        for subject, predicate, thing, where in read_graph(data, format, base=Path(name).name, scope=name):
-            graphs.setdefault(where, {})[subject, predicate, thing] = None
+        for subject, predicate, value, where in read_graph(data, format, base=Path(name).name, scope=name):
+            graphs.setdefault(where, {})[subject, predicate, value] = None
         return {where: list(triples) for where, triples in graphs.items()}
     except RdfSyntaxError as wrong:
         raise RejectedError([misread("E101", name, 1, wrong)]) from None

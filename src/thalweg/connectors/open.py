@@ -57,12 +57,12 @@ def _file(path: Path, wanted: Collection[str]) -> Transport:
 
 
 def _folder(path: Path, wanted: Collection[str]) -> Transport:
-    found = files.files_in(path)
-    if not found:
+    paths = files.files_in(path)
+    if not paths:
         raise RejectedError([Diagnostic("E402", f"the folder `{path}` is empty", help=_KNOWN)])
-    for one in found:
-        _check_ending(one)
-    return files.FolderTransport(path, found, partial(_file, wanted=wanted))
+    for file in paths:
+        _check_ending(file)
+    return files.FolderTransport(path, paths, partial(_file, wanted=wanted))
 
 
 def _check_ending(path: Path) -> None:
@@ -108,9 +108,9 @@ def open_output(name: str | None) -> Sink:
         return files.standard_output()
     scheme = _scheme(name)
     if scheme is not None and scheme not in SINKS:
-        known = " ".join(f"`{one}://`" for one in SINKS)
+        schemes = " ".join(f"`{sink}://`" for sink in SINKS)
         message = f"answers cannot be sent to `{scheme}://`"
-        raise RejectedError([Diagnostic("E402", message, help=f"supported are {known}, `-` and files")])
+        raise RejectedError([Diagnostic("E402", message, help=f"supported are {schemes}, `-` and files")])
     return SINKS[scheme](name) if scheme else files.open_sink(Path(name))
 
 
@@ -133,8 +133,8 @@ def _scheme(name: str) -> str | None:
     if not separator:
         return None
     if scheme not in SOURCES:
-        known = " ".join(f"`{scheme}://`" for scheme in (*SOURCES, "replay"))
+        schemes = " ".join(f"`{scheme}://`" for scheme in (*SOURCES, "replay"))
         raise RejectedError(
-            [Diagnostic("E402", f"unknown scheme: `{name}`", help=f"supported are {known}, `-` and files")]
+            [Diagnostic("E402", f"unknown scheme: `{name}`", help=f"supported are {schemes}, `-` and files")]
         )
     return scheme

@@ -56,10 +56,10 @@ def _triples(facts: tuple[str, ...]) -> list[str]:
 
 @lru_cache(maxsize=8)
 def _nodes(facts: tuple[str, ...]) -> list[dict[str, Any]]:
-    found: dict[str, list[tuple[str, str]]] = {}
+    by_subject: dict[str, list[tuple[str, str]]] = {}
     for subject, predicate, object in sorted(map(triple_of, facts)):
-        found.setdefault(subject, []).append((predicate, object))
-    return [_node(subject, properties) for subject, properties in found.items()]
+        by_subject.setdefault(subject, []).append((predicate, object))
+    return [_node(subject, properties) for subject, properties in by_subject.items()]
 
 
 def _node(subject: str, properties: Iterable[tuple[str, str]]) -> dict[str, Any]:

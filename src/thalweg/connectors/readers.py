@@ -57,13 +57,13 @@ class Reader(Protocol):
     """Takes blocks, gives events and what is wrong, in the order in which they are written."""
 
     def feed(self, block: bytes) -> Iterator[Item]:
-        """What can be read so far; the rest of a line waits for the next block."""
+        """Yields the items that are complete; an incomplete line waits for the next block."""
 
     def finish(self) -> Iterator[Item]:
         """The last line may have no end."""
 
     def save(self) -> State | None:
-        """What it must know to go on behind the blocks so far; None where these must be read again."""
+        """The state to resume from behind the blocks so far; None where these must be read again."""
 
     def load(self, saved: State) -> None:
         """Goes on where another reader was saved."""
@@ -74,7 +74,7 @@ class Ahead(Protocol):
     """A reader that codes more at once than it hands over."""
 
     def waiting(self) -> Iterator[Batch]:
-        """What has been coded, and may not have been taken."""
+        """The batches that have been coded, and may not have been taken."""
 
 
 def format_of(name: str) -> str | None:
@@ -103,12 +103,12 @@ def names_streams(name: str) -> bool:
     """
     if format_of(name) != "json":
         return format_of(name) is None
-    file, rest = open_for_reading(Path(name)), b""
+    file, tail = open_for_reading(Path(name)), b""
     try:
         while block := file.read(FILE_BLOCK):
-            if _NAMES_STREAM in rest + block:
+            if _NAMES_STREAM in tail + block:
                 return True
-            rest = block[-len(_NAMES_STREAM) :]
+            tail = block[-len(_NAMES_STREAM) :]
         return False
     finally:
         file.close()
@@ -269,7 +269,7 @@ def open_ordered(
     tally = tally or Tally()
     own = clock.of_file(tally.zones.get(stream or ""))
     reader = open_reader(name, stream, words, own, tally, kind, format)
-    zoned = own.zone is not None or any(one.time is not None and one.time.zone for one in tally.mappings)
+    zoned = own.zone is not None or any(mapping.time is not None and mapping.time.zone for mapping in tally.mappings)
     return OrderedReader(reader, own) if zoned else reader
 
 
@@ -303,7 +303,7 @@ def _format_of_mapped(begun: bytes, mapped: MappedStream) -> str | None:
     line, ended, _ = begun.removeprefix(BOM_UTF8).partition(b"\n")
     if format in (None, "facts", "trig", "triples") and ended:
         names = {name.strip() for name in re.split("[,;\t|]", line.decode(errors="replace").replace('"', ""))}
-        if any(one.paths and all(path.whole in names for path in one.paths) for one in mapped.mappings):
+        if any(mapping.paths and all(path.whole in names for path in mapping.paths) for mapping in mapped.mappings):
             return "csv"
     if ended and mapped.kind == "live" and format not in (None, "json", "jsonld") and not _reads(format, begun, mapped):
         return "json"

@@ -58,10 +58,10 @@ def replayed(uri: str, open_file: Callable[[str], Transport]) -> ReplayTransport
     return ReplayTransport(open_file(path), factor)
 
 
-class Pace:
+class ReplayPace:
     """Holds events back until their time has come.
 
-    >>> pace = Pace(tick_length=1_000, factor=1_000_000)
+    >>> pace = ReplayPace(tick_length=1_000, factor=1_000_000)
     >>> pace.early(5), pace.early(5) <= 0
     (0.0, True)
     """

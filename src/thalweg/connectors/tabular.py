@@ -57,18 +57,18 @@ def has_times(names: Sequence[str]) -> bool:
     >>> has_times(["t", "fact"]), has_times(["t", "temp"])
     (True, False)
     """
-    return any(some <= {*names} for some in STATING)
+    return any(required <= {*names} for required in STATING)
 
 
-class Layout:
-    """Where a table has its columns, and so what a row of it states.
+class TableLayout:
+    """The positions of a table's columns, by which a row becomes a statement.
 
-    >>> Layout(["t", "s", "p", "o"], "in", Clock()).stated(["36", "road1", "speed", "12"])
+    >>> TableLayout(["t", "s", "p", "o"], "in", Clock()).stated(["36", "road1", "speed", "12"])
     (36, 'in', 'speed/2', ('road1', '12'))
     """
 
     def __init__(self, names: Sequence[str], stream: str | None, clock: Clock, comma: bool = False) -> None:
-        def thing(cell: object) -> str:
+        def term(cell: object) -> str:
             return cell_term(with_point(cell) if comma and isinstance(cell, str) else cell, stream or "")
 
         wanted = ("t", "fact") if "fact" in names else ("t", "s", "p", "o")
@@ -78,9 +78,9 @@ class Layout:
             raise ShapeError(f"the table has {' and '.join(missing)}", 0)
         readers: dict[str, Callable[[object], Any]] = {
             "t": lambda cell: cell.tick if isinstance(cell, _Stamp) else moment(str(cell).strip(), clock),
-            "s": thing,
+            "s": term,
             "p": _predicate,
-            "o": thing,
+            "o": term,
             "fact": _fact,
         }
         # A local time may come twice, and be another one then.
@@ -96,13 +96,13 @@ class Layout:
             cells = f"the table has {self._width} columns, but this row has {len(row)}"
             raise LineError(f"{cells}; put a cell with a separator in quotes", 0)
         try:
-            tick, *rest = [column[row[at]] for at, column in self._columns]
+            tick, *terms = [column[row[at]] for at, column in self._columns]
         except (ValueError, TypeError):
             raise self._wrong(row) from None
         stream = self._stream if self._streams_at is None else row[self._streams_at] or self._stream
         if self._streams_at is not None and not isinstance(stream, str | None):
             raise LineError(f"`{stream}` is not the name of a stream", self._streams_at)
-        return triple(tick, stream, *rest) if len(rest) == 3 else (tick, stream, *rest[0])
+        return triple(tick, stream, *terms) if len(terms) == 3 else (tick, stream, *terms[0])
 
     def _wrong(self, row: Sequence[Any]) -> LineError:
         at = 0
@@ -121,7 +121,7 @@ class ShapeError(LineError):
 
 
 class _Column(dict[Any, Any]):
-    """What the cells of a column stand for; most of them come again, and are `kept` where they are the same then."""
+    """Reads the cells of a column; most cells occur again, and values are `kept` where they do not change."""
 
     def __init__(self, name: str, read: Callable[[object], Any], kept: bool) -> None:
         self._name = name
@@ -178,10 +178,10 @@ def _number(text: str) -> str:
 
 
 def _predicate(cell: object) -> str:
-    found = cell_term(cell)
-    if not names_a_predicate(found):
-        raise ValueError(f"`{found}` cannot be a predicate")
-    return found
+    predicate = cell_term(cell)
+    if not names_a_predicate(predicate):
+        raise ValueError(f"`{predicate}` cannot be a predicate")
+    return predicate
 
 
 def _fact(cell: object) -> tuple[Predicate, tuple[str, ...]]:
@@ -207,7 +207,7 @@ class FactRows:
         self._clock = clock
         self._gatherer = Gatherer(words)
         self._separator = ","
-        self._layout: Layout | None = None
+        self._layout: TableLayout | None = None
 
     def begin(self, dialect: Dialect, text: str) -> Diagnostic | None:
         """Reads the header of a table, which begins with this text; what is wrong with it."""
@@ -216,10 +216,10 @@ class FactRows:
         header = text.splitlines()[at - 1] if text else ""
         # Without a header, what is missing is missing in the first line.
         names = (
-            dialect.names if has_times(dialect.names) else [one.strip() for one in cells_of(header, self._separator)]
+            dialect.names if has_times(dialect.names) else [cell.strip() for cell in cells_of(header, self._separator)]
         )
         try:
-            self._layout = Layout(names, self._stream, self._clock, dialect.comma)
+            self._layout = TableLayout(names, self._stream, self._clock, dialect.comma)
         except ShapeError as wrong:
             return wrong_line(self._name, at, header, wrong, proposal_for_text(text))
         return None
@@ -266,7 +266,7 @@ class FactRows:
 
 
 def wrong_cell(name: str, number: int, line: str, row: Sequence[object], wrong: LineError) -> Diagnostic:
-    """What is wrong with a row, at the place of its cell in the line."""
+    """The diagnostic for a row, at the position of the wrong cell in the line."""
     texts = list(map(_shown, row[: wrong.at + 1]))
     # Quotes make a line longer than its cells, never shorter.
     before = sum(len(text) + 1 for text in texts[:-1])
@@ -315,7 +315,7 @@ class ArrowReader:
             return
         names = batch.schema.names
         try:
-            layout = Layout(names, self._stream, self._clock)
+            layout = TableLayout(names, self._stream, self._clock)
         except LineError as wrong:
             self.hopeless = True
             yield wrong_line(self.name, 1, ",".join(names), wrong, proposal(first_of(batch)))
@@ -335,7 +335,7 @@ class ArrowReader:
                 yield wrong_cell(self.name, self._row, ",".join(map(_shown, row)), row, wrong)
 
     def _values(self, name: str, column: Any) -> Iterable[Any]:
-        """What is in a column; timestamps become ticks, everything else is looked at row by row."""
+        """The values of a column; timestamps become ticks, other values are read row by row."""
         import pyarrow as pa
 
         if name == "t" and pa.types.is_date(column.type):

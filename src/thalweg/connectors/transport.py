@@ -1,4 +1,4 @@
-"""What every transport offers: blocks of bytes in, and a place to write bytes to."""
+"""The interfaces of transports: a source of blocks of bytes, and a sink to write bytes to."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol, runtime_checkable
@@ -10,7 +10,7 @@ class Transport(Protocol):
     """Where a stream comes from. Opened when it is made, so that a missing file is known before anything runs."""
 
     stream: str
-    """What rules call the stream: `from :readings`."""
+    """The name of the stream in rules: `from :readings`."""
 
     @property
     def name(self) -> str:
@@ -21,7 +21,7 @@ class Transport(Protocol):
         """Whether the next block may have to be waited for."""
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
-        """What is there, as it comes; ends with the stream, or when the user asks to end."""
+        """Yields blocks of bytes as they arrive, until the stream ends or the user interrupts it."""
 
     def close(self) -> None:
         """Closes what was opened, also where it was not read to its end."""
@@ -53,7 +53,7 @@ class Acknowledging(Protocol):
         """From now on messages are acknowledged up to a position, when that is asked for."""
 
     def saved(self, position: Any) -> Any:
-        """What another process needs for `seek`, as JSON: a position here has no meaning there."""
+        """The position as JSON that another process can `seek`; a position of this process has no meaning there."""
 
     def acknowledge(self, position: Any) -> None:
         """Messages up to a position need not come again."""

@@ -59,19 +59,19 @@ def write_files(folder: Path) -> tuple[Path, list[Path], list[Path]]:
     programs = [folder / name for name in PROGRAMS]
     for program in programs:
         program.write_text(shipped.joinpath(program.name).read_text(encoding="utf-8"), encoding="utf-8")
-    known, streams = write(folder)
-    return known, programs, streams
+    background_file, streams = write(folder)
+    return background_file, programs, streams
 
 
 def leave_files(console: Console, folder: Path) -> None:
     """Writes programs and data to a folder, and says how to run them."""
     try:
-        known, programs, streams = write_files(folder)
+        background_file, programs, streams = write_files(folder)
     except OSError as error:
         raise FailedError(Diagnostic("E401", f"`{folder}` cannot be written: {error.strerror}")) from error
     lines = [
         f"cd {folder}",
-        f"thalweg run {' '.join(path.name for path in programs)} --background {known.name} \\",
+        f"thalweg run {' '.join(path.name for path in programs)} --background {background_file.name} \\",
         f"  {' '.join(f'--stream {path.name}' for path in streams)}",
     ]
     console.print("\n".join(lines), highlight=False, soft_wrap=True)
@@ -89,12 +89,12 @@ def main(console: Console, out: Path | None = None, runtime: Runtime = "spark", 
         message = f"`{out}` cannot be written: {'it is a folder' if out.is_dir() else 'its folder is not writable'}"
         raise RejectedError([Diagnostic("E401", message, help="name another file with `--out`")])
     begun = time.monotonic()
-    known, programs, streams = write_files(folder)
+    background_file, programs, streams = write_files(folder)
     console.print(Panel(_overview(), title="the programs"))
     answers, interrupt = folder / ANSWERS, Interrupt()
     run: Callable[..., int | None] = _on_spark if runtime == "spark" else _embedded
     with interrupt.listen(), leaving_in_time(interrupt), LiveView(console, answers) as view:
-        part = api.load_part(programs, [known])
+        part = api.load_part(programs, [background_file])
         batches = run(part, _replayed(streams, SECONDS[runtime]) if paced else streams, answers, interrupt)
     try:
         out.write_text(draw_timeline(chart(view.log)), encoding="utf-8")
@@ -145,15 +145,15 @@ def _overview() -> RenderableType:
 def _summary(log: CityLog, took: float, batches: int | None, out: Path, answers: Path) -> RenderableType:
     """Figures of the whole run, layer by layer."""
     table = Table.grid(padding=(0, 2))
-    found = log.found
+    counts = log.counts
     kinds = ", ".join(sensors.stream for sensors in SENSORS)
     table.add_row("observations", f"{observed_at(log.second):,} of {kinds}, in {minutes(log.second + 1)} of the city")
     table.add_row("background", f"{statements(background()):,} statements")
-    table.add_row("query", f"{found['means']} evaluations")
-    table.add_row("ontology", f"contradicted by {found['contradictions']} of the observations")
+    table.add_row("query", f"{counts['means']} evaluations")
+    table.add_row("ontology", f"contradicted by {counts['contradictions']} of the observations")
     for layer in ("patterns", "rules", "lights"):
-        table.add_row(layer, ", ".join(f"{found[name]} {name}" for name in KINDS if layer_of(name) == layer))
-    table.add_row("answer sets", f"{found['answer sets']}")
+        table.add_row(layer, ", ".join(f"{counts[name]} {name}" for name in KINDS if layer_of(name) == layer))
+    table.add_row("answer sets", f"{counts['answer sets']}")
     table.add_row("time", f"{took:.1f} s with start-up" + (f", {batches} batches on Spark" if batches else ""))
     table.add_row("picture", str(out))
     table.add_row("answers", str(answers))

@@ -1,4 +1,4 @@
-"""What a run has answered so far: the news, line by line, and from when until when each event and conclusion lasted."""
+"""The answers of a run so far: the news, line by line, and from when until when each event and conclusion lasted."""
 
 import json
 from collections import Counter, deque
@@ -15,7 +15,7 @@ Intervals = dict[str, list[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a layer of the cascade has found, at a second of the half hour."""
+    """A finding of a layer of the cascade, at a second of the half hour."""
 
     second: int
     layer: str
@@ -42,7 +42,7 @@ class CityLog:
     second: int = 0
     since: dict[str, int] = field(default_factory=dict)
     ended: Intervals = field(default_factory=dict)
-    found: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     means: list[tuple[str, int, float]] = field(default_factory=list)
     news: deque[News] = field(default_factory=deque)
 
@@ -57,30 +57,30 @@ class CityLog:
         if "event" in answer:
             yield from self._event(answer)
         elif "inconsistent" in answer:
-            for each in answer["inconsistent"]:
-                self.found["contradictions"] += 1
-                yield "ontology", f"{short(each['graph'])} contradicts it"
+            for contradiction in answer["inconsistent"]:
+                self.counts["contradictions"] += 1
+                yield "ontology", f"{short(contradiction['graph'])} contradicts it"
         elif "graph" in answer:
             self._query(answer["graph"])
         elif "answers" in answer:
-            self.found["answer sets"] += 1
+            self.counts["answer sets"] += 1
         else:
             yield from self._changes(answer)
 
     def _event(self, answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
         name, bound = short(answer["event"]), answer["bindings"]
-        self.found[name] += 1
+        self.counts[name] += 1
         start, end = seconds_of(answer["from"]), seconds_of(answer["to"])
         about = [(key, short(bound[key])) for key in ("road", "garage", "district") if key in bound]
         self.ended.setdefault(f"{name}({about[0][1]})", []).append((start, end + 1))
         yield "patterns", f"{name}: {', '.join(map(' '.join, about))}, in {minutes(end - start)}"
 
     def _query(self, facts: list[str]) -> None:
-        self.found["means"] += 1
+        self.counts["means"] += 1
         for fact in facts:
-            name, _, rest = short(fact).partition("(")
+            name, _, arguments = short(fact).partition("(")
             if name == "meanParticles":
-                district, _, value = rest.rstrip(")").partition(",")
+                district, _, value = arguments.rstrip(")").partition(",")
                 self.means.append((district, self.second, float(value.split("^^")[0].strip('"'))))
 
     def _changes(self, answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -90,7 +90,7 @@ class CityLog:
             yield layer_of(fact), f"- {fact} after {minutes(self.second - start)}"
         for fact in _by_layer(answer["begin"]):
             self.since[fact] = self.second
-            self.found[kind_of(fact)] += 1
+            self.counts[kind_of(fact)] += 1
             yield layer_of(fact), f"+ {fact}"
 
 
@@ -121,8 +121,8 @@ def seconds_of(moment: str | int) -> int:
     >>> seconds_of("2026-11-14T17:31:05Z"), seconds_of(1794677465)
     (65, 65)
     """
-    found = datetime.fromisoformat(moment).timestamp() if isinstance(moment, str) else moment
-    return int(found - START.timestamp())
+    seconds = datetime.fromisoformat(moment).timestamp() if isinstance(moment, str) else moment
+    return int(seconds - START.timestamp())
 
 
 def clock(second: int) -> str:
@@ -131,8 +131,8 @@ def clock(second: int) -> str:
     >>> clock(65)
     '17:31:05'
     """
-    minute, rest = divmod(START.hour * 3600 + START.minute * 60 + second, 60)
-    return f"{minute // 60:02}:{minute % 60:02}:{rest:02}"
+    minute, remainder = divmod(START.hour * 3600 + START.minute * 60 + second, 60)
+    return f"{minute // 60:02}:{minute % 60:02}:{remainder:02}"
 
 
 def minutes(seconds: int) -> str:

@@ -92,7 +92,7 @@ class LiveView:
         return Group(Panel(picture, title=title), *map(worded, list(self.log.news)[-room:]))
 
     def timeline(self, *layers: str) -> Text:
-        """What lasted from when until when, so far: what some layers found, or all of them."""
+        """The timeline so far, of some layers or of all of them."""
         width = max(60, min(self.console.width - 4, 130))
         return Text.from_ansi(timeline_text(chart(self.log, *layers), width, coloured=True).rstrip("\n"))
 
@@ -105,7 +105,7 @@ def worded(news: News) -> Text:
 
 
 def chart(log: CityLog, *layers: str) -> Chart:
-    """What lasted from when until when, and the means of particles, over the whole half hour.
+    """The chart of intervals and of the means of particles, over the half hour.
 
     >>> log = CityLog(second=900, since={"smog(harbour)": 600}, ended={"blocked(mill)": [(0, 600)]})
     >>> print(timeline_text(chart(log), 40))
@@ -116,13 +116,13 @@ def chart(log: CityLog, *layers: str) -> Chart:
               17:30         17:45
     <BLANKLINE>
     """
-    held = [Span(fact, _at(start), _at(end)) for fact, spans in log.ended.items() for start, end in spans]
-    held += [Span(fact, _at(start), _at(log.second + 1), is_open=True) for fact, start in log.since.items()]
+    intervals = [Span(fact, _at(start), _at(end)) for fact, spans in log.ended.items() for start, end in spans]
+    intervals += [Span(fact, _at(start), _at(log.second + 1), is_open=True) for fact, start in log.since.items()]
     high = {place for place, _, mean in log.means if mean > _LIMIT}
     points = [(_at(at), f"meanParticles({place},{mean:.1f})") for place, at, mean in log.means if place in high]
-    shown = [span for span in held if not layers or layer_of(span.fact) in layers]
-    found = chart_of(shown, () if layers else points, unit=1_000, calendar=Calendar())
-    return replace(found, first=_at(0), last=_at(60 * MINUTES))
+    shown = [span for span in intervals if not layers or layer_of(span.fact) in layers]
+    drawn = chart_of(shown, () if layers else points, unit=1_000, calendar=Calendar())
+    return replace(drawn, first=_at(0), last=_at(60 * MINUTES))
 
 
 def _at(second: int) -> int:

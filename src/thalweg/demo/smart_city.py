@@ -237,7 +237,7 @@ def observed_at(second: int) -> int:
 
 
 def quads(sensors: Sensors, seed: int = SEED) -> Iterator[str]:
-    """What sensors of a kind say as N-Quads: each observation is a graph, and the default graph has its time.
+    """The observations of sensors as N-Quads: each observation is a graph, and the default graph has its time.
 
     >>> print("\\n".join(quads(SENSORS[1])).splitlines()[0][:62])
     <http://example.org/city#parking1> <http://www.w3.org/ns/prov#
@@ -252,11 +252,11 @@ def quads(sensors: Sensors, seed: int = SEED) -> Iterator[str]:
 
 def write(folder: Path, seed: int = SEED) -> tuple[Path, list[Path]]:
     """Writes the city to a folder; returns the file of the background, and those of the streams."""
-    known = folder / "map.ttl"
-    known.write_text(background(seed), encoding="utf-8")
+    map_file = folder / "map.ttl"
+    map_file.write_text(background(seed), encoding="utf-8")
     streams = []
     for sensors in SENSORS:
         stream = folder / f"{sensors.stream}.nq"
         stream.write_text("\n".join(quads(sensors, seed)) + "\n", encoding="utf-8")
         streams.append(stream)
-    return known, streams
+    return map_file, streams

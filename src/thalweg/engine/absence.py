@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from thalweg.engine.absence_wording import Wording, distance, similar
+from thalweg.engine.absence_wording import AbsenceWording, distance, similar
 from thalweg.engine.proof import (
     Binding,
     Goal,
@@ -58,9 +58,11 @@ class Attempt:
     reason: str
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        """The same for programs to read."""
-        held = [{name: value for name, value in step.as_data(times).items() if name in _SHOWN} for step in self.held]
-        return {"held": held, "failed": self.failed, "reason": times.in_words(self.reason)}
+        """The same content as JSON-compatible data."""
+        premises = [
+            {name: value for name, value in step.as_data(times).items() if name in _SHOWN} for step in self.held
+        ]
+        return {"held": premises, "failed": self.failed, "reason": times.in_words(self.reason)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class FailedRule:
         return with_files("\n".join(lines))
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        """The same for programs to read."""
+        """The same content as JSON-compatible data."""
         data: dict[str, object] = {"rule": self.rule}
         if self.place:
             data["place"] = self.place
@@ -119,7 +121,7 @@ class Absence(Explanation):
         return "\n".join(lines)
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        """The same for programs to read."""
+        """The same content as JSON-compatible data."""
         at = None if self.at is None else times.data(self.at)
         data: dict[str, object] = {"claim": self.fact, "holds": False, "at": at}
         if self.note:
@@ -168,15 +170,15 @@ class _Deepest:
     """
 
     depth: int = -1
-    found: dict[tuple[object, ...], _Failure] = field(default_factory=dict)
+    failures: dict[tuple[object, ...], _Failure] = field(default_factory=dict)
 
     def add(self, failure: _Failure, depth: int) -> None:
         if depth > self.depth:
-            self.depth, self.found = depth, {}
+            self.depth, self.failures = depth, {}
         if depth == self.depth:
             read = names_in(failure.step) if failure.step is not None else failure.binding.keys()
             values = tuple(sorted((name, word) for name, word in failure.binding.items() if name in read))
-            self.found.setdefault((id(failure.step), values), failure)
+            self.failures.setdefault((id(failure.step), values), failure)
 
 
 class _Tracer:
@@ -185,7 +187,7 @@ class _Tracer:
         self.engine, self.plan, self.came, self.now = engine, engine.plan, came, engine.now
         self.search = Search(engine)
         self.prover = Prover(engine, self.search, lambda fact: None)
-        self.words = Wording(engine, self.prover, came)
+        self.words = AbsenceWording(engine, self.prover, came)
         self.left = self.left_for_rule = 0
         self.cut = False
 
@@ -196,8 +198,10 @@ class _Tracer:
         goal = self.goal(fact)
         if goal is None:
             return replace(absence, note=self.unknown(fact))
-        known = list(self.deriving(goal))
-        fitting = [(rule, row, start) for rule, row in known if (start := self.prover.start(rule, row)) is not None]
+        derivations = list(self.deriving(goal))
+        fitting = [
+            (rule, row, start) for rule, row in derivations if (start := self.prover.start(rule, row)) is not None
+        ]
         note = ""
         if goal[0] in self.plan.incomplete:
             note = "facts that it depends on were shed: whether it holds is not known"
@@ -205,13 +209,17 @@ class _Tracer:
             return replace(absence, note=f"`{fact}` is derived, but `{fact.signature}` is not output")
         elif goal[0] in self.words.imported:
             note = f"another part derives `{fact.signature}`"
-        elif known and not fitting:
-            heads = dict.fromkeys(show(rule.origin.head) for rule, _ in known if rule.origin is not None)
+        elif derivations and not fitting:
+            heads = dict.fromkeys(show(rule.origin.head) for rule, _ in derivations if rule.origin is not None)
             note = f"no rule derives `{fact}`: the heads are {_listed(heads)}"
-        elif not known:
+        elif not derivations:
             note = self.unknown(fact)
         failed = self.failed(fitting)
-        shown = failed if len(failed) <= _RULES else sorted(failed, key=lambda each: -len(each.attempts[0].held))
+        shown = (
+            failed
+            if len(failed) <= _RULES
+            else sorted(failed, key=lambda failed_rule: -len(failed_rule.attempts[0].held))
+        )
         return replace(
             absence, note=note, rules=tuple(shown[:_RULES]), more_rules=max(0, len(failed) - _RULES), cut=self.cut
         )
@@ -219,10 +227,10 @@ class _Tracer:
     def goal(self, fact: Fact) -> Goal | None:
         """The row that would be there; of things that others stand for, the one about those."""
         derived = self.plan.memories.get(f"{fact.signature} derived")
-        found = row_of(self.engine, fact, self.plan.outputs.get(fact.signature) or derived)
-        if found is None:
+        target = row_of(self.engine, fact, self.plan.outputs.get(fact.signature) or derived)
+        if target is None:
             return None
-        relation, words = found
+        relation, words = target
         if self.engine.equals is not None and relation != self.plan.representative:
             words = tuple(map(self.engine.equals.classes.home, words))
         return relation.number, words
@@ -245,7 +253,7 @@ class _Tracer:
             yield from self.deriving((source.relation.number, self.prover.words(source.args, binding)))
 
     def unknown(self, fact: Fact) -> str:
-        """What to say about a predicate that no rule derives."""
+        """The note for a predicate that no rule derives."""
         if any(signature == fact.signature for signature, _ in self.plan.feeds) or fact.signature in (self.came or ()):
             return f"no rule derives `{fact.signature}`: it is an input, and `why` explains what rules derive"
         if fact.signature in self.plan.source.derived:
@@ -266,9 +274,9 @@ class _Tracer:
             deepest = _Deepest()
             self.follow(rule, row, rule.backwards.steps, _Failure(rule, 0, None, start, ()), deepest)
             together = written.setdefault(as_written(rule.origin), _Deepest())
-            for failure in deepest.found.values():
+            for failure in deepest.failures.values():
                 together.add(failure, 0 if self.says_little(failure) else 1 + failure.depth)
-        return [self.shown(*text, deepest.found.values()) for text, deepest in written.items() if deepest.found]
+        return [self.shown(*text, deepest.failures.values()) for text, deepest in written.items() if deepest.failures]
 
     def follow(
         self,
@@ -283,7 +291,7 @@ class _Tracer:
             if self.prover.words(rule.head.args, so_far.binding) != row:
                 deepest.add(so_far, so_far.depth)
             return
-        step, rest = steps[0], steps[1:]
+        step, remaining = steps[0], steps[1:]
         here = replace(so_far, step=step)
         after = replace(so_far, depth=so_far.depth + 1)
         if isinstance(step, Comparison):
@@ -291,17 +299,17 @@ class _Tracer:
             if binding is None:
                 deepest.add(here, here.depth)
             else:
-                self.follow(rule, row, rest, replace(after, binding=binding), deepest)
+                self.follow(rule, row, remaining, replace(after, binding=binding), deepest)
         elif any(step is atom for atom in rule.negative):
             if self.search.find(step.relation.number, self.prover.words(step.args, so_far.binding)) is None:
-                self.follow(rule, row, rest, replace(after, rows=(*after.rows, (step, None))), deepest)
+                self.follow(rule, row, remaining, replace(after, rows=(*after.rows, (step, None))), deepest)
             else:
                 deepest.add(here, here.depth)
         else:
             rows, complete = self.rows(step, so_far.binding)
-            for binding, found in rows:
-                there = replace(after, binding=binding, rows=(*after.rows, (step, found)))
-                self.follow(rule, row, rest, there, deepest)
+            for binding, matched in rows:
+                there = replace(after, binding=binding, rows=(*after.rows, (step, matched)))
+                self.follow(rule, row, remaining, there, deepest)
             if complete and not rows:
                 deepest.add(here, here.depth)
 
@@ -309,12 +317,12 @@ class _Tracer:
         """The rows that an atom may be, with what they bind; and whether these are all, or those still allowed."""
         columns, key = self.prover.known(atom, binding)
         most = max(0, min(self.left, self.left_for_rule))
-        found = self.search.matching(atom.relation.number, columns, key, most + 1)
-        complete = len(found) <= most
+        rows = self.search.matching(atom.relation.number, columns, key, most + 1)
+        complete = len(rows) <= most
         self.cut = self.cut or not complete
-        self.left -= 1 + len(found)
-        self.left_for_rule -= 1 + len(found)
-        return list(extended(atom, binding, found[:most])), complete
+        self.left -= 1 + len(rows)
+        self.left_for_rule -= 1 + len(rows)
+        return list(extended(atom, binding, rows[:most])), complete
 
     def says_little(self, failure: _Failure) -> bool:
         """Whether the other rule that planning makes of a count or sum says more: the one for its value, or for 0."""
@@ -355,16 +363,16 @@ class _Tracer:
             for atom in rule.negative
             if id(atom) not in reached and self.words.without_elements(atom) is not None
         ]
-        held = [
+        premises = [
             self.words.premise(formulas[id(atom)], atom, row, binding)
             for atom, row in sorted((*zeros, *failure.rows), key=lambda step: written.get(id(step[0]), 0))
             if id(atom) in formulas
         ]
         failed, reason = self.words.explained(rule, failure.step, binding)
-        return Attempt(tuple(held), failed, reason)
+        return Attempt(tuple(premises), failed, reason)
 
 
 def _listed(texts: Iterable[str]) -> str:
     shown = list(texts)
-    rest = f" and {len(shown) - _RULES} more" if len(shown) > _RULES else ""
-    return ", ".join(f"`{text}`" for text in shown[:_RULES]) + rest
+    more = f" and {len(shown) - _RULES} more" if len(shown) > _RULES else ""
+    return ", ".join(f"`{text}`" for text in shown[:_RULES]) + more

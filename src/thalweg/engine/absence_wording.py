@@ -42,8 +42,8 @@ _NEARBY: Final = 1_000
 """Rows among which the one is chosen that comes closest to what is missing."""
 
 
-class Wording:
-    """Says what became of the premises of rules in an engine that stands still.
+class AbsenceWording:
+    """Describes premises of rules that held or failed, as they are in an engine between two ticks.
 
     `came` are the predicates that streams have brought so far, where that is known.
     """
@@ -53,7 +53,7 @@ class Wording:
         self.plan, self.came, self.now = engine.plan, came, engine.now
         self.spell = engine.dictionary.spell
         self.prover, self.search = prover, prover.search
-        self.groupings = {each.value.number: each for each in self.plan.groupings}
+        self.groupings = {grouping.value.number: grouping for grouping in self.plan.groupings}
         self.imported = {relation.number for relation in self.plan.imports.values()}
         self.feeds = {feed.relation.number: feed for feeds in self.plan.feeds.values() for feed in feeds}
 
@@ -71,7 +71,7 @@ class Wording:
         if grouping is not None:
             elements = self.elements(grouping, row.words[: grouping.width])
             value = f"{grouping.function} = {self.spell(row.words[-1])} of {len(elements)}"
-            return Proof(value, last_tick(min(each.horizon for each in elements)), "aggregate")
+            return Proof(value, last_tick(min(element.horizon for element in elements)), "aggregate")
         goal, proof = (atom.relation.number, row.words), None
         if self.is_given(atom.relation):
             proof = self.prover.given(goal, claim, row.horizon)
@@ -91,7 +91,7 @@ class Wording:
                 return show(rule.origin.head), f"the rule concludes `{fact}`"
             case Comparison() as test:
                 return self.compared(test, rule.binds.get(id(test)), binding)
-            case atom if any(atom is each for each in rule.negative):
+            case atom if any(atom is negated for negated in rule.negative):
                 return self.present(formulas[id(atom)], atom, binding)
             case atom if atom.relation.number in self.groupings:
                 return self.valued(self.groupings[atom.relation.number], atom, binding)
@@ -123,7 +123,7 @@ class Wording:
             start = self.prover.start(shadow, self.prover.words(atom.args, binding)) or {}
             source = shadow.positive[0]
             rows = extended(source, start, self.nearby(source.relation, *self.prover.known(source, start)))
-            behind = max(rows, key=lambda found: found[1].horizon, default=None)
+            behind = max(rows, key=lambda candidate: candidate[1].horizon, default=None)
             if behind is not None:
                 formula = formulas_of(shadow)[id(source)]
                 return (
@@ -149,13 +149,13 @@ class Wording:
         """What comes closest to a formula that no row makes true; nothing where there is nothing to say."""
         signature = formula.atom.signature
         columns, key = self.prover.known(atom, binding)
-        found = (
+        closest = (
             self.interrupted(formula, key)
             if isinstance(formula, Always)
             else self.too_early(formula, columns, key) or self.nearest(formula, atom, columns, key)
         )
-        if found:
-            return found
+        if closest:
+            return closest
         if atom.relation.number in self.imported:
             return f"another part derives `{signature}`"
         if signature not in self.plan.source.derived and not self.any_row(signature):
@@ -169,11 +169,11 @@ class Wording:
         if run is None or len(key) != run.relation.arity:
             return ""
         fact = self.fact(formula, key)
-        found = self.search.find(run.relation.number, key)
+        row = self.search.find(run.relation.number, key)
         # A run lasts until the tick at which it would have to go on.
-        if found is None or found.horizon <= self.now:
+        if row is None or row.horizon <= self.now:
             return f"`{fact}` did not come at {self.now}"
-        return f"`{fact}` has come at every tick only since {self.search.word(found, len(key))}"
+        return f"`{fact}` has come at every tick only since {self.search.word(row, len(key))}"
 
     def too_early(self, formula: Formula, columns: Words, key: Words) -> str:
         """A fact that the window has passed and that another window still holds."""
@@ -200,11 +200,11 @@ class Wording:
         """A row that differs in one of the arguments that are known."""
         # The first arguments say what a fact is about, so one that differs further behind is closer.
         for place in reversed(range(len(columns))):
-            others, rest = columns[:place] + columns[place + 1 :], key[:place] + key[place + 1 :]
-            rows = self.nearby(atom.relation, others, rest)
+            other_columns, other_key = columns[:place] + columns[place + 1 :], key[:place] + key[place + 1 :]
+            rows = self.nearby(atom.relation, other_columns, other_key)
             if rows:
                 column, wanted = columns[place], key[place]
-                row = min(rows, key=lambda each: (distance(each.words[column], wanted), -each.horizon))
+                row = min(rows, key=lambda candidate: (distance(candidate.words[column], wanted), -candidate.horizon))
                 return self.seen(formula, atom, row)
         return ""
 
@@ -217,7 +217,7 @@ class Wording:
         return f"{shown} {_holds(row.horizon)}"
 
     def never(self, signature: Predicate) -> str:
-        """What to say about an input of which nothing is there."""
+        """The reason where an input has no facts at all."""
         if self.came is None or signature == TRIPLES or signature in self.came:
             return f"no fact of `{signature}` is in a window"
         other = similar(signature, self.came)
@@ -246,8 +246,10 @@ class Wording:
     def without_elements(self, atom: RelationAtom) -> Grouping | None:
         """The aggregate that has no elements where a negated atom of planning is absent."""
         shadow = self.shadow(atom)
-        made = [each for each in self.plan.groupings if shadow and each.elements == shadow.positive[0].relation]
-        return made[0] if made else None
+        groupings = [
+            grouping for grouping in self.plan.groupings if shadow and grouping.elements == shadow.positive[0].relation
+        ]
+        return groupings[0] if groupings else None
 
     def shadow(self, atom: RelationAtom) -> PlanRule | None:
         """The rule that planning made for a negated atom with `_`."""
@@ -262,7 +264,7 @@ class Wording:
             number in self.feeds
             or any(feed.target == relation for feed in self.feeds.values())
             or any(relation in feed.relations.values() for feed in self.plan.tuples)
-            or any(relation == made for made, _ in self.plan.background)
+            or any(relation == memory for memory, _ in self.plan.background)
         )
 
     def fact(self, formula: Formula, words: Words) -> Fact:
@@ -286,17 +288,17 @@ def _tick(feed: Feed, row: Row) -> int:
     return row.words[-1] >> 2 if feed.kind == "timed" else row.horizon - feed.size
 
 
-def distance(one: int, other: int) -> float:
+def distance(first: int, second: int) -> float:
     """How far two numbers are apart; other terms are further from each other than any numbers."""
-    if one & 3 not in (1, 2) or other & 3 not in (1, 2):
+    if first & 3 not in (1, 2) or second & 3 not in (1, 2):
         return float("inf")
-    return abs(float(mantissa(one) / 10 ** scale(one)) - float(mantissa(other) / 10 ** scale(other)))
+    return abs(float(mantissa(first) / 10 ** scale(first)) - float(mantissa(second) / 10 ** scale(second)))
 
 
 def _holds(horizon: int) -> str:
     return "holds" if horizon >= FOREVER else f"holds until {horizon}"
 
 
-def similar(signature: Predicate, known: Iterable[Predicate]) -> Predicate | None:
+def similar(signature: Predicate, candidates: Iterable[Predicate]) -> Predicate | None:
     """A predicate that might have been meant; what planning made up cannot be typed."""
-    return nearest(signature, (each for each in known if not each.name.startswith("'")))
+    return nearest(signature, (candidate for candidate in candidates if not candidate.name.startswith("'")))

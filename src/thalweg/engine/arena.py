@@ -116,8 +116,8 @@ def has_room(table: Any, store: Store) -> bool:
                 scalars[NEED] = NEEDS_HEADS
                 return False
         limit = scalars[LIST_LENGTH] - _SPARE_ENTRIES
-        for each in range(LISTS):
-            if scalars[LENGTHS + each] > limit:
+        for number in range(LISTS):
+            if scalars[LENGTHS + number] > limit:
                 scalars[NEED] = NEEDS_LISTS
                 return False
         return True
@@ -135,15 +135,15 @@ def take_step(store: Store) -> bool:
 
 
 @kernel
-def append(store: Store, which: int, row: int) -> None:
-    length = store.scalars[LENGTHS + which]
-    store.lists[which * store.scalars[LIST_LENGTH] + length] = row
-    store.scalars[LENGTHS + which] = length + 1
+def append(store: Store, list_number: int, row: int) -> None:
+    length = store.scalars[LENGTHS + list_number]
+    store.lists[list_number * store.scalars[LIST_LENGTH] + length] = row
+    store.scalars[LENGTHS + list_number] = length + 1
 
 
 @kernel
-def listed(store: Store, which: int, place: int) -> int:
-    return store.lists[which * store.scalars[LIST_LENGTH] + place]
+def listed(store: Store, list_number: int, place: int) -> int:
+    return store.lists[list_number * store.scalars[LIST_LENGTH] + place]
 
 
 # Rows and indexes ---------------------------------------------------------------------------------------------------
@@ -170,8 +170,8 @@ def _link(table: Any, store: Store, row: int) -> None:
     for slot in range(table[at + SLOTS]):
         columns = table[table[at + SLOT_COLUMNS] + slot]
         code = relation
-        for each in range(table[columns]):
-            code = _mix(code, store.words[row + COLUMNS + table[columns + 1 + each]])
+        for position in range(table[columns]):
+            code = _mix(code, store.words[row + COLUMNS + table[columns + 1 + position]])
         head = _head(store, slot, code)
         store.scalars[INDEXES + INDEX * slot + ENTRIES] += 1
         link = 2 * (table[TABLE_LINKS] + slot)
@@ -249,8 +249,8 @@ def foresee(table: Any, store: Store, relation: int, words: Any, place: int) -> 
     for slot in range(table[at + SLOTS]):
         columns = table[table[at + SLOT_COLUMNS] + slot]
         code = relation
-        for each in range(table[columns]):
-            code = _mix(code, words[place + table[columns + 1 + each]])
+        for position in range(table[columns]):
+            code = _mix(code, words[place + table[columns + 1 + position]])
         head = _head(store, slot, code)
         prefetch(store.heads, head)
         if slot == 0:
@@ -262,8 +262,8 @@ def foresee(table: Any, store: Store, relation: int, words: Any, place: int) -> 
 def chain(store: Store, relation: int, slot: int, keys: int) -> int:
     """Where the chain starts in which the rows stand whose columns of an index are the words at KEY."""
     code = relation
-    for each in range(keys):
-        code = _mix(code, store.scratch[KEY + each])
+    for position in range(keys):
+        code = _mix(code, store.scratch[KEY + position])
     return _head(store, slot, code)
 
 
@@ -272,15 +272,15 @@ def find(table: Any, store: Store, relation: int) -> int:
     """The row of the words at TUPLE, or -1."""
     arity = table[record(table, relation) + ARITY]
     code = relation
-    for each in range(arity):
-        code = _mix(code, store.scratch[TUPLE + each])
+    for column in range(arity):
+        code = _mix(code, store.scratch[TUPLE + column])
     link = 2 * table[TABLE_LINKS]
     row = store.heads[_head(store, 0, code)]
     while row >= 0:
         if store.halves[2 * row + RELATION] == relation:
             same = True
-            for each in range(arity):
-                if store.words[row + COLUMNS + each] != store.scratch[TUPLE + each]:
+            for column in range(arity):
+                if store.words[row + COLUMNS + column] != store.scratch[TUPLE + column]:
                     same = False
                     break
             if same:
@@ -290,28 +290,31 @@ def find(table: Any, store: Store, relation: int) -> int:
 
 
 @entry
-def mentioning(table_words: Any, scalars: Any, indexes: Any, words: Any, found: Any) -> int:
-    """Finds the rows that hold now in which one of some words stands; how many, of which as many as fit are told.
+def mentioning(table_words: Any, scalars: Any, indexes: Any, words: Any, matches: Any) -> int:
+    """Counts the rows that hold now and contain one of some words, and writes as many as fit to `matches`.
 
     `indexes` has for each column to be looked at the relation of the rows, a relation that has copies of all of them,
     the column, and the number of the index of that other relation by that column alone.
     """
     table, store = words_at(table_words), view(scalars)
     count = 0
-    for each in range(len(words)):
+    for position in range(len(words)):
         for index in range(len(indexes)):
             relation, copies, column, slot = indexes[index]
-            store.scratch[KEY] = words[each]
+            store.scratch[KEY] = words[position]
             link = 2 * (table[TABLE_LINKS] + slot)
             copy = store.heads[chain(store, copies, slot, 1)]
             while copy >= 0:
-                if store.halves[2 * copy + RELATION] == copies and store.words[copy + COLUMNS + column] == words[each]:
+                if (
+                    store.halves[2 * copy + RELATION] == copies
+                    and store.words[copy + COLUMNS + column] == words[position]
+                ):
                     for place in range(table[record(table, relation) + ARITY]):
                         store.scratch[TUPLE + place] = store.words[copy + COLUMNS + place]
                     row = find(table, store, relation)
                     if row >= 0 and store.words[row] >= store.scalars[NOW]:
-                        if count < len(found):
-                            found[count] = row
+                        if count < len(matches):
+                            matches[count] = row
                         count += 1
                 copy = store.halves[2 * copy + link]
     return count
@@ -496,8 +499,8 @@ def begin(table: Any, store: Store, tick: int) -> bool:
             else:
                 release(table, store, row)
         scalars[RELEASED] = 0
-        for which in range(LISTS):
-            scalars[LENGTHS + which] = 0
+        for list_number in range(LISTS):
+            scalars[LENGTHS + list_number] = 0
         scalars[NOW] = tick
     while scalars[HEAP_LENGTH] > 0 and store.heap[0] <= tick:
         header = _bucket(table, store, store.heap[0])
@@ -553,8 +556,8 @@ def lift(table: Any, store: Store, relation: int, horizon: int) -> int:
         return row
     row = _take_row(store)
     at = record(table, relation)
-    for each in range(table[at + ARITY]):
-        store.words[row + COLUMNS + each] = store.scratch[TUPLE + each]
+    for column in range(table[at + ARITY]):
+        store.words[row + COLUMNS + column] = store.scratch[TUPLE + column]
     store.halves[2 * row + RELATION] = relation
     store.words[row] = horizon
     _link(table, store, row)
@@ -600,8 +603,8 @@ def uncount(table: Any, store: Store, row: int) -> None:
     store.halves[2 * row + FLAG] &= ~COUNTED
     at = record(table, store.halves[2 * row + RELATION])
     counter_relation = table[table[at + COUNTS_INTO]]
-    for each in range(table[at + ARITY] - 1):
-        store.scratch[TUPLE + each] = store.words[row + COLUMNS + each]
+    for column in range(table[at + ARITY] - 1):
+        store.scratch[TUPLE + column] = store.words[row + COLUMNS + column]
     counter = find(table, store, counter_relation)
     place = counter + COLUMNS + table[at + ARITY] - 1
     store.words[place] -= 1

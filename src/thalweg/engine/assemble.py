@@ -76,7 +76,7 @@ from thalweg.ir.nodes import (
 )
 from thalweg.model.functions import CONDITIONS, LOOKED_UP
 from thalweg.model.number import AT_LEAST, COMPARISONS, EQUAL, LESS, NUMERIC_FUNCTIONS, OPERATORS, ZERO
-from thalweg.planning.plan import Count, Join, Plan, PlanRule, RelationAtom
+from thalweg.planning.plan import Count, JoinOrder, Plan, PlanRule, RelationAtom
 
 Code = Callable[[str], int]
 Fired = tuple[int, "_Variant", PlanRule]
@@ -91,7 +91,7 @@ _USUAL: Final = 8
 
 
 @dataclass(slots=True)
-class Table:
+class KernelTable:
     """The integers, how many words a row has, and where the output is found by its columns (see `mentioning`).
 
     Where reasons are asked for, what streams bring is found that way, too, as far as rules have an index for it.
@@ -130,9 +130,9 @@ class _Lists:
     head: list[Fired] = field(default_factory=list)
 
 
-def assemble(plan: Plan, code: Code) -> Table:
+def assemble(plan: Plan, code: Code) -> KernelTable:
     """The table of a plan; `code` gives the word of a term."""
-    slots: list[list[tuple[int, ...]]] = [[tuple(range(each.arity))] for each in plan.relations]
+    slots: list[list[tuple[int, ...]]] = [[tuple(range(relation.arity))] for relation in plan.relations]
     lists = [_Lists() for _ in plan.relations]
     static = _static(plan)
     for rule in plan.rules:
@@ -171,7 +171,7 @@ def _columns_output(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[
     for name, relation in plan.outputs.items():
         for column in range(relation.arity if name[0] in "<_" else 0):
             places = [relation.number, *copies.get(relation.number, ())]
-            place = next((each for each in places if (column,) in slots[each]), relation.number)
+            place = next((number for number in places if (column,) in slots[number]), relation.number)
             if (column,) not in slots[place]:
                 slots[place].append((column,))
             yield relation.number, place, column, slots[place].index((column,))
@@ -193,9 +193,9 @@ def _static(plan: Plan) -> set[int]:
 
 def _lay_out(
     plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], by_column: NDArray[np.int64]
-) -> Table:
+) -> KernelTable:
     relations = len(plan.relations)
-    counters = {each.counter.number for each in plan.counts}
+    counters = {count.counter.number for count in plan.counts}
     runs = {feed.relation.number for feeds in plan.feeds.values() for feed in feeds if feed.kind == "run"}
     table = [0] * (TABLE_HEAD + (relations + 3) * RECORD)
     variants: dict[int, PlanRule] = {}
@@ -218,8 +218,8 @@ def _lay_out(
         return place([len(fired), *pairs, *more])
 
     flags = _flags(plan, lists)
-    count_places = {each.source.number: place(_count_words(each, plan)) for each in plan.counts}
-    count_targets = {each.target.number: count_places[each.source.number] for each in plan.counts}
+    count_places = {count.source.number: place(_count_words(count, plan)) for count in plan.counts}
+    count_targets = {count.target.number: count_places[count.source.number] for count in plan.counts}
     for number, relation in enumerate(plan.relations):
         at = TABLE_HEAD + number * RECORD
         table[at + ARITY] = relation.arity
@@ -231,7 +231,7 @@ def _lay_out(
         table[at + ON_NEGATED] = place_list(lists[number].negated)
         table[at + ON_HEAD] = place_list(lists[number].head, count_targets.get(number, -1))
         table[at + ON_COUNT] = table[at + COUNTS_INTO] = count_places.get(number, -1)
-    bucket, wake, chunk = (TABLE_HEAD + (relations + each) * RECORD for each in range(3))
+    bucket, wake, chunk = (TABLE_HEAD + (relations + offset) * RECORD for offset in range(3))
     table[bucket + ARITY] = table[bucket + SLOTS] = table[wake + ARITY] = 1
     table[bucket + SLOT_COLUMNS] = place([place([1, 0])])
     empty = place([0, -1])
@@ -243,36 +243,36 @@ def _lay_out(
         taken_back[plan.strata[number]] |= int(retractable)
     table[TABLE_RELATIONS] = relations
     table[TABLE_STRATA] = plan.depth
-    table[TABLE_SLOTS] = max((len(each) for each in slots), default=1)
+    table[TABLE_SLOTS] = max((len(indexes) for indexes in slots), default=1)
     table[TABLE_TAKEN_BACK] = place(taken_back)
     table[TABLE_BUCKET], table[TABLE_WAKE], table[TABLE_CHUNK] = range(relations, relations + 3)
     extra = counters | runs
-    width = max(1, *(each.arity + (each.number in extra) for each in plan.relations), 1)
+    width = max(1, *(relation.arity + (relation.number in extra) for relation in plan.relations), 1)
     table[TABLE_LINKS] = COLUMNS + width
     table[TABLE_TUPLES] = INDEXES + INDEX * table[TABLE_SLOTS]
     stride = COLUMNS + width + table[TABLE_SLOTS]
     table[TABLE_STEPS] = 1 + _STEPS * _USUAL // stride
-    fired = [each for one in lists for _, each, _ in (*one.growth, *one.negated, *one.head)]
-    registers = max((len(each.registers) for each in fired), default=0)
-    lookups = max((each.lookups for each in fired), default=0)
+    fired = [variant for rules in lists for _, variant, _ in (*rules.growth, *rules.negated, *rules.head)]
+    registers = max((len(variant.registers) for variant in fired), default=0)
+    lookups = max((variant.lookups for variant in fired), default=0)
     words = np.array(table, dtype=np.int64)
-    return Table(words, stride, by_column, len(plan.tuples), registers, lookups, variants, orders, timed)
+    return KernelTable(words, stride, by_column, len(plan.tuples), registers, lookups, variants, orders, timed)
 
 
 def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
-    """What matters about the rows of each relation."""
+    """The flags of each relation, which tell the kernels how to treat its rows."""
     followed = (relation for key, relation in plan.exports.items() if key not in plan.program.hints.irrevocable)
     lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.hints.irrevocable]
-    lasting += [each.source for each in plan.recordings if each.kind == "lasting"]
+    lasting += [recording.source for recording in plan.recordings if recording.kind == "lasting"]
     lasting += [relation for relation in (plan.same_pairs, plan.same_keys) if relation is not None]
     flags = [0] * len(plan.relations)
     for flag, relations in (
         (IS_OUTPUT, (*plan.outputs.values(), *followed)),
         (IS_LASTING, lasting),
-        (IS_WATCHED, (plan.view(each.elements).source for each in plan.groupings)),
-        (IS_WATCHED, (each.source for each in plan.recordings if each.kind in ("followed", "streak"))),
-        (IS_CONSUMED, (each.source for each in plan.counts)),
-        (IS_COUNTER, (each.counter for each in plan.counts)),
+        (IS_WATCHED, (plan.view(grouping.elements).source for grouping in plan.groupings)),
+        (IS_WATCHED, (recording.source for recording in plan.recordings if recording.kind in ("followed", "streak"))),
+        (IS_CONSUMED, (count.source for count in plan.counts)),
+        (IS_COUNTER, (count.counter for count in plan.counts)),
     ):
         for relation in relations:
             flags[relation.number] |= flag
@@ -301,7 +301,9 @@ class _Variant:
     Registers are given out in the order in which variables are met.
     """
 
-    def __init__(self, slots: list[list[tuple[int, ...]]], code: Code, plan: Plan, rule: PlanRule, join: Join) -> None:
+    def __init__(
+        self, slots: list[list[tuple[int, ...]]], code: Code, plan: Plan, rule: PlanRule, join: JoinOrder
+    ) -> None:
         self.slots = slots
         self.code = code
         self.stored = plan.stored
@@ -309,21 +311,21 @@ class _Variant:
         self.lookups = 0
         self.words: list[int] = []
         self.orders: list[tuple[int, Comparison]] = []
-        known = names(*(arg for atom in rule.positive for arg in atom.args))
-        columns = [self.start_column(arg, known) for arg in self.stored(join.start).args]
+        bound = names(*(arg for atom in rule.positive for arg in atom.args))
+        columns = [self.start_column(arg, bound) for arg in self.stored(join.start).args]
         self.words += [len(columns), *(word for column in columns for word in column)]
         clipped = rule.clip is not None and join.start is rule.positive[0]
         if clipped:
             self.clip(rule)
         self.join(rule, join, clip=rule.clip is not None and not clipped)
 
-    def start_column(self, arg: Expression, known: frozenset[str]) -> list[int]:
+    def start_column(self, arg: Expression, bound: frozenset[str]) -> list[int]:
         """A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise."""
-        if isinstance(arg, Variable) and arg.name not in known:
+        if isinstance(arg, Variable) and arg.name not in bound:
             return [BIND, self.fresh()]
         return self.column(arg)
 
-    def join(self, rule: PlanRule, join: Join, clip: bool) -> None:
+    def join(self, rule: PlanRule, join: JoinOrder, clip: bool) -> None:
         named = names(*rule.head.args)
         complete = 0 if named <= self.registers.keys() else None
         for step in join.steps:
@@ -382,61 +384,63 @@ class _Variant:
             return self.step(STEP_CALCULATE, NUMERIC_FUNCTIONS[function], *args, *([[LITERAL, ZERO]] * (2 - len(args))))
         if function == "concat" and len(args) == 1:
             function = "text"
-        result, rest = args[0], args[1:] or [[LITERAL, ZERO]]
-        for arg in rest:
+        result, remaining = args[0], args[1:] or [[LITERAL, ZERO]]
+        for arg in remaining:
             result = self.step(STEP_CALL, LOOKED_UP.index(function), result, arg)
         return result
 
-    def step(self, code: int, which: int, first: list[int], second: list[int]) -> list[int]:
+    def step(self, code: int, operation: int, first: list[int], second: list[int]) -> list[int]:
         """A step that writes a new register; where that is found."""
         result = self.fresh()
-        self.words += [code, result, which, *first, *second]
+        self.words += [code, result, operation, *first, *second]
         return [REGISTER, result]
 
     def test(self, test: Comparison, bound: str | None) -> None:
         if bound is not None:
-            known = test.right if test.left == Variable(bound) else test.left
-            found = self.operand(known)
-            self.words += [STEP_MOVE, self.register(bound), *found]
+            source = test.right if test.left == Variable(bound) else test.left
+            operand = self.operand(source)
+            self.words += [STEP_MOVE, self.register(bound), *operand]
             return
         left, right = self.operand(test.left), self.operand(test.right)
         condition = test.operator.removeprefix("not ")
         if condition in CONDITIONS:
-            found = self.call(condition, [left, right])
+            operand = self.call(condition, [left, right])
             truth = self.code("1" if condition == test.operator else "0")
-            self.words += [STEP_TEST, EQUAL, *found, LITERAL, truth, NO_TERM, NO_TERM]
+            self.words += [STEP_TEST, EQUAL, *operand, LITERAL, truth, NO_TERM, NO_TERM]
             return
         self.words += [STEP_TEST, COMPARISONS[test.test], *left, *right, NO_TERM, NO_TERM]
         if LESS <= COMPARISONS[test.test] <= AT_LEAST:
             self.orders.append((len(self.words) - 2, test))
 
-    def absent(self, asked: RelationAtom) -> None:
-        atom = self.stored(asked)
+    def absent(self, premise: RelationAtom) -> None:
+        atom = self.stored(premise)
         operands = [word for arg in atom.args for word in self.operand(arg)]
         self.words += [STEP_ABSENT, atom.relation.number, len(atom.args), *operands]
 
-    def probe(self, asked: RelationAtom) -> None:
-        atom = self.stored(asked)
-        known = tuple(
+    def probe(self, premise: RelationAtom) -> None:
+        atom = self.stored(premise)
+        bound = tuple(
             column
             for column, arg in enumerate(atom.args)
             if isinstance(arg, Constant) or (isinstance(arg, Variable) and arg.name in self.registers)
         )
-        index = self.index(atom.relation.number, known)
+        index = self.index(atom.relation.number, bound)
         key = self.slots[atom.relation.number][index]
         keys = [word for column in key for word in self.operand(atom.args[column])]
         columns = [self.column(arg) for arg in atom.args]
         self.words += [STEP_PROBE, atom.relation.number, index, len(key), len(columns), *keys]
         self.words += [word for column in columns for word in column]
 
-    def index(self, relation: int, known: tuple[int, ...]) -> int:
+    def index(self, relation: int, columns: tuple[int, ...]) -> int:
         """The index to look rows up by: that of all known columns, or where there are too many the closest one."""
         indexes = self.slots[relation]
-        if known not in indexes and len(indexes) >= _MANY_INDEXES:
-            known = max((each for each in indexes if set(each) <= set(known)), key=len, default=known[:1])
-        if known not in indexes:
-            indexes.append(known)
-        return indexes.index(known)
+        if columns not in indexes and len(indexes) >= _MANY_INDEXES:
+            columns = max(
+                (candidate for candidate in indexes if set(candidate) <= set(columns)), key=len, default=columns[:1]
+            )
+        if columns not in indexes:
+            indexes.append(columns)
+        return indexes.index(columns)
 
     def clip(self, rule: PlanRule) -> None:
         assert rule.clip is not None

@@ -1,4 +1,4 @@
-"""How much memory a tick may take, and what is said when that is not enough.
+"""How much memory a tick may take, and the error that is raised when that is not enough.
 
 After each tick a budget is held by forgetting (`shed`). Inside a tick there is nothing to forget yet, so a tick
 that does not fit ends the run: `n(X+1) :- n(X).` would fill any memory. Arrays are enlarged by Python, which asks here
@@ -54,10 +54,10 @@ def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnost
     return None
 
 
-def _is_scarce(held: int, added: int) -> bool:
+def _is_scarce(allocated: int, added: int) -> bool:
     """Whether the bytes to be added would be too many: for this process, or because others have taken the machine's."""
     free, total = free_memory()
-    return max(held, resident()) + added > SHARE * allowed() or added > free - _LEFT * total
+    return max(allocated, resident()) + added > SHARE * allowed() or added > free - _LEFT * total
 
 
 def _used_up(engine: "Engine", what: str, help_: str) -> Diagnostic:
@@ -81,7 +81,7 @@ def _culprit(engine: "Engine") -> Rule | None:
 
 
 def _most_rows(engine: "Engine") -> Iterator[str]:
-    """What there is most of."""
+    """A sentence about the relation that has the most rows."""
     relations = engine.arrays.relations
     counts = np.bincount(relations[relations >= 0], minlength=1)[: len(engine.plan.relations)]
     largest = int(counts.argmax())

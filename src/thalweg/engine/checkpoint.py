@@ -39,15 +39,15 @@ class MismatchError(ValueError):
 
 
 @dataclass(slots=True)
-class Memory:
+class SavedMemory:
     """The rows of one memory, their horizons, and where it keeps runs, the first tick of each."""
 
     rows: Words
     until: Words
     start: Words
 
-    def kept(self, which: NDArray[np.bool_]) -> "Memory":
-        return Memory(self.rows[which], self.until[which], self.start[which])
+    def kept(self, mask: NDArray[np.bool_]) -> "SavedMemory":
+        return SavedMemory(self.rows[mask], self.until[mask], self.start[mask])
 
 
 @dataclass(slots=True)
@@ -59,24 +59,24 @@ class State:
 
     first: int
     now: int
-    memories: dict[str, Memory] = field(default_factory=dict)
+    memories: dict[str, SavedMemory] = field(default_factory=dict)
     windows: list[tuple[int, list[Arrival]]] = field(default_factory=list)
-    notes: list[tuple[str, Memory]] = field(default_factory=list)
-    waiting: list[tuple[str, Memory]] = field(default_factory=list)
+    notes: list[tuple[str, SavedMemory]] = field(default_factory=list)
+    waiting: list[tuple[str, SavedMemory]] = field(default_factory=list)
 
 
 def save(engine: "Engine") -> State:
-    """What the windows still need."""
+    """The state of an engine: the rows that its windows still need."""
     assert engine.first is not None
     assert engine.now is not None
     state = State(engine.first, engine.now)
     arrays, runs = engine.arrays, run_relations(engine)
     for number in sorted(fed_relations(engine)):
         relation = engine.plan.relations[number]
-        found = np.flatnonzero((arrays.relations == number) & (arrays.horizons >= engine.now))
-        rows = arrays.columns[found]
-        start = rows[:, relation.arity] if number in runs else np.zeros(len(found), dtype=np.int64)
-        state.memories[relation.name] = Memory(rows[:, : relation.arity], arrays.horizons[found], start)
+        places = np.flatnonzero((arrays.relations == number) & (arrays.horizons >= engine.now))
+        rows = arrays.columns[places]
+        start = rows[:, relation.arity] if number in runs else np.zeros(len(places), dtype=np.int64)
+        state.memories[relation.name] = SavedMemory(rows[:, : relation.arity], arrays.horizons[places], start)
     for keyed in engine.keyed:
         # The same rows, but in the order of arrival.
         state.memories[keyed.feed.relation.name].rows = keyed.rows
@@ -86,8 +86,8 @@ def save(engine: "Engine") -> State:
     return state
 
 
-def _by_name(notes: list[Note]) -> list[tuple[str, Memory]]:
-    return [(relation.name, Memory(rows, until, np.zeros_like(until))) for relation, rows, until in notes]
+def _by_name(notes: list[Note]) -> list[tuple[str, SavedMemory]]:
+    return [(relation.name, SavedMemory(rows, until, np.zeros_like(until))) for relation, rows, until in notes]
 
 
 def run_relations(engine: "Engine") -> set[int]:
@@ -134,23 +134,23 @@ def load(engine: "Engine", state: State) -> None:
         engine.equals.resume(state.now)
     engine.remembered.resume(
         *(
-            [Note(engine.plan.memories[name], memory.rows, memory.until) for name, memory in each]
-            for each in (state.notes, state.waiting)
+            [Note(engine.plan.memories[name], memory.rows, memory.until) for name, memory in saved]
+            for saved in (state.notes, state.waiting)
         )
     )
     for number in run_relations(engine):
         _set_starts(engine, number, state.memories[engine.plan.relations[number].name])
 
 
-def _set_starts(engine: "Engine", number: int, memory: Memory) -> None:
+def _set_starts(engine: "Engine", number: int, memory: SavedMemory) -> None:
     """Gives the runs back the ticks at which they began: the same rows, brought into the same order."""
     arity, columns = engine.plan.relations[number].arity, engine.arrays.columns
-    found = np.flatnonzero(engine.arrays.relations == number)
+    run_rows = np.flatnonzero(engine.arrays.relations == number)
     if arity == 0:
-        columns[found, 0] = memory.start
+        columns[run_rows, 0] = memory.start
         return
-    places, rows = np.lexsort(columns[found, :arity].T), np.lexsort(memory.rows.T)
-    columns[found[places], arity] = memory.start[rows]
+    places, rows = np.lexsort(columns[run_rows, :arity].T), np.lexsort(memory.rows.T)
+    columns[run_rows[places], arity] = memory.start[rows]
 
 
 def rebuild(engine: "Engine", plan: Plan) -> None:
@@ -217,11 +217,11 @@ def restore(engine: "Engine", data: bytes) -> None:
     words, arrived = (recoded(columns[name], codes, renewed) for name in ("words", "arrived"))
     state = State(about["first"], about["now"])
     taken, width = 0, 0
-    saved: list[tuple[str, Memory]] = []
+    saved: list[tuple[str, SavedMemory]] = []
     for name, rows in zip(columns["memories"].to_pylist(), columns["rows"].tolist(), strict=True):
         arity, after = engine.plan.memories[name].arity, taken + rows
         part = words[width : width + rows * arity].reshape(rows, arity)
-        saved.append((name, Memory(part, columns["until"][taken:after], columns["start"][taken:after])))
+        saved.append((name, SavedMemory(part, columns["until"][taken:after], columns["start"][taken:after])))
         taken, width = after, width + rows * arity
     waiting = len(saved) - about["waiting"]
     notes = waiting - about["notes"]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.plan import Target
+from thalweg.planning.plan import PlanTarget
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
 
 
 def weigh(engine: "Engine") -> None:
-    """Finds what may lack rows, and the tick at which the first of it is complete again."""
+    """Determines the relations that may lack rows, and the tick at which the first of them is complete again."""
     plan, target = engine.plan, current_target(engine)
     engine.incomplete = (plan if target == plan.target else engine.replan(target)).incomplete
     engine.settle_at = min(engine.lacking.values(), default=FOREVER) + 1
@@ -22,10 +22,10 @@ def weigh(engine: "Engine") -> None:
     engine.shed = tuple(sorted(as_streamed(_names_of_shed(engine)))) if misses else ()
 
 
-def current_target(engine: "Engine") -> Target:
-    """What the plan of an engine should be made for now."""
+def current_target(engine: "Engine") -> PlanTarget:
+    """The target that an engine needs a plan for now."""
     lacking = frozenset(engine.lacking) | {engine.plan.imports[key].name for key in engine.doubts}
-    return Target(engine.plan.target.mixed, lacking)
+    return PlanTarget(engine.plan.target.mixed, lacking)
 
 
 def _names_of_shed(engine: "Engine") -> Iterator[Predicate]:
@@ -37,4 +37,4 @@ def _names_of_shed(engine: "Engine") -> Iterator[Predicate]:
     for (signature, _), feeds in engine.plan.feeds.items():
         if any(feed.relation.name in engine.lacking for feed in feeds):
             yield from engine.plan.copies.sources(signature) or (signature,)
-    yield from (each.signature for each in engine.plan.recordings if each.target.name in engine.lacking)
+    yield from (recording.signature for recording in engine.plan.recordings if recording.target.name in engine.lacking)

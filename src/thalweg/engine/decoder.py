@@ -28,11 +28,11 @@ class Decoder:
         if rows is None:
             return
         relations = rows.view(np.int32)[:, RELATION]
-        found = np.flatnonzero(np.bincount(relations)).tolist()
-        for number in found:
+        numbers = np.flatnonzero(np.bincount(relations)).tolist()
+        for number in numbers:
             if number in self.predicates:
                 columns = rows[:, COLUMNS : COLUMNS + self.arities[number]]
-                yield from self.named(number, columns[relations == number] if len(found) > 1 else columns)
+                yield from self.named(number, columns[relations == number] if len(numbers) > 1 else columns)
 
     def named(self, number: int, columns: Rows) -> Iterator[tuple[str, Rows]]:
         """The columns of a relation with the predicates that they belong to."""
@@ -62,7 +62,7 @@ class Decoder:
         """Facts as text, from their rows."""
         spell = self._dictionary.spell_rows
         texts = [spell(predicate, part, spell_numbers) for predicate, part in self.by_predicate(rows)]
-        return texts[0] if len(texts) == 1 else [text for some in texts for text in some]
+        return texts[0] if len(texts) == 1 else [text for group in texts for text in group]
 
 
 def relation_mask(plan: Plan, relations: Iterable[Relation]) -> NDArray[np.bool_]:

@@ -52,15 +52,15 @@ class Delta:
         """What held at the tick before, and may hold or not: what it rests on was shed."""
         return self._spelled(2)
 
-    def _spelled(self, which: int) -> list[Fact]:
-        if which not in self._facts:
-            self._facts[which] = self._decoder.spell(self.rows[which])
-        return self._facts[which]
+    def _spelled(self, index: int) -> list[Fact]:
+        if index not in self._facts:
+            self._facts[index] = self._decoder.spell(self.rows[index])
+        return self._facts[index]
 
     def spell(self) -> None:
         """Spells all facts, before the rows lose their meaning."""
-        for which in range(3):
-            self._spelled(which)
+        for index in range(3):
+            self._spelled(index)
 
     @property
     def begin_text(self) -> list[str]:
@@ -74,9 +74,9 @@ class Delta:
     def unknown_text(self) -> list[str]:
         return self._text(2)
 
-    def _text(self, which: int) -> list[str]:
-        known = self._facts.get(which)
-        return self._decoder.spell_text(self.rows[which]) if known is None else list(map(str, known))
+    def _text(self, index: int) -> list[str]:
+        facts = self._facts.get(index)
+        return self._decoder.spell_text(self.rows[index]) if facts is None else list(map(str, facts))
 
     @property
     def until(self) -> dict[str, int]:

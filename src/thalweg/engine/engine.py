@@ -57,7 +57,7 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
 from thalweg.model.time import FOREVER, NEVER, Calendar
 from thalweg.model.triples import TRIPLES, as_triples
-from thalweg.planning.plan import Plan, Relation, Target
+from thalweg.planning.plan import Plan, PlanTarget, Relation
 
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
@@ -78,7 +78,7 @@ class Engine:
     >>> from thalweg.planning.passes import Planner
     >>> slow = Rule(Atom("slow", (Variable("S"),)), (InWindow(Atom("stop", (Variable("S"),)), TimeWindow(2)),))
     >>> planner = Planner(Program((slow,)))
-    >>> engine = Engine(planner(Target()), planner)
+    >>> engine = Engine(planner(PlanTarget()), planner)
     >>> [str(fact) for change in engine.advance(to=5, facts=[Fact("stop", ("a",))]) for fact in change.begin]
     ['slow(a)']
     >>> [(change.tick, str(fact)) for change in engine.advance(to=9) for fact in change.end]
@@ -88,7 +88,7 @@ class Engine:
     def __init__(
         self,
         plan: Plan,
-        replan: Callable[[Target], Plan],
+        replan: Callable[[PlanTarget], Plan],
         first: int | None = None,
         memory: int | None = None,
         with_changes: bool = True,
@@ -135,12 +135,12 @@ class Engine:
         self.tuples = [TupleState(feed) for feed in plan.tuples]
         self.keyed = [KeyedState(feed) for feed in plan.keyed]
         self._keyed_feeds = [
-            [np.array([(kind, each.number, 0, -1, 0, 0, each.arity)]) for kind in (FEED_FOREVER, FEED_RETRACT)]
-            for each in (feed.relation for feed in plan.keyed)
+            [np.array([(kind, relation.number, 0, -1, 0, 0, relation.arity)]) for kind in (FEED_FOREVER, FEED_RETRACT)]
+            for relation in (feed.relation for feed in plan.keyed)
         ]
         self.groups = [
-            GroupState(each.function, plan.view(each.elements).order[: each.width + 1], each.share)
-            for each in plan.groupings
+            GroupState(grouping.function, plan.view(grouping.elements).order[: grouping.width + 1], grouping.share)
+            for grouping in plan.groupings
         ]
         self.remembered = Remembered(plan)
         self._feeds = {
@@ -164,25 +164,25 @@ class Engine:
         self._is_output = relation_mask(plan, plan.outputs.values())
         self.equals = EqualityState(self) if self.program.equality else None
         self._every_tick = bool(plan.clocks or plan.beats or any(feed.ticks for feed in plan.tuples))
-        others = plan.beats or plan.tuples or plan.keyed or plan.groupings or self.remembered.is_needed
-        self._may_idle = bool(plan.clocks) and not others
+        other_changes = plan.beats or plan.tuples or plan.keyed or plan.groupings or self.remembered.is_needed
+        self._may_idle = bool(plan.clocks) and not other_changes
         self._plain = not (self._every_tick or plan.tuples or plan.keyed)
 
     # Time -----------------------------------------------------------------------------------------------------------
 
     def advance(
-        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
+        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), imports: Sequence[Given] = ()
     ) -> list[Delta]:
         """Evaluates every tick up to `to`, where `facts` arrive; what began and ended, for each tick with a change.
 
-        `given` is what began and ended at `to` in the parts of a larger program that this one takes facts from. Raises
-        `FailedError` where a tick takes more memory than there is: the engine is of no use after that, nor after any
-        other exception in the middle of a tick.
+        `imports` is what began and ended at `to` in the parts of a larger program that this one takes facts from.
+        Raises `FailedError` where a tick takes more memory than there is: the engine is of no use after that, nor
+        after any other exception in the middle of a tick.
         """
         if not self._busy.acquire(False):
             self._refuse()
         try:
-            changes = self._advance(to, facts, given)
+            changes = self._advance(to, facts, imports)
         except BaseException:
             # Where it stopped in the middle of a tick, it must not be used again.
             if self._in_tick:
@@ -208,16 +208,18 @@ class Engine:
         finally:
             self._busy.release()
 
-    def _advance(self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch], given: Sequence[Given]) -> list[Delta]:
+    def _advance(
+        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch], imports: Sequence[Given]
+    ) -> list[Delta]:
         batches = self._batches(facts)
         if self._takes_triples:
             batches = [as_triples(batch, self.dictionary, self._fed) for batch in batches]
         if self._gathers:
             batches = [gathered(batch, self._gathers, self._fed) for batch in batches]
         if self._annotated:
-            asked = self.program.annotations, self._annotated
-            batches = [annotate_terms(batch, self.dictionary, *asked) for batch in batches]
-        if (batches or given) and not self._is_open(to):
+            wanted_annotations = self.program.annotations, self._annotated
+            batches = [annotate_terms(batch, self.dictionary, *wanted_annotations) for batch in batches]
+        if (batches or imports) and not self._is_open(to):
             # Taking them would lose them without a word.
             raise ValueError(
                 f"facts at tick {to} are too late: the engine is at tick {self.now}, and began at {self.first}"
@@ -230,7 +232,7 @@ class Engine:
         while self.now is None or self.now < to:
             stop = to if self.now is None or to < self.settle_at else self.settle_at
             tick = self._next_stop(stop)
-            words, feeds = self._feeds_at(tick, *((batches, given) if tick == to else ((), ()))).arrays()
+            words, feeds = self._feeds_at(tick, *((batches, imports) if tick == to else ((), ()))).arrays()
             idle = self._may_idle and self.now is not None
             self.evaluate(tick, words, feeds, until=stop - 1 if idle else tick)
             self.now = int(self.arrays.scalars[NOW])
@@ -296,15 +298,15 @@ class Engine:
     def _batches(self, facts: Iterable[Fact] | Batch | Sequence[Batch]) -> list[Batch]:
         if isinstance(facts, Batch):
             return [facts]
-        given = list(facts)
-        if given and isinstance(given[0], Batch):
-            return given  # type: ignore[return-value]
-        if not given:
+        arrivals = list(facts)
+        if arrivals and isinstance(arrivals[0], Batch):
+            return arrivals  # type: ignore[return-value]
+        if not arrivals:
             return []
         if self.dictionary.wants_collection:
             self._collect(())
         batch, words = Batch(), self.dictionary.words
-        for fact in given:
+        for fact in arrivals:
             if not isinstance(fact, Fact):
                 raise TypeError(f"{fact!r} is not a Fact; write Fact('speed', ('a', 12))")
             batch.add(fact.signature, [words.get(term) or self._code(term, fact) for term in fact.terms])
@@ -329,7 +331,7 @@ class Engine:
             else:
                 self.adopt(self.replan(target))
 
-    def _feeds_at(self, tick: int, batches: Sequence[Batch], given: Sequence[Given]) -> Feeds:
+    def _feeds_at(self, tick: int, batches: Sequence[Batch], imports: Sequence[Given]) -> Feeds:
         feeds = Feeds()
         if tick == self.first:
             self.feed_background(feeds)
@@ -342,15 +344,15 @@ class Engine:
                 self._feed_rows(feeds, signature, None, words, tick)
                 if batch.stream is not None:
                     self._feed_rows(feeds, signature, batch.stream, words, tick)
-        for each in given:
-            key = each.signature, each.timed
+        for imported in imports:
+            key = imported.signature, imported.timed
             if self.equals is not None and self.plan.imports[key] == self.plan.representative:
-                self.equals.take(each.begun)
+                self.equals.take(imported.begun)
             number, begin = (
                 self.plan.imports[key].number,
                 FEED_UNTIL if key in self.program.hints.irrevocable else FEED_FOREVER,
             )
-            for kind, rows in ((FEED_RETRACT, each.ended), (begin, each.begun)):
+            for kind, rows in ((FEED_RETRACT, imported.ended), (begin, imported.begun)):
                 if len(rows):
                     index = np.array([(kind, number, 0, -1, 0, 0, rows.shape[1])])
                     feeds.put(index, rows.reshape(-1), len(rows))
@@ -394,7 +396,7 @@ class Engine:
         for number, state in enumerate(self.tuples):
             before = state.start(self.first)
             entered, left = state.advance(
-                tick, ((*each, batch.stream) for batch in batches for each in batch.in_order())
+                tick, ((*arrival, batch.stream) for batch in batches for arrival in batch.in_order())
             )
             for kind, arrivals in ((FEED_FOREVER, entered), (FEED_RETRACT, left)):
                 for signature, words, when in arrivals:
@@ -414,7 +416,7 @@ class Engine:
 
     def _regroup(self, value: Relation, elements: Relation, state: GroupState, feeds: Feeds) -> None:
         """Tells an aggregate which elements came and went in the strata below."""
-        came, went = (self.arrays.places(which) for which in (BORN, DIED))
+        came, went = (self.arrays.places(list_number) for list_number in (BORN, DIED))
         if not (len(came) or len(went)):
             return
         changed = state.change(self.arrays.rows, came, went, elements.number, self.dictionary.values)
@@ -453,7 +455,7 @@ class Engine:
         changes.append(change)
         self._changes.append(ref(change))
         if len(self._changes) > self._most_changes:
-            self._changes = [each for each in self._changes if each() is not None]
+            self._changes = [reference for reference in self._changes if reference() is not None]
             self._most_changes = _CHANGES + 2 * len(self._changes)
 
     def output_rows(self) -> Rows:
@@ -467,11 +469,11 @@ class Engine:
 
     def listing(self) -> Listing:
         """The output at `now` as words, to be spelled when it is read."""
-        found: dict[Predicate, list[Rows]] = {}
+        by_signature: dict[Predicate, list[Rows]] = {}
         with self._taken():
             for name, columns in self._output():
-                found.setdefault(interned(name, columns.shape[1]), []).append(columns)
-        return Listing(self.dictionary, {signature: _together(parts) for signature, parts in found.items()})
+                by_signature.setdefault(interned(name, columns.shape[1]), []).append(columns)
+        return Listing(self.dictionary, {signature: _together(parts) for signature, parts in by_signature.items()})
 
     def _output(self) -> Iterator[tuple[str, Rows]]:
         """The columns of the output, predicate by predicate; whole rows are copied only where they are looked at."""
@@ -506,9 +508,9 @@ class Engine:
         """Whether the output may lack something, because facts were shed for want of memory."""
         return bool(self.shed)
 
-    def doubt(self, given: Mapping[tuple[Predicate, bool], tuple[Predicate, ...]]) -> None:
-        """Tells which of the given predicates may lack facts from the next tick on, and what was shed behind each."""
-        self.doubts = dict(given)
+    def doubt(self, doubts: Mapping[tuple[Predicate, bool], tuple[Predicate, ...]]) -> None:
+        """Notes which imported predicates may lack facts from the next tick on, and what was shed behind each."""
+        self.doubts = dict(doubts)
         weigh(self)
         self.incomplete |= self.plan.incomplete
         self.settle_at = NEVER if self.now is None else self.now + 1
@@ -516,7 +518,7 @@ class Engine:
     @property
     def unsure(self) -> tuple[Predicate, ...]:
         """The predicates of the output that may lack facts."""
-        return tuple(sorted(name for name, each in self.plan.outputs.items() if each.number in self.incomplete))
+        return tuple(sorted(name for name, relation in self.plan.outputs.items() if relation.number in self.incomplete))
 
     def _settle(self, changes: list[Delta]) -> None:
         from thalweg.engine.shed import settle
@@ -565,17 +567,17 @@ class Engine:
         """Every word of a term that the engine would miss."""
         relations, columns = self.arrays.relations, self.arrays.columns
         arity = np.where(relations >= 0, self.decoder.arities[relations], 0)
-        held = [columns[arity > column, column] for column in range(columns.shape[1])]
-        held.append(self.table.words[self.table.words >= 0])
-        others = [word for state in self.tuples for _, words, _ in state.inside for word in words]
-        held.append(np.array(others, dtype=np.int64))
-        held += self.remembered.words()
-        return np.concatenate(held)
+        blocks = [columns[arity > column, column] for column in range(columns.shape[1])]
+        blocks.append(self.table.words[self.table.words >= 0])
+        tuple_words = [word for state in self.tuples for _, words, _ in state.inside for word in words]
+        blocks.append(np.array(tuple_words, dtype=np.int64))
+        blocks += self.remembered.words()
+        return np.concatenate(blocks)
 
     def spell_changes(self) -> None:
         """Spells every change that has been output and not been looked at, before its rows lose their meaning."""
-        for each in self._changes:
-            if (change := each()) is not None:
+        for reference in self._changes:
+            if (change := reference()) is not None:
                 change.spell()
         self._changes = []
 
@@ -586,9 +588,9 @@ class Engine:
 
     def _collect(self, waiting: Iterable[Batch]) -> None:
         self.spell_changes()
-        held = [self.words_in_use()]
-        held += [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
-        self.dictionary.collect(np.concatenate(held))
+        in_use = [self.words_in_use()]
+        in_use += [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
+        self.dictionary.collect(np.concatenate(in_use))
 
     def why(self, fact: Fact, imported: "Imported" = lambda fact: None) -> "Proof | None":
         """A derivation of a fact of the output at `now`, or None where it does not hold.

@@ -1,4 +1,4 @@
-"""Things that are one: classes of equal things, and the representative that facts are output about.
+"""Equality: classes of equal words, and the representative that facts are output about.
 
 Rules derive *edges* between equal things, each guaranteed until a tick. Here they are put together to classes, and each
 member of a class other than its representative, the one with the least name, gets a *link* to it, which the rules see:
@@ -46,7 +46,7 @@ _BYTES_A_MEMBER: Final = 800
 
 
 def hub(rule: int, key: int) -> int:
-    """What stands between things that are alike: each of them has an edge to it. It is not a word, and comes last.
+    """The node that connects words with the same key: each has an edge to it. It is not a word, and sorts last.
 
     >>> hub(8, -5) < 0, of_hub(hub(8, -5))
     (True, (8, -5))
@@ -82,31 +82,35 @@ class Classes:
     def add(self, edges: Iterable[Link]) -> list[Link]:
         """Takes in edges; the links of everything that has another representative now."""
         bridges: dict[int, dict[int, int]] = {}
-        for one, other, until in edges:
-            _strengthen(self._edges, one, other, until)
-            (left, strong), (right, stronger) = (self._links.get(each, (each, FOREVER)) for each in (one, other))
+        for first, second, until in edges:
+            _strengthen(self._edges, first, second, until)
+            (left, strong), (right, stronger) = (
+                self._links.get(member, (member, FOREVER)) for member in (first, second)
+            )
             if left != right:
                 _strengthen(bridges, left, right, min(until, strong, stronger))
-        made: list[Link] = []
+        links: list[Link] = []
         while bridges:
             group = _reached(next(iter(bridges)), bridges)
             home = min(group, key=self._name)
             strengths = _reached(home, bridges)
-            made += self._move(home, {old: until for old, until in strengths.items() if old != home})
+            links += self._move(home, {old: until for old, until in strengths.items() if old != home})
             for old in group:
                 del bridges[old]
-        return made
+        return links
 
-    def _move(self, home: int, others: Mapping[int, int]) -> list[Link]:
+    def _move(self, home: int, strengths: Mapping[int, int]) -> list[Link]:
         """Brings the members of other classes home."""
         moved: list[Link] = []
-        for old, strength in others.items():
+        for old, strength in strengths.items():
             self._ends.pop(old, None)
-            for each in self._members.pop(old, [old]):
-                until = min(strength, self._links.get(each, (old, FOREVER))[1], self.known.get((each, home), FOREVER))
-                self._links[each] = home, until
-                moved.append((each, home, until))
-        self._members.setdefault(home, [home]).extend(each for each, _, _ in moved)
+            for member in self._members.pop(old, [old]):
+                until = min(
+                    strength, self._links.get(member, (old, FOREVER))[1], self.known.get((member, home), FOREVER)
+                )
+                self._links[member] = home, until
+                moved.append((member, home, until))
+        self._members.setdefault(home, [home]).extend(member for member, _, _ in moved)
         self._plan(home, min(until for _, _, until in moved))
         return moved
 
@@ -118,20 +122,20 @@ class Classes:
 
     def begin(self, tick: int) -> list[Link]:
         """Puts the classes together again in which links have ended; the links that are new."""
-        made: list[Link] = []
+        links: list[Link] = []
         while self._calendar and self._calendar[0][0] < tick:
             end, home = heapq.heappop(self._calendar)
             if self._ends.get(home) == end:
-                made += self._renew(home, tick)
-        return made
+                links += self._renew(home, tick)
+        return links
 
     def _renew(self, home: int, tick: int) -> list[Link]:
         del self._ends[home]
         members = self._members.pop(home)
-        before = {each: self._links.pop(each, None) for each in members}
-        for each in members:
-            self._edges[each] = {other: until for other, until in self._edges[each].items() if until >= tick}
-        made: list[Link] = []
+        before = {member: self._links.pop(member, None) for member in members}
+        for member in members:
+            self._edges[member] = {other: until for other, until in self._edges[member].items() if until >= tick}
+        links: list[Link] = []
         # In the order of names, the first that is in no class yet is the representative of a class.
         for first in sorted(members, key=self._name):
             if first in self._links:
@@ -142,12 +146,12 @@ class Classes:
                 continue
             self._members[first] = list(reached)
             del reached[first]
-            for each, until in reached.items():
-                self._links[each] = first, until
-                if before[each] != (first, until):
-                    made.append((each, first, until))
+            for member, until in reached.items():
+                self._links[member] = first, until
+                if before[member] != (first, until):
+                    links.append((member, first, until))
             self._plan(first, min(reached.values()))
-        return made
+        return links
 
     def __len__(self) -> int:
         """How many have links."""
@@ -160,8 +164,8 @@ class Classes:
     def way(self, start: int, end: int, without: Collection[tuple[int, int]] = ()) -> list[tuple[int, int]] | None:
         """The edges that lead from one member of a class to another, the strongest there are; None if none are left."""
         edges = {
-            each: {other: until for other, until in known.items() if (each, other) not in without}
-            for each, known in self._edges.items()
+            member: {other: until for other, until in neighbours.items() if (member, other) not in without}
+            for member, neighbours in self._edges.items()
         }
         before: dict[int, int] = {}
         _reached(start, edges if without else self._edges, before)
@@ -174,10 +178,10 @@ class Classes:
         return steps[::-1]
 
 
-def _strengthen(edges: dict[int, dict[int, int]], one: int, other: int, until: int) -> None:
-    for left, right in ((one, other), (other, one)):
-        known = edges.setdefault(left, {})
-        known[right] = max(until, known.get(right, until))
+def _strengthen(edges: dict[int, dict[int, int]], first: int, second: int, until: int) -> None:
+    for left, right in ((first, second), (second, first)):
+        neighbours = edges.setdefault(left, {})
+        neighbours[right] = max(until, neighbours.get(right, until))
 
 
 def _reached(
@@ -191,15 +195,15 @@ def _reached(
     reached: dict[int, int] = {}
     waiting = [(-FOREVER, start, start)]
     while waiting:
-        weakness, each, came = heapq.heappop(waiting)
-        if each in reached:
+        weakness, member, came = heapq.heappop(waiting)
+        if member in reached:
             continue
-        reached[each] = -weakness
+        reached[member] = -weakness
         if before is not None:
-            before[each] = came
-        for other, until in edges.get(each, {}).items():
+            before[member] = came
+        for other, until in edges.get(member, {}).items():
             if other not in reached:
-                heapq.heappush(waiting, (max(weakness, -until), other, each))
+                heapq.heappush(waiting, (max(weakness, -until), other, member))
     return reached
 
 
@@ -220,21 +224,21 @@ class HiddenMembers:
 
     def take(self, links: Iterable[Link]) -> None:
         """Takes in links."""
-        for each, _, until in links:
-            if until > self._until.get(each, -1):
-                self._until[each] = until
-                self._fresh.add(each)
-                heapq.heappush(self._calendar, (until, each))
+        for member, _, until in links:
+            if until > self._until.get(member, -1):
+                self._until[member] = until
+                self._fresh.add(member)
+                heapq.heappush(self._calendar, (until, member))
 
     def settle(self, tick: int) -> tuple[set[int], set[int]]:
         """The words that are hidden from this tick on, and those that are so no longer."""
         shown = set()
         while self._calendar and self._calendar[0][0] < tick:
-            until, each = heapq.heappop(self._calendar)
-            if self._until.get(each) == until:
-                del self._until[each]
-                shown.add(each)
-        came = {each for each in self._fresh if each in self._until} - self.hidden
+            until, member = heapq.heappop(self._calendar)
+            if self._until.get(member) == until:
+                del self._until[member]
+                shown.add(member)
+        came = {member for member in self._fresh if member in self._until} - self.hidden
         shown &= self.hidden
         self._fresh.clear()
         self.hidden = (self.hidden - shown) | came if came or shown else self.hidden
@@ -242,7 +246,7 @@ class HiddenMembers:
 
 
 class EqualityState:
-    """What an engine must do besides when things may be one."""
+    """The state of equality in an engine, and the steps that it adds to a tick."""
 
     def __init__(self, engine: "Engine") -> None:
         self._engine = engine
@@ -269,10 +273,10 @@ class EqualityState:
     def evaluate(self, tick: int) -> None:
         """Goes on with a tick until the rules find no more edges that matter."""
         self._rounds = seen = 0
-        while (found := int(self._engine.arrays.scalars[LENGTHS + RAISED])) > seen:
+        while (raised := int(self._engine.arrays.scalars[LENGTHS + RAISED])) > seen:
             feeds = Feeds()
             self._feed(self.classes.add(self._edges(seen)), feeds)
-            seen = found
+            seen = raised
             if feeds.length:
                 self._rounds += 1
                 # What these lists say has been done.
@@ -283,30 +287,30 @@ class EqualityState:
         """The edges that have been found since some were seen."""
         plan, arrays, columns_of = self._engine.plan, self._engine.arrays, self._engine.decoder.columns_of
         rows = arrays.rows.take(np.unique(arrays.listed(RAISED)[seen:]), axis=0)
-        found: list[Link] = [] if plan.same_pairs is None else columns_of(plan.same_pairs, rows, True).tolist()
+        edges: list[Link] = [] if plan.same_pairs is None else columns_of(plan.same_pairs, rows, True).tolist()
         if plan.same_keys is not None:
             alike = columns_of(plan.same_keys, rows, True).tolist()
-            found += [(each, hub(rule, key), until) for rule, key, each, until in alike]
-        return found
+            edges += [(member, hub(rule, key), until) for rule, key, member, until in alike]
+        return edges
 
     def take(self, links: Rows) -> None:
-        """Hears of links that are given."""
+        """Takes in links that another part has found."""
         self._hidden.take(links.tolist())
 
     def resume(self, tick: int) -> None:
         """Goes on from facts that were saved, among them links: others may know those and how long they last."""
         relation, arrays = self._engine.plan.representative, self._engine.arrays
         assert relation is not None
-        known = self._engine.decoder.columns_of(relation, arrays.rows[np.flatnonzero(arrays.horizons >= tick)], True)
-        self.take(known)
-        self.classes.known = {(each, home): until for each, home, until in known.tolist()}
+        links = self._engine.decoder.columns_of(relation, arrays.rows[np.flatnonzero(arrays.horizons >= tick)], True)
+        self.take(links)
+        self.classes.known = {(member, home): until for member, home, until in links.tolist()}
         self.evaluate(tick)
         self.classes.known = {}
         self._hidden.settle(tick)
         self._note_contradictions(tick)
 
-    def _feed(self, made: list[Link], feeds: Feeds) -> None:
-        links = [link for link in made if link[0] >= 0]
+    def _feed(self, changed_links: list[Link], feeds: Feeds) -> None:
+        links = [link for link in changed_links if link[0] >= 0]
         relation = self._engine.plan.representative
         assert relation is not None
         if links:
@@ -317,7 +321,7 @@ class EqualityState:
     # Output ---------------------------------------------------------------------------------------------------------
 
     def visible_changes(self, tick: int, begun: Rows | None, ended: Rows | None) -> tuple[Rows | None, Rows | None]:
-        """Of what began and ended, what is output; with what else begins and ends because others stand for it now."""
+        """The rows that begin and end in the output, also because words got another representative."""
         self._note_contradictions(tick)
         before = self._hidden.hidden
         came, shown = self._hidden.settle(tick)
@@ -334,8 +338,8 @@ class EqualityState:
             return None
         arrays = self._engine.arrays
         begun = set(arrays.listed(BEGUN).tolist())
-        found = {*self._mentioning(np.array(list(words), dtype=np.int64)), *self._contradictions} - begun
-        rows = arrays.rows[list(found)]
+        places = {*self._mentioning(np.array(list(words), dtype=np.int64)), *self._contradictions} - begun
+        rows = arrays.rows[list(places)]
         return rows[np.isin(rows[:, COLUMNS : int(arrays.scalars[LINKS])], list(words)).any(axis=1)]
 
     def _mentioning(self, words: Rows) -> list[int]:
@@ -345,28 +349,28 @@ class EqualityState:
         if count > len(self._buffer):
             self._buffer = np.zeros(2 * count, dtype=np.int64)
             mentioning(table, arrays.scalars, self._engine.table.by_column, words, self._buffer)
-        found: list[int] = (self._buffer[:count] // arrays.stride).tolist()
-        return found
+        places: list[int] = (self._buffer[:count] // arrays.stride).tolist()
+        return places
 
     def _note_contradictions(self, tick: int) -> None:
-        """Remembers where those that are output stand: they are few, and have no index."""
+        """Remembers where the contradictions in the output stand: they are few, and have no index."""
         horizons = self._engine.arrays.horizons
         self._contradictions.difference_update(row for row in self._unnamed(ENDED) if horizons[row] < tick)
         self._contradictions.update(self._unnamed(BEGUN))
 
-    def _unnamed(self, which: int) -> list[int]:
+    def _unnamed(self, list_number: int) -> list[int]:
         """The rows of a list that are contradictions."""
         arrays = self._engine.arrays
-        if not arrays.scalars[LENGTHS + which]:
+        if not arrays.scalars[LENGTHS + list_number]:
             return []
-        rows = arrays.listed(which)
+        rows = arrays.listed(list_number)
         relations = arrays.relations[rows]
         return [row for number in self._unnamed_relations for row in rows[relations == number].tolist()]
 
     def visible(self, rows: Rows) -> Rows:
         """The rows that are output."""
-        found = self._visible(rows)
-        return rows[:0] if found is None else found
+        shown = self._visible(rows)
+        return rows[:0] if shown is None else shown
 
     def _visible(self, rows: Rows | None, hidden: Collection[int] | None = None) -> Rows | None:
         hidden = self._hidden.hidden if hidden is None else hidden
@@ -381,21 +385,21 @@ class EqualityState:
         veiled = _among(columns, hidden) & (np.arange(columns.shape[1]) < engine.decoder.arities[relations][:, None])
         # A link is output although its member is hidden.
         veiled[relations == engine.plan.representative.number, 0] = False
-        others = np.isin(relations, self._unnamed_relations)
-        if others.any():
-            veiled[others] &= ~np.isin(columns[others], self._names)
+        unnamed = np.isin(relations, self._unnamed_relations)
+        if unnamed.any():
+            veiled[unnamed] &= ~np.isin(columns[unnamed], self._names)
         rows = rows[~veiled.any(axis=1)]
         return rows if len(rows) else None
 
 
 def _among(columns: Rows, words: Collection[int]) -> NDArray[np.bool_]:
-    """Which of many words are among some; where they are few, not looking at each of the some."""
+    """A mask of the words that are in a collection; if fewer than it has, they are looked up one by one."""
     if columns.size < len(words):
         return np.array([word in words for word in columns.reshape(-1).tolist()], dtype=bool).reshape(columns.shape)
     return np.isin(columns, np.fromiter(words, np.int64, len(words)))
 
 
-def _both(one: Rows | None, other: Rows | None) -> Rows | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return np.concatenate((one, other))
+def _both(first: Rows | None, second: Rows | None) -> Rows | None:
+    if first is None or second is None:
+        return first if second is None else second
+    return np.concatenate((first, second))

@@ -1,4 +1,4 @@
-"""What is on its way into the kernel."""
+"""Rows on their way into the kernel."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -48,24 +48,24 @@ def gathered(batch: Batch, into: Mapping[Predicate, tuple[Predicate, Rows]], kep
     """A batch in which some facts are fed as others, with constants added; those that are `kept` stay besides.
 
     >>> p, q, kind = Predicate("p", 1), Predicate("q", 1), Predicate("kind", 2)
-    >>> found = gathered(Batch({p: [8, 12], q: [16]}), {p: (kind, np.array([13]))}, ())
-    >>> found.rows[kind].tolist(), list(found.rows)
+    >>> fed = gathered(Batch({p: [8, 12], q: [16]}), {p: (kind, np.array([13]))}, ())
+    >>> fed.rows[kind].tolist(), list(fed.rows)
     ([8, 13, 12, 13], ['q/1', 'kind/2'])
     """
-    rest = Batch(stream=batch.stream)
-    found: dict[Predicate, tuple[list[Rows], list[Rows]]] = {}
+    fed = Batch(stream=batch.stream)
+    by_target: dict[Predicate, tuple[list[Rows], list[Rows]]] = {}
     for signature, rows in batch.rows.items():
-        made = into.get(signature)
-        if made is None or signature in kept:
-            rest.rows[signature] = rows
-        if made is not None:
-            parts, constants = found.setdefault(made[0], ([], []))
+        target = into.get(signature)
+        if target is None or signature in kept:
+            fed.rows[signature] = rows
+        if target is not None:
+            parts, constants = by_target.setdefault(target[0], ([], []))
             parts.append(rows.reshape(-1) if isinstance(rows, np.ndarray) else np.array(rows, dtype=np.int64))
-            constants.append(made[1])
-    for signature, (parts, constants) in found.items():
+            constants.append(target[1])
+    for signature, (parts, constants) in by_target.items():
         added = np.repeat(np.array(constants), [len(part) for part in parts], axis=0)
-        rest.rows[signature] = np.column_stack((np.concatenate(parts), added)).reshape(-1)
-    return rest
+        fed.rows[signature] = np.column_stack((np.concatenate(parts), added)).reshape(-1)
+    return fed
 
 
 def feed_index(signature: Predicate, feeds: Sequence[Feed]) -> Rows:

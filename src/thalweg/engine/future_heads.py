@@ -4,18 +4,18 @@ A kernel counts them behind the last step of each rule whose head has a time, so
 """
 
 from thalweg.diagnostics import Span
-from thalweg.engine.assemble import Table
+from thalweg.engine.assemble import KernelTable
 from thalweg.ir.nodes import Rule
 
 
 class FutureHeads:
-    """Those of an engine, by rule: one has several variants, and is planned again now and then."""
+    """Counts such conclusions by rule: a rule has several variants, and is planned again now and then."""
 
     def __init__(self) -> None:
-        self._table: Table | None = None
+        self._table: KernelTable | None = None
         self._known: dict[tuple[Rule, Span], int] = {}
 
-    def follow(self, table: Table) -> None:
+    def follow(self, table: KernelTable) -> None:
         """Looks at another table from now on."""
         self._take()
         self._table = table

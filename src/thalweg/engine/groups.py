@@ -81,18 +81,18 @@ class GroupState:
         self._scalars[[layout.ENDED_ROWS, layout.BEGUN_ROWS, layout.ASKED]] = 0
         while not regroup(self._scalars, flat, halves, came, went, relation, self._columns, self._key, values):
             self._enlarge(int(self._scalars[layout.NEED]))
-        ended, begun, asked = self._scalars[layout.ENDED_ROWS : layout.ASKED + 1].tolist()
+        ended, begun, undecided = self._scalars[layout.ENDED_ROWS : layout.ASKED + 1].tolist()
         taken_back, added = (
-            self._arrays[which][: many * (self.width + 1)].reshape(many, self.width + 1)
-            for which, many in ((layout.ENDED, ended), (layout.BEGUN, begun))
+            self._arrays[number][: many * (self.width + 1)].reshape(many, self.width + 1)
+            for number, many in ((layout.ENDED, ended), (layout.BEGUN, begun))
         )
-        return self._answered(asked, taken_back, added) if asked else (taken_back, added)
+        return self._answered(undecided, taken_back, added) if undecided else (taken_back, added)
 
-    def _answered(self, asked: int, taken_back: Words, added: Words) -> tuple[Words, Words]:
+    def _answered(self, undecided: int, taken_back: Words, added: Words) -> tuple[Words, Words]:
         """The changes together with those of the groups whose value the kernel leaves to Python."""
         groups, key = self._arrays[layout.GROUPS], int(self._scalars[layout.KEY])
         ended, begun = [taken_back], [added]
-        for group in self._arrays[layout.TOUCHES][:asked].tolist():
+        for group in self._arrays[layout.TOUCHES][:undecided].tolist():
             before, after = int(groups[group + VALUE]), self._value(group)
             groups[group + VALUE] = after
             for rows, value in ((ended, before), (begun, after)):
@@ -100,16 +100,16 @@ class GroupState:
                     rows.append(np.array([[*groups[group + key : group + key + self.width], value]]))
         return np.concatenate(ended), np.concatenate(begun)
 
-    def _enlarge(self, which: int) -> None:
+    def _enlarge(self, number: int) -> None:
         """Doubles the array that the kernel lacked room in."""
-        array = self._arrays[which]
-        if which == layout.HEADS:
-            self._arrays[which] = np.full(2 * len(array), -1, dtype=np.int64)
+        array = self._arrays[number]
+        if number == layout.HEADS:
+            self._arrays[number] = np.full(2 * len(array), -1, dtype=np.int64)
             self._scalars[layout.CHAINS] = 2 * len(array)
         else:
-            self._arrays[which] = np.concatenate((array, np.zeros_like(array)))
+            self._arrays[number] = np.concatenate((array, np.zeros_like(array)))
         self._address()
-        if which == layout.HEADS:
+        if number == layout.HEADS:
             rechain(self._scalars)
 
     def _value(self, group: int) -> int:
@@ -121,12 +121,12 @@ class GroupState:
             total, squares = exact(limbs[:LIMBS]), exact(limbs[LIMBS:])
             return root_of_ratio(numbers * squares - total * total, numbers * (numbers - 1) * 10 ** (2 * PLACES))
         place = self.share * (numbers - 1)
-        below, rest = divmod(place, 1)
+        below, fraction = divmod(place, 1)
         pair = (int(below), min(int(below) + 1, numbers - 1))
         bags = self._arrays[layout.DIRECTORIES], self._arrays[layout.BLOCKS], words, state
-        first, second = (_exact(int(nth(*bags, each))) for each in pair)
-        found = first + rest * (second - first)
-        return ratio(found.numerator, found.denominator)
+        first, second = (_exact(int(nth(*bags, position))) for position in pair)
+        value = first + fraction * (second - first)
+        return ratio(value.numerator, value.denominator)
 
 
 def _exact(word: int) -> Fraction:

@@ -7,7 +7,7 @@ of one kind costs nothing more. The table keeps these terms alive in the diction
 from typing import NamedTuple
 
 from thalweg.diagnostics import Span
-from thalweg.engine.assemble import Table
+from thalweg.engine.assemble import KernelTable
 from thalweg.engine.layout import NO_TERM
 from thalweg.ir.nodes import Comparison
 from thalweg.model.dictionary import Dictionary
@@ -22,14 +22,14 @@ class Incomparable(NamedTuple):
 
 
 class IncomparableTerms:
-    """Those of an engine, by comparison: a rule has several variants, and is planned again now and then."""
+    """Collects such terms by comparison: a rule has several variants, and is planned again now and then."""
 
     def __init__(self, words: Dictionary) -> None:
         self._words = words
-        self._table: Table | None = None
+        self._table: KernelTable | None = None
         self._known: dict[tuple[Comparison, Span], Incomparable] = {}
 
-    def follow(self, table: Table) -> None:
+    def follow(self, table: KernelTable) -> None:
         """Looks at another table from now on."""
         self._take()
         self._table = table

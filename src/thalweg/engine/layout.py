@@ -1,4 +1,4 @@
-"""Where things stand in the arrays that Python and the kernels share."""
+"""The layout of the arrays that Python and the kernels share."""
 
 from typing import Any, Final, NamedTuple
 
@@ -57,25 +57,25 @@ class Arrays(NamedTuple):
     def columns(self) -> NDArray[np.int64]:
         return self.rows[: self.used, COLUMNS : int(self.scalars[LINKS])]
 
-    def places(self, which: int) -> NDArray[np.int32]:
+    def places(self, list_number: int) -> NDArray[np.int32]:
         """The rows of a list by their names."""
-        return self.lists[which, : self.scalars[LENGTHS + which]]
+        return self.lists[list_number, : self.scalars[LENGTHS + list_number]]
 
-    def listed(self, which: int) -> NDArray[np.int32]:
+    def listed(self, list_number: int) -> NDArray[np.int32]:
         """The rows of a list, counted from 0."""
-        return self.places(which) // self.stride
+        return self.places(list_number) // self.stride
 
-    def rows_in(self, which: int) -> NDArray[np.int64] | None:
+    def rows_in(self, list_number: int) -> NDArray[np.int64] | None:
         """A copy of the rows of a list, or None when it is empty."""
-        length = self.scalars[LENGTHS + which]
+        length = self.scalars[LENGTHS + list_number]
         if length > 1:
-            places = self.places(which)
+            places = self.places(list_number)
             # A row may rise more than once in a tick; it begins and ends at most once.
-            places = np.unique(places) if which == RAISED else places
+            places = np.unique(places) if list_number == RAISED else places
             return self.rows.take(places // self.stride, axis=0)
         if not length:
             return None
-        row = self.lists[which, 0] // self.stride
+        row = self.lists[list_number, 0] // self.stride
         return self.rows[row : row + 1].copy()
 
 

@@ -56,7 +56,10 @@ def _sizes(engine: "Engine") -> dict[int, tuple[Predicate, int]]:
     """The relations that streams are fed into: whose facts, and for how long."""
     feeds = engine.plan.feeds.items()
     return {
-        feed.relation.number: (name, feed.size) for (name, _), each in feeds for feed in each if feed.kind == "seen"
+        feed.relation.number: (name, feed.size)
+        for (name, _), predicate_feeds in feeds
+        for feed in predicate_feeds
+        if feed.kind == "seen"
     }
 
 

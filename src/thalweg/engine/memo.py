@@ -45,7 +45,9 @@ class Memo:
         if self._collections != self._dictionary.collections:
             self._clear()
         arrays = scalars, self._dictionary.values, self._table
-        if len(self._lent) == len(arrays) and all(one is other for one, other in zip(self._lent, arrays, strict=True)):
+        if len(self._lent) == len(arrays) and all(
+            lent is array for lent, array in zip(self._lent, arrays, strict=True)
+        ):
             return
         self._lent = arrays
         scalars[ADDRESSES + 6] = self._dictionary.values.ctypes.data
@@ -68,9 +70,9 @@ class Memo:
         if len(self._table) >= _MOST * ENTRY:
             self._clear()
             return
-        known = self._table.reshape(-1, ENTRY)
+        entries = self._table.reshape(-1, ENTRY)
         self._table = np.zeros(2 * len(self._table), dtype=np.int64)
-        for function, first, second, result in known[known[:, 0] != 0].tolist():
+        for function, first, second, result in entries[entries[:, 0] != 0].tolist():
             enter(self._table, function - 1, first, second, result)
 
     def _clear(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from thalweg.engine.arena import relink
-from thalweg.engine.assemble import Table
+from thalweg.engine.assemble import KernelTable
 from thalweg.engine.layout import (
     ADDRESSES,
     ANSWERS,
@@ -64,7 +64,7 @@ class FullError(Exception):
     """An array has reached the largest size that the engine can address, or that the system gives."""
 
 
-def new_arrays(table: Table) -> Arrays:
+def new_arrays(table: KernelTable) -> Arrays:
     """Empty arrays for a table's relations."""
     scalars = np.zeros(table.scalars, dtype=np.int64)
     scalars[FREE] = -1
@@ -83,7 +83,7 @@ def new_arrays(table: Table) -> Arrays:
     )
 
 
-def _scratch(table: Table) -> np.ndarray[Any, Any]:
+def _scratch(table: KernelTable) -> np.ndarray[Any, Any]:
     """The scratch; in checked mode with a flag for each word that the plan has no use for."""
     if not CHECKED:
         return np.zeros(SCRATCH, dtype=np.int64)
@@ -96,7 +96,7 @@ def _scratch(table: Table) -> np.ndarray[Any, Any]:
         (KEY, width),
         (TUPLE, width + 1),
         (STACK, FRAME * table.lookups),
-        *((ANSWERS + each * (COLUMNS + width), COLUMNS + width) for each in range(MOST_HELD)),
+        *((ANSWERS + answer * (COLUMNS + width), COLUMNS + width) for answer in range(MOST_HELD)),
     ):
         flags[start : start + length] = 0
     return scratch
@@ -134,7 +134,7 @@ def _more_rows(rows: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
     return larger
 
 
-def _no_heads(table: Table, scalars: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _no_heads(table: KernelTable, scalars: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Empty chains, for each index as many as it has entries and half as many again, or up to three times as many.
 
     Each index has its own number, because chains that are not needed cost cache lines that are.
@@ -162,7 +162,7 @@ def _addressed(arrays: Arrays) -> Arrays:
     return arrays
 
 
-def enlarge(table: Table, arrays: Arrays) -> Arrays:
+def enlarge(table: KernelTable, arrays: Arrays) -> Arrays:
     """The same state with more of what the last kernel call lacked; raises `FullError` where the system has no more."""
     try:
         larger = _addressed(_larger(table, arrays))
@@ -173,7 +173,7 @@ def enlarge(table: Table, arrays: Arrays) -> Arrays:
     return larger
 
 
-def _relink(table: Table, arrays: Arrays) -> None:
+def _relink(table: KernelTable, arrays: Arrays) -> None:
     """Enters every row into the hash table, in parts: signals and other threads have their turn between them."""
     scalars = arrays.scalars
     scalars[INDEXES + ENTRIES : INDEXES + INDEX * int(table.words[TABLE_SLOTS]) : INDEX] = 0
@@ -182,7 +182,7 @@ def _relink(table: Table, arrays: Arrays) -> None:
         relink(table.words, scalars, first, min(first + part, int(scalars[HIGH])))
 
 
-def enlarged_by(table: Table, arrays: Arrays) -> int:
+def enlarged_by(table: KernelTable, arrays: Arrays) -> int:
     """How many bytes `enlarge` is going to add; raises `FullError` where it cannot."""
     need = int(arrays.scalars[NEED])
     if need == NEEDS_ROWS:
@@ -205,7 +205,7 @@ def _next_rows(arrays: Arrays) -> int:
     return many * 3 // 2 if many < _MANY else many * 5 // 4
 
 
-def _larger(table: Table, arrays: Arrays) -> Arrays:
+def _larger(table: KernelTable, arrays: Arrays) -> Arrays:
     need = int(arrays.scalars[NEED])
     if need == NEEDS_ROWS:
         return arrays._replace(rows=_more_rows(arrays.rows, _next_rows(arrays)))
@@ -214,8 +214,8 @@ def _larger(table: Table, arrays: Arrays) -> Arrays:
     if need == NEEDS_HEAP:
         return arrays._replace(heap=np.concatenate((arrays.heap, np.zeros_like(arrays.heap))))
     lists = _zeros((LISTS, arrays.lists.shape[1] * 2), np.int32)
-    for which, length in enumerate(arrays.scalars[LENGTHS : LENGTHS + LISTS]):
-        lists[which, :length] = arrays.lists[which, :length]
+    for list_number, length in enumerate(arrays.scalars[LENGTHS : LENGTHS + LISTS]):
+        lists[list_number, :length] = arrays.lists[list_number, :length]
     olds = _zeros((lists.shape[1],), np.int64)
     olds[: arrays.scalars[LENGTHS + LOW]] = arrays.olds[: arrays.scalars[LENGTHS + LOW]]
     return arrays._replace(lists=lists, olds=olds)

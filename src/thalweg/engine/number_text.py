@@ -16,16 +16,16 @@ _BREAK, _POINT, _MINUS, _ZERO = 10, 46, 45, 48
 def _write(words: Any, text: Any) -> int:
     """Writes each number and a line break; how long the text is."""
     end = 0
-    for each in range(len(words)):
-        word = words[each]
+    for position in range(len(words)):
+        word = words[position]
         value, places = (word >> 2, 0) if word & 3 == 1 else (word >> 8, (word >> 2) & 63)
         if value < 0:
             text[end] = _MINUS
             end += 1
             value = -value
-        digits, rest = 1, value // 10
-        while rest > 0:
-            rest //= 10
+        digits, quotient = 1, value // 10
+        while quotient > 0:
+            quotient //= 10
             digits += 1
         # A zero before the point, if there is nothing else.
         size = max(digits, places + 1) + (1 if places > 0 else 0)

@@ -72,10 +72,10 @@ def _region(element: Any) -> Any:
         """The memory at an address, as far as it reaches."""
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            made = cgutils.create_struct_proxy(signature.return_type)(context, builder)
+            structure = cgutils.create_struct_proxy(signature.return_type)(context, builder)
             for name, value in zip(_PARTS, args, strict=True):
-                setattr(made, name, value)
-            return made._getvalue()
+                setattr(structure, name, value)
+            return structure._getvalue()
 
         return Region(element)(types.int64, types.int64, types.int64), generate
 

@@ -115,7 +115,7 @@ class Proof(Explanation):
         return f"{until} unless {', '.join(self.unless)}" if self.unless else until
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        """The same for programs to read."""
+        """The same content as JSON-compatible data."""
         until = None if self.until is None else times.data(self.until)
         data: dict[str, object] = {"claim": self._claimed(times), "kind": self.kind, "until": until}
         if self.unless and self.kind != "absent":
@@ -136,10 +136,10 @@ Imported = Callable[[Fact], Proof | None]
 def why(engine: "Engine", fact: Fact, imported: Imported = lambda fact: None) -> Proof | None:
     """A derivation of a fact that holds now, or None where it does not hold."""
     local = engine.plan.memories.get(f"{fact.signature} derived") if fact.signature.file is not None else None
-    found = row_of(engine, fact, engine.plan.outputs.get(fact.signature) or local)
-    if found is None or engine.now is None:
+    target = row_of(engine, fact, engine.plan.outputs.get(fact.signature) or local)
+    if target is None or engine.now is None:
         return None
-    relation, words = found
+    relation, words = target
     prover = Prover(engine, Search(engine), imported)
     return prover.prove((relation.number, words), str(fact)) or prover.by_equals(relation, words, fact)
 
@@ -165,10 +165,10 @@ class Prover:
     # Goals ----------------------------------------------------------------------------------------------------------
 
     def prove(self, goal: Goal, claim: str) -> Proof | None:
-        found = self.search.find(*goal)
-        if found is None or goal in self.pending:
+        row = self.search.find(*goal)
+        if row is None or goal in self.pending:
             return None
-        horizon = found.horizon
+        horizon = row.horizon
         self.pending.add(goal)
         proof = self.by_link(goal, claim) or self.by_rule(goal, claim, horizon) or self.by_count(goal, claim, horizon)
         self.pending.discard(goal)
@@ -191,15 +191,15 @@ class Prover:
                     return Proof(came, last_tick(horizon), "stream")
                 if feed.target is not None and feed.target.number == relation:
                     return self.by_run(feed.relation.number, row, claim, horizon)
-        if any(relation == made.number for made in plan.counted):
+        if any(relation == memory.number for memory in plan.counted):
             return Proof(f"{claim} at {row[-1] >> 2}", None, "counted")
-        if any(relation == made.number for made, _ in plan.background):
+        if any(relation == memory.number for memory, _ in plan.background):
             return Proof(claim, None, "background")
-        for (signature, timed), made in plan.imports.items():
-            if made.number == relation:
+        for (signature, timed), memory in plan.imports.items():
+            if memory.number == relation:
                 args = tuple(map(self.engine.dictionary.spell, row))
-                found = self.imported(Fact(signature.name, args[:-1] if timed else args))
-                return found and replace(found, claim=claim)
+                proof = self.imported(Fact(signature.name, args[:-1] if timed else args))
+                return proof and replace(proof, claim=claim)
         return self.by_record(goal, claim, horizon) or self.by_group(goal, claim)
 
     def by_record(self, goal: Goal, claim: str, horizon: int) -> Proof | None:
@@ -234,7 +234,7 @@ class Prover:
             if count.target.number == relation:
                 ticks = self.search.matching(count.source.number, tuple(range(len(row))), row)
                 if ticks:
-                    last = max((found.words for found in ticks), key=lambda words: words[-1])
+                    last = max((tick.words for tick in ticks), key=lambda words: words[-1])
                     shown = self.prove(
                         (count.source.number, last), f"{claim.partition(' always')[0]} at {last[-1] >> 2}"
                     )
@@ -252,11 +252,11 @@ class Prover:
                 value = f"{grouping.function} = {spell(row[-1])} of {len(elements)}"
                 shown = [
                     self.prove(
-                        (grouping.elements.number, each), f"element {','.join(map(spell, each[grouping.width :]))}"
+                        (grouping.elements.number, words), f"element {','.join(map(spell, words[grouping.width :]))}"
                     )
-                    for each in sorted(found.words for found in elements)[:_SHOWN]
+                    for words in sorted(element.words for element in elements)[:_SHOWN]
                 ]
-                end = min(found.horizon for found in elements)
+                end = min(element.horizon for element in elements)
                 return Proof(value, last_tick(end), "aggregate", because=tuple(step for step in shown if step))
         return None
 
@@ -265,21 +265,21 @@ class Prover:
         links = self.engine.plan.representative
         if links is None or goal[0] != links.number:
             return None
-        one, other = goal[1]
-        return self.by_way(one, other, claim)
+        member, representative = goal[1]
+        return self.by_way(member, representative, claim)
 
-    def by_way(self, one: int, other: int, claim: str) -> Proof | None:
+    def by_way(self, first: int, second: int, claim: str) -> Proof | None:
         """That two things are equal, because pairs lead from one to the other; those without a proof are left out."""
         equals = self.engine.equals
         without: set[tuple[int, int]] = set()
-        while equals is not None and (way := equals.classes.way(one, other, without)):
+        while equals is not None and (way := equals.classes.way(first, second, without)):
             steps = [self.by_edge(pair) for pair in way]
             proved = [step for step in steps if step is not None]
             if len(proved) == len(steps):
                 pairs = list(self.without_hubs(way, proved))
                 return pairs[0] if len(pairs) == 1 else Proof(claim, _earliest(pairs), "equal", because=tuple(pairs))
             lost = (pair for pair, step in zip(way, steps, strict=True) if step is None)
-            without |= {each for pair in lost for each in (pair, pair[::-1])}
+            without |= {edge for pair in lost for edge in (pair, pair[::-1])}
         return None
 
     def without_hubs(self, way: list[tuple[int, int]], steps: list[Proof]) -> Iterator[Proof]:
@@ -315,7 +315,7 @@ class Prover:
 
     @property
     def same(self) -> str:
-        """What equality is called."""
+        """The name of the predicate for equality."""
         equality = self.engine.program.equality
         return equality.representative.name if equality else ""
 
@@ -366,7 +366,7 @@ class Prover:
             until = horizon if only.until is None else min(horizon, only.until)
             return Proof(only.claim, last_tick(until), only.kind, only.rule, only.place, only.because)
         negated = [self.as_read(literal.formula) for literal in rule.origin.body if isinstance(literal, Not)]
-        steps += [Proof(f"not {show(substitute(each, terms))}", self.engine.now, "absent") for each in negated]
+        steps += [Proof(f"not {show(substitute(formula, terms))}", self.engine.now, "absent") for formula in negated]
         ends = [step.until for step in steps if step.until is not None and step.kind != "absent"]
         end = last_tick(min(horizon, *ends, FOREVER))
         if rule.origin.head.predicate.startswith("'") and rule.origin.head.predicate != ANY_TRIPLE:
@@ -378,11 +378,11 @@ class Prover:
         """The formula that a reader knows, where planning made up a predicate for it: `not r(D,_) in [5]`."""
         origins = [rule.origin for rule in self.engine.plan.rules if rule.origin is not None]
         while formula.atom.predicate.startswith("'"):
-            made = [origin for origin in origins if origin.head.signature == formula.atom.signature]
-            if len(made) != 1 or len(made[0].body) != 1 or not isinstance(made[0].body[0], Formula):
+            defining = [origin for origin in origins if origin.head.signature == formula.atom.signature]
+            if len(defining) != 1 or len(defining[0].body) != 1 or not isinstance(defining[0].body[0], Formula):
                 break
             # The head of such a rule has the variables of the formula that it stands for, by the same names.
-            formula = made[0].body[0]
+            formula = defining[0].body[0]
         return formula
 
     # Running a rule backwards -----------------------------------------------------------------------------------------
@@ -399,12 +399,12 @@ class Prover:
 
     def start(self, rule: PlanRule, row: Words) -> Binding | None:
         """What a row says about the variables of a rule; None where the head cannot be that row."""
-        known = names_in(*rule.positive)
+        bound = names_in(*rule.positive)
         start: Binding = {}
         for arg, word in zip(rule.head.args, row, strict=True):
             if isinstance(arg, Constant) and self.engine.dictionary.code(arg.term) != word:
                 return None
-            if isinstance(arg, Variable) and arg.name in known and start.setdefault(arg.name, word) != word:
+            if isinstance(arg, Variable) and arg.name in bound and start.setdefault(arg.name, word) != word:
                 return None
         return start
 
@@ -414,18 +414,18 @@ class Prover:
         if not steps:
             yield binding, horizon
             return
-        step, rest = steps[0], steps[1:]
+        step, remaining = steps[0], steps[1:]
         if isinstance(step, Comparison):
             bound = self.compare(step, rule.binds.get(id(step)), binding)
             if bound is not None:
-                yield from self.join(rule, rest, bound, horizon)
+                yield from self.join(rule, remaining, bound, horizon)
         elif any(step is atom for atom in rule.negative):
             if self.search.find(step.relation.number, self.words(step.args, binding)) is None:
-                yield from self.join(rule, rest, binding, horizon)
+                yield from self.join(rule, remaining, binding, horizon)
         else:
             rows = self.search.matching(step.relation.number, *self.known(step, binding))
-            for found, row in extended(step, binding, rows):
-                yield from self.join(rule, rest, found, min(horizon, row.horizon))
+            for extension, row in extended(step, binding, rows):
+                yield from self.join(rule, remaining, extension, min(horizon, row.horizon))
 
     def known(self, atom: RelationAtom, binding: Binding) -> tuple[Words, Words]:
         """The columns of an atom whose values are known, and the values."""
@@ -463,13 +463,13 @@ class Prover:
                 words = self.words(args, binding)
                 if NO_VALUE in words:
                     return NO_VALUE
-                found = call(function, tuple(map(self.engine.dictionary.spell, words)), self.engine.memo.calendar)
-                return NO_VALUE if found is None else self.engine.dictionary.code(found)
+                result = call(function, tuple(map(self.engine.dictionary.spell, words)), self.engine.memo.calendar)
+                return NO_VALUE if result is None else self.engine.dictionary.code(result)
 
     def number(self, expression: Expression, binding: Binding) -> int:
         word = self.value(expression, binding)
-        found = None if word == NO_VALUE else number_of(self.engine.dictionary.spell(word))
-        return NO_VALUE if found is None else found
+        value = None if word == NO_VALUE else number_of(self.engine.dictionary.spell(word))
+        return NO_VALUE if value is None else value
 
 
 def formulas_of(rule: PlanRule) -> dict[int, Formula]:
@@ -497,11 +497,11 @@ def extended(atom: Atom | RelationAtom, binding: Binding, rows: Iterable[Row]) -
 def names_in(*nodes: RelationAtom | Comparison | Expression) -> frozenset[str]:
     """The variables of atoms, comparisons and expressions."""
     parts = (node.args if isinstance(node, RelationAtom) else (node,) for node in nodes)
-    return names(*(part for each in parts for part in each))
+    return names(*(part for group in parts for part in group))
 
 
 def _earliest(steps: Iterable[Proof]) -> int | None:
-    """Until when all of some steps hold."""
+    """The last tick until which all steps hold."""
     return min((step.until for step in steps if step.until is not None), default=None)
 
 

@@ -83,8 +83,8 @@ _FACTOR: Final = -7046029254386353131
 """2^64 divided by the golden ratio, as a signed word."""
 
 
-class Groups(NamedTuple):
-    """What the kernel works on, as pointers."""
+class GroupStore(NamedTuple):
+    """The arrays of the groups, as pointers."""
 
     groups: Any
     heads: Any
@@ -102,8 +102,8 @@ def state_words(function: int) -> int:
 
 
 @kernel
-def _view(scalars: Any) -> Groups:
-    return Groups(
+def _view(scalars: Any) -> GroupStore:
+    return GroupStore(
         words_region(scalars[ADDRESSES + GROUPS], scalars[LENGTHS + GROUPS], np.int64(0)),
         words_region(scalars[ADDRESSES + HEADS], scalars[LENGTHS + HEADS], np.int64(0)),
         words_region(scalars[ADDRESSES + TOUCHES], scalars[LENGTHS + TOUCHES], np.int64(0)),
@@ -116,7 +116,7 @@ def _view(scalars: Any) -> Groups:
 
 
 @kernel
-def _chain(store: Groups, key: Any, start: int) -> int:
+def _chain(store: GroupStore, key: Any, start: int) -> int:
     code = np.int64(0)
     for column in range(store.scalars[WIDTH]):
         code = (code ^ key[start + column]) * _FACTOR
@@ -125,7 +125,7 @@ def _chain(store: Groups, key: Any, start: int) -> int:
 
 
 @kernel
-def _find(store: Groups, rows: Any, start: int) -> int:
+def _find(store: GroupStore, rows: Any, start: int) -> int:
     width, at = store.scalars[WIDTH], store.scalars[KEY]
     group = store.heads[_chain(store, rows, start)]
     while group >= 0:
@@ -141,7 +141,7 @@ def _find(store: Groups, rows: Any, start: int) -> int:
 
 
 @kernel
-def _new_group(store: Groups, rows: Any, start: int) -> int:
+def _new_group(store: GroupStore, rows: Any, start: int) -> int:
     scalars = store.scalars
     group = scalars[FREE]
     if group >= 0:
@@ -149,8 +149,8 @@ def _new_group(store: Groups, rows: Any, start: int) -> int:
     else:
         group = scalars[USED]
         scalars[USED] = group + scalars[STRIDE]
-    for each in range(scalars[KEY]):
-        store.groups[group + each] = 0
+    for offset in range(scalars[KEY]):
+        store.groups[group + offset] = 0
     store.groups[group + VALUE] = NO_VALUE
     for column in range(scalars[WIDTH]):
         store.groups[group + scalars[KEY] + column] = rows[start + column]
@@ -162,24 +162,24 @@ def _new_group(store: Groups, rows: Any, start: int) -> int:
 
 
 @kernel
-def _forget(store: Groups, group: int) -> None:
+def _forget(store: GroupStore, group: int) -> None:
     """Gives a group without elements back."""
     scalars = store.scalars
     chain = _chain(store, store.groups, group + scalars[KEY])
-    found = store.heads[chain]
-    if found == group:
+    current = store.heads[chain]
+    if current == group:
         store.heads[chain] = store.groups[group + NEXT]
     else:
-        while store.groups[found + NEXT] != group:
-            found = store.groups[found + NEXT]
-        store.groups[found + NEXT] = store.groups[group + NEXT]
+        while store.groups[current + NEXT] != group:
+            current = store.groups[current + NEXT]
+        store.groups[current + NEXT] = store.groups[group + NEXT]
     store.groups[group + NEXT] = scalars[FREE]
     scalars[FREE] = group
     scalars[LIVE] -= 1
 
 
 @kernel
-def _has_room(store: Groups, group: int) -> bool:
+def _has_room(store: GroupStore, group: int) -> bool:
     """Whether one more element fits, in a group or (-1) in a new one."""
     scalars = store.scalars
     scalars[NEED] = -1
@@ -199,7 +199,7 @@ def _has_room(store: Groups, group: int) -> bool:
 
 
 @kernel
-def _take(store: Groups, group: int, word: int, sign: int) -> None:
+def _take(store: GroupStore, group: int, word: int, sign: int) -> None:
     """Adds an element to a group, or takes it away."""
     function = store.scalars[FUNCTION]
     store.groups[group + ELEMENTS] += sign
@@ -224,7 +224,7 @@ def _take(store: Groups, group: int, word: int, sign: int) -> None:
 
 
 @kernel
-def _value(store: Groups, group: int) -> int:
+def _value(store: GroupStore, group: int) -> int:
     """The word of a group's value, NO_VALUE where it has none, ASKS where Python must find it."""
     function, numbers = store.scalars[FUNCTION], store.groups[group + NUMBERS]
     if store.groups[group + ELEMENTS] == 0:
@@ -246,7 +246,7 @@ def _value(store: Groups, group: int) -> int:
 
 
 @kernel
-def _between(store: Groups, group: int, numbers: int) -> int:
+def _between(store: GroupStore, group: int, numbers: int) -> int:
     """A quantile where it is easy to tell: at one of the numbers, or in the middle of two that are not too long."""
     scalars = store.scalars
     if scalars[WHOLE] == 0:
@@ -264,7 +264,7 @@ def _between(store: Groups, group: int, numbers: int) -> int:
 
 
 @kernel
-def _list_row(store: Groups, rows: Any, count: int, group: int, value: int) -> None:
+def _list_row(store: GroupStore, rows: Any, count: int, group: int, value: int) -> None:
     """Adds the key of a group and a value to a list of rows, unless there is no value."""
     scalars = store.scalars
     if value != NO_VALUE:
@@ -314,8 +314,8 @@ def regroup(
     if scalars[TOUCHED] * (width + 1) > scalars[LENGTHS + BEGUN]:
         scalars[NEED] = BEGUN
         return False
-    for each in range(scalars[TOUCHED]):
-        group = store.touched[each]
+    for number in range(scalars[TOUCHED]):
+        group = store.touched[number]
         store.groups[group + NOTED] = 0
         value = _value(store, group)
         if value == ASKS:

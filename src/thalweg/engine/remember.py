@@ -56,25 +56,27 @@ class Streak:
 
     def take(self, tick: int) -> list[Row]:
         """The rows that have held for long enough by a tick."""
-        found: list[Row] = []
+        rows: list[Row] = []
         while self.due and self.next_due <= tick:
             due = self.next_due
             for row in self.due.pop(due):
                 if self.due_at.get(row) == due:
                     del self.due_at[row]
-                    found.append(row)
-        return found
+                    rows.append(row)
+        return rows
 
 
 class Remembered:
-    """What the recordings and the delayed feeds of a plan wait for."""
+    """The rows of recordings and delayed feeds that are to be fed at a later tick."""
 
     def __init__(self, plan: Plan) -> None:
-        self.lasting = [each for each in plan.recordings if each.kind == "lasting"]
-        self.followed = [each for each in plan.recordings if each.kind == "followed"]
-        self.streaks = [Streak(each) for each in plan.recordings if each.kind == "streak"]
+        self.lasting = [recording for recording in plan.recordings if recording.kind == "lasting"]
+        self.followed = [recording for recording in plan.recordings if recording.kind == "followed"]
+        self.streaks = [Streak(recording) for recording in plan.recordings if recording.kind == "streak"]
         self.delayed = {
-            key: some for key, feeds in plan.feeds.items() if (some := [each for each in feeds if is_delayed(each)])
+            key: delayed
+            for key, feeds in plan.feeds.items()
+            if (delayed := [feed for feed in feeds if is_delayed(feed)])
         }
         self.notes: list[Note] = []
         self.is_needed = bool(self.lasting or self.followed or self.streaks or self.delayed)
@@ -95,10 +97,10 @@ class Remembered:
         if self.lasting and arrays.scalars[LENGTHS + RAISED]:
             places = np.unique(arrays.listed(RAISED))
             places = places[arrays.horizons[places] >= tick]
-            for each in self.lasting:
-                chosen = places[arrays.relations[places] == each.source.number]
-                until = np.minimum(arrays.horizons[chosen] + each.size, FOREVER)
-                self._note(each.target, arrays.columns[chosen, : each.source.arity], until)
+            for recording in self.lasting:
+                chosen = places[arrays.relations[places] == recording.source.number]
+                until = np.minimum(arrays.horizons[chosen] + recording.size, FOREVER)
+                self._note(recording.target, arrays.columns[chosen, : recording.source.arity], until)
         if not (self.followed or self.streaks):
             return
         born, died = arrays.listed(BORN), arrays.listed(DIED)
@@ -107,10 +109,10 @@ class Remembered:
         born = born[arrays.horizons[born] >= tick]
         if not (len(born) or len(died)):
             return
-        for each in self.followed:
-            came, went = _rows_of(arrays, each.source, born), _rows_of(arrays, each.source, died)
-            self._note(each.target, came, FOREVER)
-            self._end(each, went, tick - 1, tick)
+        for recording in self.followed:
+            came, went = _rows_of(arrays, recording.source, born), _rows_of(arrays, recording.source, died)
+            self._note(recording.target, came, FOREVER)
+            self._end(recording, went, tick - 1, tick)
         for streak in self.streaks:
             recording = streak.recording
             came, went = (_rows_of(arrays, recording.source, rows) for rows in (born, died))
@@ -142,8 +144,8 @@ class Remembered:
     def feed(self, tick: int, feeds: Feeds) -> None:
         """Feeds what was noted at the tick before, and what has held for long enough."""
         for streak in self.streaks:
-            if found := streak.take(tick):
-                self._note(streak.recording.target, _as_rows(found, streak.recording.target.arity), FOREVER)
+            if completed := streak.take(tick):
+                self._note(streak.recording.target, _as_rows(completed, streak.recording.target.arity), FOREVER)
         notes, self.notes = self.notes, []
         # What is corrected is taken back before it is fed anew.
         for relation, rows, until in sorted(notes, key=lambda note: note.until[0] != NEVER):
@@ -170,7 +172,7 @@ class Remembered:
         streaks = {streak.recording.target: streak for streak in self.streaks}
         for relation, rows, due in waiting:
             for row, tick in sorted(
-                zip(map(tuple, rows.tolist()), due.tolist(), strict=True), key=lambda each: each[1]
+                zip(map(tuple, rows.tolist()), due.tolist(), strict=True), key=lambda entry: entry[1]
             ):
                 streaks[relation].wait([row], tick)
 
@@ -182,14 +184,14 @@ class Remembered:
         """Notes the differences between what holds by another plan and what was followed by the one before."""
         assert engine.now is not None
         arrays, now = engine.arrays, engine.now
-        for each in self.lasting:
-            living = _living(arrays, each.source, now)
-            until = np.minimum(arrays.horizons[living] + each.size, FOREVER)
-            self._note(each.target, arrays.columns[living, : each.source.arity], until)
-        for each in self.followed:
-            came, went = self._differences(arrays, each, now)
-            self._note(each.target, came, FOREVER)
-            self._end(each, went, now, now)
+        for recording in self.lasting:
+            living = _living(arrays, recording.source, now)
+            until = np.minimum(arrays.horizons[living] + recording.size, FOREVER)
+            self._note(recording.target, arrays.columns[living, : recording.source.arity], until)
+        for recording in self.followed:
+            came, went = self._differences(arrays, recording, now)
+            self._note(recording.target, came, FOREVER)
+            self._end(recording, went, now, now)
         for streak in self.streaks:
             came, went = self._differences(arrays, streak.recording, now, streak.due_at)
             streak.drop(map(tuple, went.tolist()))

@@ -77,7 +77,7 @@ def _operand(table: Any, store: Store, place: int) -> int:
 
 @kernel
 def _value(store: Store, word: int) -> int:
-    """What a term is worth in comparisons and calculations."""
+    """The value of a term in comparisons and calculations."""
     return word if word & 3 != 0 else store.values[word >> 2]
 
 
@@ -88,14 +88,14 @@ def _test(table: Any, store: Store, step: int, left: int, right: int) -> int:
     The first two terms that have no common order are noted behind the step.
     """
     operator = table[step + 1]
-    found = compare(operator, left, right, _value(store, left), _value(store, right))
-    if found == UNDECIDED:
+    outcome = compare(operator, left, right, _value(store, left), _value(store, right))
+    if outcome == UNDECIDED:
         place = called(store, ORDER, left, right)
         if place >= 0:
             return HOLDS if agrees(operator, store.memo[place] >> 2) else FAILS
-    elif found == DIVERSE and table[step + 6] == NO_TERM:
+    elif outcome == DIVERSE and table[step + 6] == NO_TERM:
         table[step + 6], table[step + 7] = left, right
-    return found
+    return outcome
 
 
 @kernel
@@ -115,10 +115,10 @@ def _fits(table: Any, store: Store, row: int, place: int, columns: int) -> bool:
     start = row + COLUMNS
     for column in range(columns):
         word = store.words[start + column]
-        what, which = table[place + 2 * column], table[place + 2 * column + 1]
+        what, operand = table[place + 2 * column], table[place + 2 * column + 1]
         if what == BIND:
-            store.scratch[which] = word
-        elif (store.scratch[which] if what == SAME else which) != word:
+            store.scratch[operand] = word
+        elif (store.scratch[operand] if what == SAME else operand) != word:
             return False
     return True
 
@@ -189,8 +189,8 @@ def lift_held(table: Any, store: Store) -> bool:
     """Lifts the answers that were kept back; False when there is no room."""
     scalars = store.scalars
     if scalars[LIFTED] == 0:
-        for each in range(scalars[HELD]):
-            row = store.heads[store.scratch[_answer(table, each) + 2]]
+        for number in range(scalars[HELD]):
+            row = store.heads[store.scratch[_answer(table, number) + 2]]
             if row >= 0:
                 prefetch(store.words, row)
     while scalars[LIFTED] < scalars[HELD]:
@@ -239,8 +239,8 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
             code = table[step]
             if code == STEP_PROBE:
                 keys = table[step + 3]
-                for each in range(keys):
-                    scratch[KEY + each] = _operand(table, store, step + 5 + 2 * each)
+                for position in range(keys):
+                    scratch[KEY + position] = _operand(table, store, step + 5 + 2 * position)
                 frame = STACK + FRAME * depth
                 depth += 1
                 scratch[frame] = step
@@ -249,10 +249,10 @@ def fire(table: Any, store: Store, variant: int, trigger: int, why: int, horizon
                 backtrack = True
             elif code == STEP_TEST:
                 left, right = _operand(table, store, step + 2), _operand(table, store, step + 4)
-                found = _test(table, store, step, left, right)
-                if found == HOLDS:
+                outcome = _test(table, store, step, left, right)
+                if outcome == HOLDS:
                     step += 8
-                elif found == UNDECIDED:
+                elif outcome == UNDECIDED:
                     store.scalars[STEPS] = steps
                     return _interrupt(store, variant, depth, step, horizon, NEEDS_RESULT)
                 else:
@@ -351,8 +351,8 @@ def foresee_probe(table: Any, store: Store, variant: int, trigger: int, near: bo
     step = variant + 1 + 2 * columns
     if table[step] == STEP_PROBE and _fits(table, store, trigger, variant + 1, columns):
         keys = table[step + 3]
-        for each in range(keys):
-            store.scratch[KEY + each] = _operand(table, store, step + 5 + 2 * each)
+        for position in range(keys):
+            store.scratch[KEY + position] = _operand(table, store, step + 5 + 2 * position)
         place = chain(store, table[step + 1], table[step + 2], keys)
         if near:
             row = store.heads[place]
@@ -404,15 +404,15 @@ def count_up(table: Any, store: Store, count: int, row: int) -> bool:
     """Counts a row (X,U) once, and lifts X when its window is complete; False when there is no room."""
     counter_relation = table[count]
     arity = table[record(table, counter_relation) + ARITY]
-    for each in range(arity):
-        store.scratch[TUPLE + each] = store.words[row + COLUMNS + each]
+    for column in range(arity):
+        store.scratch[TUPLE + column] = store.words[row + COLUMNS + column]
     if not store.halves[2 * row + FLAG] & COUNTED:
-        known = find(table, store, counter_relation)
+        existing = find(table, store, counter_relation)
         counter = lift(table, store, counter_relation, FOREVER)
         if counter < 0:
             return False
         place = counter + COLUMNS + arity
-        store.words[place] = 1 if known < 0 else store.words[place] + 1
+        store.words[place] = 1 if existing < 0 else store.words[place] + 1
         store.halves[2 * row + FLAG] |= COUNTED
     until = _complete(table, store, count, _counted(table, store, count))
     return until == NEVER or lift(table, store, table[count + 2], until) >= 0
@@ -422,19 +422,19 @@ def count_up(table: Any, store: Store, count: int, row: int) -> bool:
 def uncomplete(table: Any, store: Store, count: int, row: int) -> bool:
     """Takes X back because a row (X,U) was; False when there is no room."""
     target = table[count + 2]
-    for each in range(table[record(table, target) + ARITY]):
-        store.scratch[TUPLE + each] = store.words[row + COLUMNS + each]
-    found = find(table, store, target)
-    if found >= 0 and store.words[found] >= store.scalars[NOW]:
+    for column in range(table[record(table, target) + ARITY]):
+        store.scratch[TUPLE + column] = store.words[row + COLUMNS + column]
+    target_row = find(table, store, target)
+    if target_row >= 0 and store.words[target_row] >= store.scalars[NOW]:
         if not has_room(table, store):
             return False
-        lower(table, store, found)
+        lower(table, store, target_row)
     return True
 
 
 @kernel
 def recount(table: Any, store: Store, count: int, row: int) -> None:
     """Notes until when `always` holds for a row that was taken back."""
-    for each in range(table[record(table, table[count + 2]) + ARITY]):
-        store.scratch[TUPLE + each] = store.words[row + COLUMNS + each]
+    for column in range(table[record(table, table[count + 2]) + ARITY]):
+        store.scratch[TUPLE + column] = store.words[row + COLUMNS + column]
     store.scalars[BEST] = max(store.scalars[BEST], _complete(table, store, count, _counted(table, store, count)))

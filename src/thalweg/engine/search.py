@@ -61,15 +61,15 @@ class Search:
         view = self._views.get(relation)
         if view is not None:
             order = view.order
-            found = self.matching(view.source.number, tuple(order[column] for column in columns), key, most)
-            return [row._replace(words=tuple(row.words[column] for column in order)) for row in found]
+            source_rows = self.matching(view.source.number, tuple(order[column] for column in columns), key, most)
+            return [row._replace(words=tuple(row.words[column] for column in order)) for row in source_rows]
         slot = self._slot(relation, columns)
         if slot is None:
             return self._looked_through(relation, columns, key, most)
-        known = dict(zip(columns, key, strict=True))
-        keys = [known[column] for column in self._slots[relation][slot]]
+        wanted = dict(zip(columns, key, strict=True))
+        keys = [wanted[column] for column in self._slots[relation][slot]]
         rows = (row for row in self._chained(relation, slot, keys) if row.horizon >= self._now)
-        fitting = (row for row in rows if all(row.words[column] == word for column, word in known.items()))
+        fitting = (row for row in rows if all(row.words[column] == word for column, word in wanted.items()))
         return sorted(islice(fitting, most))
 
     def word(self, row: Row, column: int) -> int:
@@ -80,11 +80,11 @@ class Search:
         """The index with most of the columns and no other; None where all have others, or none."""
         if relation not in self._slots:
             self._slots[relation] = list(self._indexes(relation))
-        known = set(columns)
+        wanted = set(columns)
         fitting = [
-            (len(each), -slot)
-            for slot, each in enumerate(self._slots[relation])
-            if each == columns or (each and known >= {*each})
+            (len(index), -slot)
+            for slot, index in enumerate(self._slots[relation])
+            if index == columns or (index and wanted >= {*index})
         ]
         return -max(fitting)[1] if fitting else None
 
@@ -112,16 +112,16 @@ class Search:
     def _looked_through(self, relation: int, columns: Words, key: Words, most: int | None) -> list[Row]:
         if relation not in self._copies:
             arrays, arity = self._arrays, self._relations[relation].arity
-            found = np.flatnonzero((arrays.relations == relation) & (arrays.horizons >= self._now))
-            self._copies[relation] = found * arrays.stride, arrays.columns[found, :arity], arrays.horizons[found]
+            numbers = np.flatnonzero((arrays.relations == relation) & (arrays.horizons >= self._now))
+            self._copies[relation] = numbers * arrays.stride, arrays.columns[numbers, :arity], arrays.horizons[numbers]
         places, words, horizons = self._copies[relation]
         fits = np.ones(len(places), dtype=bool)
         for column, word in zip(columns, key, strict=True):
             fits &= words[:, column] == word
         chosen = np.flatnonzero(fits)[:most]
         return [
-            Row(place, tuple(each), horizon)
-            for place, each, horizon in zip(
+            Row(place, tuple(row), horizon)
+            for place, row, horizon in zip(
                 places[chosen].tolist(), words[chosen].tolist(), horizons[chosen].tolist(), strict=True
             )
         ]

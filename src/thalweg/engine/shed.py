@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 def settle(engine: "Engine", changes: "list[Delta]") -> None:
     """Plans again where relations have become complete, or incomplete, by the tick that has been evaluated."""
     assert engine.now is not None
-    for each in engine.plan.recordings:
-        if each.source.number in engine.plan.incomplete:
+    for recording in engine.plan.recordings:
+        if recording.source.number in engine.plan.incomplete:
             # What was missing at this tick is missed by those who look back at it.
-            until = min(engine.now + each.size, FOREVER)
-            engine.lacking[each.target.name] = max(until, engine.lacking.get(each.target.name, 0))
+            until = min(engine.now + recording.size, FOREVER)
+            engine.lacking[recording.target.name] = max(until, engine.lacking.get(recording.target.name, 0))
     engine.lacking = {name: until for name, until in engine.lacking.items() if until >= engine.now}
     weigh(engine)
     if engine.incomplete != engine.plan.incomplete:
@@ -104,8 +104,8 @@ def _middle(engine: "Engine", state: State) -> int | None:
 def _passing(engine: "Engine") -> list[str]:
     """The memories from which facts may be shed."""
     plan = engine.plan
-    kept = run_relations(engine) | {each.number for each in (*plan.clocks.values(), *plan.beats.values())}
-    kept |= {each.target.number for each in plan.recordings if each.kind in ("followed", "streak")}
+    kept = run_relations(engine) | {relation.number for relation in (*plan.clocks.values(), *plan.beats.values())}
+    kept |= {recording.target.number for recording in plan.recordings if recording.kind in ("followed", "streak")}
     kept |= set() if plan.first_tick is None else {plan.first_tick.number}
     kept |= set() if plan.representative is None else {plan.representative.number}
     return [plan.relations[number].name for number in sorted(fed_relations(engine) - kept)]
@@ -116,7 +116,7 @@ def _passing(engine: "Engine") -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What holds at a moment: the rows that are output or handed on, and those handed on with their last ticks.
+    """Copies of rows at a moment: those that are output or exported, and those exported with their last ticks.
 
     `withheld` are the numbers of the relations that the plan takes for incomplete.
     """
@@ -163,17 +163,17 @@ def add_difference(engine: "Engine", before: Standing, changes: "list[Delta]") -
     begun = np.concatenate((without(begun, gone), without(without(came, ended), unknown)))
     ended = np.concatenate((without(ended, came), lost[~doubtful]))
     raised = np.concatenate((raised, without(after.lasting, before.lasting, with_horizon=True)))
-    found = begun, ended, lost[doubtful], raised
-    if last is not None or any(map(len, found)) or before.withheld != after.withheld:
-        engine.add_change(changes, *found)
+    difference = begun, ended, lost[doubtful], raised
+    if last is not None or any(map(len, difference)) or before.withheld != after.withheld:
+        engine.add_change(changes, *difference)
 
 
-def _without(arities: Rows, rows: Rows, others: Rows, with_horizon: bool = False) -> Rows:
+def _without(arities: Rows, rows: Rows, removed: Rows, with_horizon: bool = False) -> Rows:
     """The rows that are not among others."""
-    if not len(rows) or not len(others):
+    if not len(rows) or not len(removed):
         return rows
-    facts, known = (_facts_in(arities, each, with_horizon) for each in (rows, others))
-    return rows[~np.isin(facts, known)]
+    facts, removed_facts = (_facts_in(arities, block, with_horizon) for block in (rows, removed))
+    return rows[~np.isin(facts, removed_facts)]
 
 
 def _facts_in(arities: Rows, rows: Rows, with_horizon: bool) -> NDArray[np.void]:

@@ -40,8 +40,8 @@ def before(sign: int, left: int, right: int) -> bool:
     """Whether one number stands before another."""
     if left & right & 3 == 1:
         return (left < right) if sign > 0 else (left > right)
-    found = sign * order(left, right)
-    return found < 0 or (found == 0 and left < right)
+    comparison = sign * order(left, right)
+    return comparison < 0 or (comparison == 0 and left < right)
 
 
 @kernel
@@ -67,10 +67,10 @@ def _new_block(blocks: Any, pools: Any, at: int) -> int:
 
 @kernel
 def _size_class(capacity: int) -> int:
-    found = 0
-    while capacity > _FIRST_CAPACITY << found:
-        found += 1
-    return found
+    size_class = 0
+    while capacity > _FIRST_CAPACITY << size_class:
+        size_class += 1
+    return size_class
 
 
 @kernel
@@ -126,14 +126,14 @@ def _insert_block(directories: Any, words: Any, pools: Any, at: int, bag: int, n
     if length == 0:
         words[bag + DIRECTORY] = old = _new_directory(directories, pools, at, _FIRST_CAPACITY)
     elif length == directories[old]:
-        words[bag + DIRECTORY] = made = _new_directory(directories, pools, at, 2 * length)
-        for each in range(2 * length):
-            directories[made + 1 + each] = directories[old + 1 + each]
+        words[bag + DIRECTORY] = new = _new_directory(directories, pools, at, 2 * length)
+        for offset in range(2 * length):
+            directories[new + 1 + offset] = directories[old + 1 + offset]
         _give_back_directory(directories, pools, at, old)
-        old = made
+        old = new
     start = old + 1
-    for each in range(2 * length - 1, 2 * number - 1, -1):
-        directories[start + 2 + each] = directories[start + each]
+    for offset in range(2 * length - 1, 2 * number - 1, -1):
+        directories[start + 2 + offset] = directories[start + offset]
     directories[start + 2 * number + 1] = place
     words[bag + LENGTH] = length + 1
 
@@ -150,16 +150,16 @@ def insert(directories: Any, blocks: Any, words: Any, pools: Any, at: int, bag: 
         block = directories[words[bag + DIRECTORY] + 2 + 2 * number]
         if blocks[block] == BLOCK:
             other, half = _new_block(blocks, pools, at), BLOCK // 2
-            for each in range(half, BLOCK):
-                blocks[other + 1 + each - half] = blocks[block + 1 + each]
+            for offset in range(half, BLOCK):
+                blocks[other + 1 + offset - half] = blocks[block + 1 + offset]
             blocks[other], blocks[block] = BLOCK - half, half
             _insert_block(directories, words, pools, at, bag, number + 1, other)
             directories[words[bag + DIRECTORY] + 1 + 2 * (number + 1)] = blocks[other + 1]
             if not before(sign, word, blocks[other + 1]):
                 number, block = number + 1, other
     place, size = _place_in(blocks, block, sign, word), blocks[block]
-    for each in range(size, place, -1):
-        blocks[block + 1 + each] = blocks[block + each]
+    for offset in range(size, place, -1):
+        blocks[block + 1 + offset] = blocks[block + offset]
     blocks[block + 1 + place] = word
     blocks[block] = size + 1
     if place == 0:
@@ -174,8 +174,8 @@ def remove(directories: Any, blocks: Any, words: Any, pools: Any, at: int, bag: 
     directory = words[bag + DIRECTORY]
     block = directories[directory + 2 + 2 * number]
     place, size = _place_in(blocks, block, sign, word), blocks[block] - 1
-    for each in range(place, size):
-        blocks[block + 1 + each] = blocks[block + 2 + each]
+    for offset in range(place, size):
+        blocks[block + 1 + offset] = blocks[block + 2 + offset]
     blocks[block] = size
     words[bag + COUNT] -= 1
     if size > 0:
@@ -185,8 +185,8 @@ def remove(directories: Any, blocks: Any, words: Any, pools: Any, at: int, bag: 
     blocks[block] = pools[at + FREE_BLOCK]
     pools[at + FREE_BLOCK] = block
     words[bag + LENGTH] -= 1
-    for each in range(2 * number, 2 * words[bag + LENGTH]):
-        directories[directory + 1 + each] = directories[directory + 3 + each]
+    for offset in range(2 * number, 2 * words[bag + LENGTH]):
+        directories[directory + 1 + offset] = directories[directory + 3 + offset]
     if words[bag + LENGTH] == 0:
         _give_back_directory(directories, pools, at, directory)
 
@@ -195,8 +195,8 @@ def remove(directories: Any, blocks: Any, words: Any, pools: Any, at: int, bag: 
 def nth(directories: Any, blocks: Any, words: Any, bag: int, number: int) -> int:
     """The number that stands at a place of a bag, counted from 0."""
     directory = words[bag + DIRECTORY]
-    for each in range(words[bag + LENGTH]):
-        block = directories[directory + 2 + 2 * each]
+    for block_number in range(words[bag + LENGTH]):
+        block = directories[directory + 2 + 2 * block_number]
         if number < blocks[block]:
             return blocks[block + 1 + number]
         number -= blocks[block]

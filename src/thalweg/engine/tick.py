@@ -123,8 +123,8 @@ def step(
             store.scalars[STRATUM] += 1
             store.scalars[PHASE] = NEGATED
             store.scalars[POSITION] = 0
-        told = store.scalars[LENGTHS + BEGUN] + store.scalars[LENGTHS + ENDED] + store.scalars[LENGTHS + RAISED]
-        if tick >= until or told > 0:
+        changes = store.scalars[LENGTHS + BEGUN] + store.scalars[LENGTHS + ENDED] + store.scalars[LENGTHS + RAISED]
+        if tick >= until or changes > 0:
             return True
         tick += 1
         _reset(store, tick, first)
@@ -162,8 +162,8 @@ def _feed(table: Any, store: Store, words: Any, feeds: Any) -> bool:
             place = start + scalars[FEED_ROW] * wide
             if kind in (FEED_SEEN, FEED_UNTIL) and scalars[FEED_ROW] + AHEAD < rows:
                 foresee(table, store, relation, words, place + AHEAD * wide)
-            for each in range(wide):
-                store.scratch[TUPLE + each] = words[place + each]
+            for column in range(wide):
+                store.scratch[TUPLE + column] = words[place + column]
             if kind == FEED_RUN:
                 done = _run(table, store, relation, size, target)
             elif kind == FEED_RETRACT:
@@ -220,22 +220,22 @@ def _stratum(table: Any, store: Store, level: int) -> bool:
     while scalars[PHASE] <= SETTLING:
         phase = scalars[PHASE]
         if phase == NEGATED:
-            which = BORN
+            list_number = BORN
         elif phase in (LOWERING, REDERIVING):
-            which = LOW
+            list_number = LOW
         elif phase == ENDING:
-            which = DIED
+            list_number = DIED
         elif phase == GROWING:
-            which = LOG
+            list_number = LOG
         else:
-            which = EXPIRING
-        while scalars[POSITION] < scalars[LENGTHS + which] or scalars[HELD] > 0:
+            list_number = EXPIRING
+        while scalars[POSITION] < scalars[LENGTHS + list_number] or scalars[HELD] > 0:
             position = scalars[POSITION]
-            if position == scalars[LENGTHS + which]:
+            if position == scalars[LENGTHS + list_number]:
                 if not lift_held(table, store):
                     return False
                 continue
-            row = listed(store, which, position)
+            row = listed(store, list_number, position)
             # A rule that was interrupted needs its registers as they are.
             resumed = scalars[PAUSED] >= 0
             if not resumed and not take_step(store):
@@ -282,10 +282,10 @@ def _handle(table: Any, store: Store, level: int, phase: int, row: int, position
 @kernel
 def _fire_all(table: Any, store: Store, variants: int, level: int, row: int, why: int, horizon: int) -> bool:
     """Fires the variants of a list that belong to a stratum; a list is its length, then pairs (stratum, variant)."""
-    for each in range(table[variants]):
-        if table[variants + 1 + 2 * each] != level:
+    for number in range(table[variants]):
+        if table[variants + 1 + 2 * number] != level:
             continue
-        variant = table[variants + 2 + 2 * each]
+        variant = table[variants + 2 + 2 * number]
         # Those before the one that was interrupted have been fired.
         if store.scalars[PAUSED] >= 0 and store.scalars[PAUSED] != variant:
             continue
@@ -305,9 +305,9 @@ def _grow(table: Any, store: Store, level: int, row: int, at: int) -> bool:
 @kernel
 def _foresee_growth(table: Any, store: Store, level: int, row: int, near: bool) -> None:
     variants = table[record(table, store.halves[2 * row + RELATION]) + ON_GROWTH]
-    for each in range(table[variants]):
-        if table[variants + 1 + 2 * each] == level:
-            foresee_probe(table, store, table[variants + 2 + 2 * each], row, near)
+    for number in range(table[variants]):
+        if table[variants + 1 + 2 * number] == level:
+            foresee_probe(table, store, table[variants + 2 + 2 * number], row, near)
 
 
 @kernel

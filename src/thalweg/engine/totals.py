@@ -150,11 +150,11 @@ def _divide(words: Any, scratch: int, added: int) -> None:
         if words[scratch + limb] >= BASE:
             words[scratch + limb] -= BASE
             words[scratch + limb + 1] += 1
-    rest = 0
+    remainder = 0
     for limb in range(LIMBS - 1, -1, -1):
-        digits = rest * BASE + words[scratch + limb]
+        digits = remainder * BASE + words[scratch + limb]
         words[scratch + limb] = digits // 10
-        rest = digits % 10
+        remainder = digits % 10
 
 
 def exact(limbs: "list[int]") -> int:

@@ -75,7 +75,7 @@ class KeyedState:
         self._scalars = np.zeros(layout.SCALARS, dtype=np.int64)
 
     def _make_scratch(self, most: int) -> None:
-        """What the kernel writes to when at most so many facts come at once, to be used again and again."""
+        """Allocates the arrays that the kernel writes to, for a number of facts that come at once."""
         self._seen = np.empty(_power_of_two(2 * most), dtype=np.int64)
         self._key_of = np.empty(most, dtype=np.int64)
         self._entered, self._left = np.empty((2, most * self._wide), dtype=np.int64)
@@ -89,8 +89,8 @@ class KeyedState:
     def rows(self) -> Rows:
         """The rows that the windows hold, in the order of arrival."""
         wide = layout.WORDS + self._wide
-        held = self._facts[: self._scalars[layout.FACTS_USED]].reshape(-1, wide)
-        return held[np.argsort(held[:, layout.NUMBER]), layout.WORDS :]
+        facts = self._facts[: self._scalars[layout.FACTS_USED]].reshape(-1, wide)
+        return facts[np.argsort(facts[:, layout.NUMBER]), layout.WORDS :]
 
     def advance(self, tick: int, batches: Sequence[Batch]) -> tuple[Rows, Rows]:
         """Takes in the facts of a tick; the rows that came to stay, and those pushed out that were there before.
@@ -109,15 +109,15 @@ class KeyedState:
         return self.take(arrived)
 
     def take(self, rows: Rows) -> tuple[Rows, Rows]:
-        """The same with rows (X,U)."""
+        """Takes in rows (X,U); returns the rows that came to stay, and those pushed out that were there before."""
         many = len(rows)
         if not many:
             return rows, rows
         wide = layout.WORDS + self._wide
         if int(self._scalars[layout.FACTS_USED]) // wide + many > self._capacity:
-            held = self.rows
-            self._allocate(2 * (len(held) + many))
-            self.take(held)
+            earlier = self.rows
+            self._allocate(2 * (len(earlier) + many))
+            self.take(earlier)
         if many > len(self._key_of):
             self._make_scratch(2 * many)
         take(

@@ -14,7 +14,7 @@ from typing import Final
 from thalweg.ir.nodes import Program, Variable
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
-from thalweg.planning.locality import Use, uses
+from thalweg.planning.locality import AtomUse, uses
 from thalweg.planning.partition import Route, Stage, partition
 
 POSITIVE, NEGATED, AGGREGATED = "positive", "negated", "aggregated"
@@ -187,5 +187,5 @@ def _arrival(route: Route, static: frozenset[Predicate], stages: Sequence[Stage]
     )
 
 
-def _role(use: Use) -> str:
+def _role(use: AtomUse) -> str:
     return AGGREGATED if use.hidden else POSITIVE if use.positive else NEGATED

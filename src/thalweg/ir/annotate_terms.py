@@ -73,12 +73,12 @@ def as_streamed(signatures: Iterable[Predicate]) -> set[Predicate]:
     >>> sorted(as_streamed({Predicate("<p>", 2), EDGES, LITERALS})), as_streamed({LITERALS})
     (['<http://www.w3.org/2002/07/owl#sameAs>/2', '<p>/2'], {"'literal/3"})
     """
-    known = {_SAME_AS if each == EDGES else each for each in signatures}
-    return known - SUPPLIED or known
+    streamed = {_SAME_AS if signature == EDGES else signature for signature in signatures}
+    return streamed - SUPPLIED or streamed
 
 
 def about(terms: Iterable[str], annotations: TermAnnotations) -> Iterator[Fact]:
-    """What is to be known about terms."""
+    """The facts about terms that the annotations ask for."""
     for term in dict.fromkeys(terms):
         yield from _about(term, annotations)
 
@@ -86,10 +86,10 @@ def about(terms: Iterable[str], annotations: TermAnnotations) -> Iterator[Fact]:
 def _terms(batch: Batch, words: Dictionary) -> Iterator[str]:
     """The subjects and objects of a batch, each once."""
     seen: set[int] = set()
-    for signature, given in batch.rows.items():
+    for signature, rows in batch.rows.items():
         arity = signature.arity
         if arity and (signature[0] != "'" or signature == TRIPLES):
-            flat: list[int] = given if isinstance(given, list) else given.reshape(-1).tolist()
+            flat: list[int] = rows if isinstance(rows, list) else rows.reshape(-1).tolist()
             seen.update(flat[::arity])
             seen.update(flat[arity - 1 :: arity])
     return map(words.spell, seen)
@@ -97,16 +97,19 @@ def _terms(batch: Batch, words: Dictionary) -> Iterator[str]:
 
 @lru_cache(maxsize=65_536)
 def _about(term: str, annotations: TermAnnotations) -> tuple[Fact, ...]:
-    made: list[Fact] = []
+    facts: list[Fact] = []
     # A text is a literal as an object, and as a subject it may have what a restriction promises.
     if can_be_subject(term):
         promised = annotations.restrictions
-        made += (Fact("some_witness", (term, each, blank(f"{term} {each}", "some"))) for each in promised)
+        facts += (
+            Fact("some_witness", (term, restriction, blank(f"{term} {restriction}", "some")))
+            for restriction in promised
+        )
     if is_literal(term):
         # Datatypes take a moment to import, and most programs do not ask for them.
         from thalweg.model.literals import describe, stand_in
 
-        made += [] if annotations.datatypes is None else describe(term, annotations.datatypes)
+        facts += [] if annotations.datatypes is None else describe(term, annotations.datatypes)
         node = stand_in(term) if annotations.stand_ins else None
-        made += [node] if node else []
-    return tuple(Fact(f"'{name}", args) for name, args in made)
+        facts += [node] if node else []
+    return tuple(Fact(f"'{name}", args) for name, args in facts)

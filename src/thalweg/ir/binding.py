@@ -27,8 +27,8 @@ def binders(rule: Rule, body: Sequence[Literal], bound: frozenset[str] = frozens
     >>> list(binders(rule, rule.body).values())
     ['Y']
     """
-    known = bound | _in_formulas(body)
-    found: dict[int, str] = {}
+    bound = bound | _in_formulas(body)
+    bindings: dict[int, str] = {}
     waiting = [literal for literal in body if isinstance(literal, Comparison) and literal.operator == "="]
     groups = {
         literal.result.name: global_names(rule, literal) - {literal.result.name}
@@ -36,16 +36,16 @@ def binders(rule: Rule, body: Sequence[Literal], bound: frozenset[str] = frozens
         if isinstance(literal, Aggregate)
     }
     while True:
-        while ready := {result for result, needed in groups.items() if result not in known and needed <= known}:
-            known |= ready
+        while ready := {result for result, needed in groups.items() if result not in bound and needed <= bound}:
+            bound |= ready
         # An `=` gives a value to the result of an aggregate only where nothing else can go on.
-        step = _next_binder(waiting, known, groups.keys() - known) or _next_binder(waiting, known)
+        step = _next_binder(waiting, bound, groups.keys() - bound) or _next_binder(waiting, bound)
         if step is None:
-            return found
+            return bindings
         test, free = step
         waiting.remove(test)
-        found[id(test)] = free
-        known |= {free}
+        bindings[id(test)] = free
+        bound |= {free}
 
 
 def _in_formulas(body: Iterable[Literal]) -> frozenset[str]:
@@ -53,16 +53,16 @@ def _in_formulas(body: Iterable[Literal]) -> frozenset[str]:
 
 
 def _next_binder(
-    tests: Iterable[Comparison], known: frozenset[str], later: Iterable[str] = ()
+    tests: Iterable[Comparison], bound: frozenset[str], later: Iterable[str] = ()
 ) -> tuple[Comparison, str] | None:
     """The first `=` that can bind a variable, other than those of `later`, and this variable."""
-    found = ((test, _free_side(test, known)) for test in tests)
-    return next(((test, free) for test, free in found if free is not None and free not in later), None)
+    candidates = ((test, _free_side(test, bound)) for test in tests)
+    return next(((test, free) for test, free in candidates if free is not None and free not in later), None)
 
 
-def _free_side(test: Comparison, known: frozenset[str]) -> str | None:
+def _free_side(test: Comparison, bound: frozenset[str]) -> str | None:
     """The one variable that an `=` can give a value to."""
     for free, other in ((test.left, test.right), (test.right, test.left)):
-        if isinstance(free, Variable) and free.name not in known and names(other) <= known:
+        if isinstance(free, Variable) and free.name not in bound and names(other) <= bound:
             return free.name
     return None

@@ -91,21 +91,21 @@ def _calculates(rule: Rule) -> bool:
 
 def _near(rules: Iterable[Rule]) -> dict[Predicate, set[Predicate]]:
     """What each predicate depends on directly, at the same tick: what `before` finds cannot grow any more."""
-    found: dict[Predicate, set[Predicate]] = {}
+    needs: dict[Predicate, set[Predicate]] = {}
     for rule in rules:
-        needed = (one.atom.signature for one, _ in formulas(rule.body) if not is_past(one))
-        found.setdefault(rule.head.signature, set()).update(needed)
-    return found
+        needed = (formula.atom.signature for formula, _ in formulas(rule.body) if not is_past(formula))
+        needs.setdefault(rule.head.signature, set()).update(needed)
+    return needs
 
 
 def _needed(start: Predicate, near: Mapping[Predicate, set[Predicate]]) -> set[Predicate]:
     """What a predicate depends on, however far away."""
-    found, waiting = set[Predicate](), [start]
+    reached, waiting = set[Predicate](), [start]
     while waiting:
-        new = near.get(waiting.pop(), set()) - found
-        found |= new
+        new = near.get(waiting.pop(), set()) - reached
+        reached |= new
         waiting += new
-    return found
+    return reached
 
 
 def _counts(rule: Rule, near: Mapping[Predicate, set[Predicate]]) -> bool:
@@ -113,14 +113,17 @@ def _counts(rule: Rule, near: Mapping[Predicate, set[Predicate]]) -> bool:
     needed = _needed(head, near)
     if head not in needed:
         return False
-    atoms = [(one, not is_past(one) and _leads_to(head, one, near)) for one in _positive(rule)]
-    settled = names(*(one for one, recursive in atoms if not recursive))
-    open_ended = set(names(*(one for one, recursive in atoms if recursive)) - settled)
-    made: set[str] = set()
+    atoms = [(atom, not is_past(atom) and _leads_to(head, atom, near)) for atom in _positive(rule)]
+    settled = names(*(atom for atom, recursive in atoms if not recursive))
+    open_ended = set(names(*(atom for atom, recursive in atoms if recursive)) - settled)
+    calculated: set[str] = set()
     for name, value in _calculated(rule):
-        if name not in settled | open_ended and names(value) & (open_ended | made):
-            made.add(name)
-    new = (names(arg) & (open_ended | made if isinstance(arg, Operation | Call) else made) for arg in rule.head.args)
+        if name not in settled | open_ended and names(value) & (open_ended | calculated):
+            calculated.add(name)
+    new = (
+        names(arg) & (open_ended | calculated if isinstance(arg, Operation | Call) else calculated)
+        for arg in rule.head.args
+    )
     return any(new)
 
 
@@ -134,9 +137,9 @@ def _positive(rule: Rule) -> Iterator[Formula]:
 
 def _calculated(rule: Rule) -> Iterator[tuple[str, Expression]]:
     """The variables that get their value from others, each after those."""
-    known = bound_by_formulas(rule.body)
+    bound = bound_by_formulas(rule.body)
     for test in rule.body:
         if isinstance(test, Comparison) and test.operator == "=":
             for name, value in ((test.left, test.right), (test.right, test.left)):
-                if isinstance(name, Variable) and name.name not in known:
+                if isinstance(name, Variable) and name.name not in bound:
                     yield name.name, value

@@ -69,7 +69,7 @@ def least_levels(nodes: Iterable[T], needs: Iterable[tuple[T, T, int]]) -> dict[
         if needed in below:
             below[node].append((needed, step))
     level = dict.fromkeys(below, 0)
-    after = {node: [needed for needed, _ in some] for node, some in below.items()}
+    after = {node: [needed for needed, _ in edges] for node, edges in below.items()}
     for component in strongly_connected(after):
         together = set(component)
         if any(step and needed in together for node in component for needed, step in below[node]):
@@ -98,8 +98,8 @@ def strongly_connected(after: Mapping[T, Iterable[T]]) -> Iterator[list[T]]:
         index[root] = low[root] = len(index)
         path.append(root)
         while visits:
-            node, start, rest = visits[-1]
-            following = next(rest, None)
+            node, start, successors = visits[-1]
+            following = next(successors, None)
             if following is None:
                 visits.pop()
                 if visits:
@@ -119,10 +119,10 @@ def strongly_connected(after: Mapping[T, Iterable[T]]) -> Iterator[list[T]]:
 
 def by_level(level: dict[N, int]) -> list[list[N]]:
     """The nodes of each level, lowest first."""
-    found: dict[int, list[N]] = {}
+    groups: dict[int, list[N]] = {}
     for node, number in level.items():
-        found.setdefault(number, []).append(node)
-    return [sorted(found[number]) for number in sorted(found)]
+        groups.setdefault(number, []).append(node)
+    return [sorted(groups[number]) for number in sorted(groups)]
 
 
 def resting_on(start: Iterable[T], needs: Iterable[tuple[T, T, int]]) -> frozenset[T]:
@@ -143,11 +143,11 @@ def reachable(starts: Iterable[T], successors: Callable[[T], Iterable[T]]) -> di
     >>> list(reachable([1], lambda number: {1: [2, 3], 3: [4, 1]}.get(number, ())))
     [1, 2, 3, 4]
     """
-    found = dict.fromkeys(starts)
-    waiting = list(found)
+    reached = dict.fromkeys(starts)
+    waiting = list(reached)
     while waiting:
         for other in successors(waiting.pop()):
-            if other not in found:
-                found[other] = None
+            if other not in reached:
+                reached[other] = None
                 waiting.append(other)
-    return found
+    return reached

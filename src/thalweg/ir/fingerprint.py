@@ -14,7 +14,7 @@ from thalweg.model.fact import Fact
 
 
 def fingerprint(program: Program) -> str:
-    """The same for equal programs, and for no others.
+    """A text that is the same for equal programs only.
 
     >>> one, other = Program(background=(Fact("p", ("a",)),)), Program(background=(Fact("p", ("b",)),))
     >>> fingerprint(one) == fingerprint(Program(background=one.background)), fingerprint(one) == fingerprint(other)
@@ -36,17 +36,17 @@ def _parts(value: object) -> Iterator[str]:
             yield str(value)
         case tuple():
             yield f"{len(value)} in order"
-            for one in value:
-                yield from _parts(one)
+            for item in value:
+                yield from _parts(item)
         case frozenset():
             yield f"{len(value)} in any order"
-            yield from sorted("\n".join(_parts(one)) for one in value)
+            yield from sorted("\n".join(_parts(item)) for item in value)
         case None | bool() | int() | str():
             yield repr(value)
         case _ if is_dataclass(value):
             yield type(value).__name__
-            for each in fields(value):
-                yield each.name
-                yield from _parts(getattr(value, each.name))
+            for attribute in fields(value):
+                yield attribute.name
+                yield from _parts(getattr(value, attribute.name))
         case _:
             raise TypeError(f"{type(value).__name__} is not part of a program")

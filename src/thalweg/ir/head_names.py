@@ -13,7 +13,7 @@ def head_names(program: Program, predicate: Predicate) -> tuple[str, ...]:
     ('R', 'arg2', 'arg3')
     """
     heads = (rule.head for rule in program.rules if rule.head.predicate == predicate.name)
-    head = next((one for one in heads if len(one.args) == predicate.arity), None)
+    head = next((candidate for candidate in heads if len(candidate.args) == predicate.arity), None)
     names: list[str] = []
     for place in range(predicate.arity):
         term = None if head is None else head.args[place]

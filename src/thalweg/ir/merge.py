@@ -39,66 +39,67 @@ def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
 
 def _interface(parts: Parts) -> Interface:
     """All that goes in and out; a part that does not say what it outputs outputs all that it derives."""
-    known = [part.interface for part in parts]
-    is_default = all(each.outputs is None for each in known)
+    interfaces = [part.interface for part in parts]
+    is_default = all(interface.outputs is None for interface in interfaces)
     return Interface(
-        inputs=_union(each.inputs for each in known),
+        inputs=_union(interface.inputs for interface in interfaces),
         outputs=None if is_default else _union(part.outputs for part in parts),
-        imports=_union(each.imports for each in known),
-        exports=_union(each.exports for each in known),
+        imports=_union(interface.imports for interface in interfaces),
+        exports=_union(interface.exports for interface in interfaces),
     )
 
 
 def _hints(parts: Parts) -> Hints:
-    known = [part.hints for part in parts]
+    all_hints = [part.hints for part in parts]
     return Hints(
-        irrevocable=_union(each.irrevocable for each in known),
-        static=_union(each.static for each in known),
-        static_schema=any(each.static_schema for each in known),
-        earliest_stages=_union(each.earliest_stages for each in known),
-        input_copies=_union(each.input_copies for each in known),
+        irrevocable=_union(hints.irrevocable for hints in all_hints),
+        static=_union(hints.static for hints in all_hints),
+        static_schema=any(hints.static_schema for hints in all_hints),
+        earliest_stages=_union(hints.earliest_stages for hints in all_hints),
+        input_copies=_union(hints.input_copies for hints in all_hints),
         justification=_justification(parts),
     )
 
 
 def _annotations(parts: Parts) -> TermAnnotations:
-    """All that one of the parts wants to know about a term."""
-    asked = [part.annotations.datatypes for part in parts if part.annotations.datatypes is not None]
+    """The annotations that any of the parts asks for."""
+    datatypes = [part.annotations.datatypes for part in parts if part.annotations.datatypes is not None]
     return TermAnnotations(
-        tuple(dict.fromkeys(name for names in asked for name in names)) if asked else None,
+        tuple(dict.fromkeys(name for names in datatypes for name in names)) if datatypes else None,
         any(part.annotations.stand_ins for part in parts),
-        tuple(dict.fromkeys(one for part in parts for one in part.annotations.restrictions)),
+        tuple(dict.fromkeys(restriction for part in parts for restriction in part.annotations.restrictions)),
     )
 
 
 def _equality(parts: Parts) -> Equality | None:
-    found = [part.equality for part in parts if part.equality is not None]
-    if not found:
+    equalities = [part.equality for part in parts if part.equality is not None]
+    if not equalities:
         return None
     return Equality(
-        _only([each.same_pairs for each in found], "pairs of equal things"),
-        _only([each.same_keys for each in found], "keys of equal things"),
-        _only([each.representative for each in found], "representatives of equal things") or found[0].representative,
-        frozenset(name for each in found for name in each.names),
+        _only([equality.same_pairs for equality in equalities], "pairs of equal things"),
+        _only([equality.same_keys for equality in equalities], "keys of equal things"),
+        _only([equality.representative for equality in equalities], "representatives of equal things")
+        or equalities[0].representative,
+        frozenset(name for equality in equalities for name in equality.names),
     )
 
 
 def _justification(parts: Parts) -> Program | None:
-    found = [part.hints.justification for part in parts if part.hints.justification is not None]
-    if found and sum(bool(part.rules) for part in parts) > 1:
+    justifications = [part.hints.justification for part in parts if part.hints.justification is not None]
+    if justifications and sum(bool(part.rules) for part in parts) > 1:
         raise RejectedError(
             [Diagnostic("E411", "consistency checks cannot be combined with other rules", help=TOGETHER)]
         )
-    return found[0] if found else None
+    return justifications[0] if justifications else None
 
 
 def _only(names: list[Predicate | None], what: str) -> Predicate | None:
-    """The one name among some; those that have none do not object."""
-    known = sorted({name for name in names if name is not None})
-    if len(known) > 1:
-        message = f"the programs have different names for the {what}: {', '.join(known)}"
+    """The only name that is not None; `RejectedError` where there are several."""
+    distinct = sorted({name for name in names if name is not None})
+    if len(distinct) > 1:
+        message = f"the programs have different names for the {what}: {', '.join(distinct)}"
         raise RejectedError([Diagnostic("E411", message, help=TOGETHER)])
-    return known[0] if known else None
+    return distinct[0] if distinct else None
 
 
 TOGETHER: Final = 'load the documents together, in one call: `load("a.ttl", "b.ttl", "rules.lars")`'

@@ -231,7 +231,7 @@ class TermAnnotations:
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """Things that are one: signatures of what says so, and of what follows.
+    """Equality of individuals: the signatures that state it, and those that follow from it.
 
     `same_pairs(X,Y)`, which are derived, say that X and Y are equal; `same_keys(A,K,X)` that X is equal to all others
     for which it is said with the same A and K. `representative(X,R)` holds of every X that these connect with something
@@ -355,21 +355,21 @@ def variables(*nodes: Expression | Atom | Literal | None) -> Iterator[Variable]:
 
 def names(*nodes: Expression | Atom | Literal | None) -> frozenset[str]:
     """The names of the variables in the nodes."""
-    found = set[str]()
+    variable_names = set[str]()
     for node in nodes:
         # Most nodes are arguments of atoms, and planning asks for their names again and again.
         if isinstance(node, Variable):
-            found.add(node.name)
+            variable_names.add(node.name)
         elif not isinstance(node, Constant):
-            found.update(variable.name for variable in variables(node))
-    return frozenset(found)
+            variable_names.update(variable.name for variable in variables(node))
+    return frozenset(variable_names)
 
 
 def global_names(rule: Rule, aggregate: Aggregate) -> frozenset[str]:
     """The variables of an aggregate that it shares with the rest of its rule: its groups."""
-    rest = names(rule.head, rule.time, *(literal for literal in rule.body if literal is not aggregate))
+    outside = names(rule.head, rule.time, *(literal for literal in rule.body if literal is not aggregate))
     inside = names(*aggregate.terms, *aggregate.body)
-    return (inside & rest) | (inside & {aggregate.result.name})
+    return (inside & outside) | (inside & {aggregate.result.name})
 
 
 def is_anonymous(name: str) -> bool:

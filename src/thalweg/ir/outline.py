@@ -66,7 +66,7 @@ class Outline:
 
     @property
     def predicates(self) -> frozenset[Predicate]:
-        return frozenset(self.heads) | {one.predicate for one in self.body}
+        return frozenset(self.heads) | {occurrence.predicate for occurrence in self.body}
 
     @property
     def is_fact(self) -> bool:
@@ -79,7 +79,7 @@ def outline(text: str, head: str, *body: str) -> Outline:
     >>> outline("a :- p, not q.", "a/0", "p/0", "not q/0").body[1]
     Occurrence(predicate='q/0', how='negative', args=())
     """
-    occurrences = tuple(_occurrence(one) for one in body)
+    occurrences = tuple(_occurrence(atom) for atom in body)
     return Outline((Predicate.read(head),) if head else (), occurrences, "rule" if head else "constraint", text)
 
 
@@ -99,7 +99,10 @@ def strata_of(outlines: Iterable[Outline]) -> list[list[Predicate]] | None:
     """
     outlines = tuple(outlines)
     needs = (
-        (head, needed.predicate, int(needed.settled)) for one in outlines for head in one.heads for needed in one.body
+        (head, needed.predicate, int(needed.settled))
+        for outline in outlines
+        for head in outline.heads
+        for needed in outline.body
     )
-    level = least_levels((head for one in outlines for head in one.heads), needs)
+    level = least_levels((head for outline in outlines for head in outline.heads), needs)
     return None if level is None else by_level(level)

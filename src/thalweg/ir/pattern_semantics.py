@@ -46,13 +46,13 @@ class Instance:
     @property
     def individuals(self) -> frozenset[str]:
         """The individual of an abstract event; of a complex one, those of its events."""
-        return frozenset({self.individual}).union(*(one.individuals for one in self.events)) - {""}
+        return frozenset({self.individual}).union(*(event.individuals for event in self.events)) - {""}
 
     @property
     def order(self) -> tuple[object, ...]:
         """Events are ordered by time, name, individual and graph; complex ones of one name by the list of theirs."""
-        names = (_code_points(one) for one in (self.event, self.individual, self.graph))
-        return self.start, self.end, *names, tuple(one.order for one in self.events)
+        names = (_code_points(text) for text in (self.event, self.individual, self.graph))
+        return self.start, self.end, *names, tuple(event.order for event in self.events)
 
 
 def _code_points(term: str) -> str:
@@ -85,22 +85,30 @@ def matches(pattern: Pattern, pairs: Occurring, last: int, holds: Holds) -> list
 
     >>> a, b = (Instance(name, tick, tick, f"<x{tick}>") for name, tick in (("<a>", 1), ("<b>", 4)))
     >>> pattern = Pattern(Sequence((Occurs("<a>", 0), Occurs("<b>", 1))), "EVERY", within=3)
-    >>> [(one.start, one.end) for one in matches(pattern, {"<a>": [(a, ())], "<b>": [(b, ())]}, 9, lambda *_: True)]
+    >>> stream = {"<a>": [(a, ())], "<b>": [(b, ())]}
+    >>> [(match.start, match.end) for match in matches(pattern, stream, 9, lambda *_: True)]
     [(1, 4)]
     """
-    found = [one for one in _undisturbed(pattern, pairs, holds) if _end(pattern, one) <= last]
-    selected = sorted(_selected(pattern, found), key=lambda one: (_end(pattern, one), _rank(pattern, one)))
-    made: dict[tuple[frozenset[Instance], Solution], Match] = {}
-    for one in selected:
-        match = Match(_from(one), _end(pattern, one), _events(one), bindings_of(pattern, (pair for _, pair in one)))
+    candidates = [candidate for candidate in _undisturbed(pattern, pairs, holds) if _end(pattern, candidate) <= last]
+    selected = sorted(
+        _selected(pattern, candidates), key=lambda candidate: (_end(pattern, candidate), _rank(pattern, candidate))
+    )
+    by_events: dict[tuple[frozenset[Instance], Solution], Match] = {}
+    for candidate in selected:
+        match = Match(
+            _from(candidate),
+            _end(pattern, candidate),
+            _events(candidate),
+            bindings_of(pattern, (pair for _, pair in candidate)),
+        )
         # Matches of the same events are one event, with one line for each different binding.
-        made.setdefault((frozenset(match.events), match.bindings), match)
-    return list(made.values())
+        by_events.setdefault((frozenset(match.events), match.bindings), match)
+    return list(by_events.values())
 
 
 def _events(candidate: Candidate) -> tuple[Instance, ...]:
     """The events of a match, place by place."""
-    return tuple(event for _, (event, _) in sorted(candidate, key=lambda one: one[0]))
+    return tuple(event for _, (event, _) in sorted(candidate, key=lambda member: member[0]))
 
 
 def solutions(clause: Clause, individuals: Iterable[str], triples: Iterable[TripleTerms]) -> set[Solution]:
@@ -111,27 +119,27 @@ def solutions(clause: Clause, individuals: Iterable[str], triples: Iterable[Trip
     >>> solutions(Clause("<a>", (Triple("?o", "<at>", "?l"),)), ["<x>"], triples)
     {(('l', '<y>'), ('o', '<x>'))}
     """
-    known = list(triples)
+    facts = list(triples)
     anchors = set(individuals)
-    found: list[dict[str, str]] = [{}]
+    bindings: list[dict[str, str]] = [{}]
     for number, triple in enumerate(clause.triples):
         wanted = triple.subject, triple.predicate, triple.object
-        found = [
+        bindings = [
             extended
-            for binding in found
-            for terms in known
+            for binding in bindings
+            for terms in facts
             if (number > 0 or terms[0] in anchors) and (extended := _bound(binding, wanted, terms)) is not None
         ]
-    return {tuple(sorted(binding.items())) for binding in found}
+    return {tuple(sorted(binding.items())) for binding in bindings}
 
 
 def _bound(binding: dict[str, str], wanted: tuple[str, ...], terms: tuple[str, ...]) -> dict[str, str] | None:
     extended = dict(binding)
-    for one, term in zip(wanted, terms, strict=True):
-        if one[0] != "?":
-            if one != term:
+    for pattern_term, term in zip(wanted, terms, strict=True):
+        if pattern_term[0] != "?":
+            if pattern_term != term:
                 return None
-        elif extended.setdefault(one[1:], term) != term:
+        elif extended.setdefault(pattern_term[1:], term) != term:
             return None
     return extended
 
@@ -143,19 +151,20 @@ def _undisturbed(pattern: Pattern, pairs: Occurring, holds: Holds) -> set[Candid
     """The candidates without the `NOT`s of a pattern that none of these can extend."""
     disturbed = set()
     for absent in nots(pattern.operand):
-        places = {one.place for one in occurrences(absent.operand)}
-        for one in _candidates(pattern, without_nots(pattern.operand, kept=absent), pairs, holds):
+        places = {occurrence.place for occurrence in occurrences(absent.operand)}
+        for candidate in _candidates(pattern, without_nots(pattern.operand, kept=absent), pairs, holds):
             # A branch of an OR without this NOT has none of its places.
-            if any(place in places for place, _ in one):
-                disturbed.add(frozenset((place, pair) for place, pair in one if place not in places))
+            if any(place in places for place, _ in candidate):
+                disturbed.add(frozenset((place, pair) for place, pair in candidate if place not in places))
     return _candidates(pattern, without_nots(pattern.operand), pairs, holds) - disturbed
 
 
 def _candidates(pattern: Pattern, operand: Operand | None, pairs: Occurring, holds: Holds) -> set[Candidate]:
     return {
-        one
-        for one in _denoted(operand, pairs, pattern.shared)
-        if (pattern.within is None or _to(one) - _from(one) <= pattern.within) and _passes(pattern, one, holds)
+        candidate
+        for candidate in _denoted(operand, pairs, pattern.shared)
+        if (pattern.within is None or _to(candidate) - _from(candidate) <= pattern.within)
+        and _passes(pattern, candidate, holds)
     }
 
 
@@ -164,16 +173,16 @@ def _denoted(operand: Operand | None, pairs: Occurring, shared: frozenset[str]) 
         case Occurs(event, place):
             return {frozenset({(place, pair)}) for pair in pairs.get(event, ())}
         case Either(operands):
-            return {one for branch in operands for one in _denoted(branch, pairs, shared)}
+            return {candidate for branch in operands for candidate in _denoted(branch, pairs, shared)}
         case Both(operands) | Sequence(operands):
-            found, *rest = (_denoted(one, pairs, shared) for one in operands)
-            for more in rest:
-                found = {
+            joined, *remaining = (_denoted(part, pairs, shared) for part in operands)
+            for more in remaining:
+                joined = {
                     m | n
-                    for m, n in product(found, more)
+                    for m, n in product(joined, more)
                     if _agree(m | n, shared) and (isinstance(operand, Both) or _to(m) < _from(n))
                 }
-            return found
+            return joined
     return set()
 
 
@@ -183,9 +192,13 @@ def _agree(candidate: Candidate, shared: frozenset[str]) -> bool:
 
 
 def _passes(pattern: Pattern, candidate: Candidate, holds: Holds) -> bool:
-    filters = [one for clause in pattern.clauses for one in clause.filters]
+    filters = [condition for clause in pattern.clauses for condition in clause.filters]
     pairs = [pair for _, pair in candidate]
-    return all(holds(one, binding) for one in filters for binding in joint_bindings(pattern, pairs, one.variables))
+    return all(
+        holds(condition, binding)
+        for condition in filters
+        for binding in joint_bindings(pattern, pairs, condition.variables)
+    )
 
 
 def joint_bindings(pattern: Pattern, pairs: Iterable[Pair], variables: Iterable[str]) -> Iterator[dict[str, str]]:
@@ -196,11 +209,11 @@ def joint_bindings(pattern: Pattern, pairs: Iterable[Pair], variables: Iterable[
     >>> list(joint_bindings(pattern, [(Instance("<a>", 1, 1), (("o", "<x>"), ("v", "3")))], ["v"]))
     [{'v': '3'}]
     """
-    known = list(pairs)
+    members = list(pairs)
     wanted, shared = set(variables), pattern.shared
     owners = {clause.event for clause in pattern.clauses if (clause.variables - shared) & wanted}
-    common = {name: term for _, solution in known for name, term in solution if name in shared}
-    filled = ([solution for event, solution in known if event.event == owner] for owner in sorted(owners))
+    common = {name: term for _, solution in members for name, term in solution if name in shared}
+    filled = ([solution for event, solution in members if event.event == owner] for owner in sorted(owners))
     for choice in product(*filled):
         binding = common | {name: term for solution in choice for name, term in solution}
         if wanted <= binding.keys():
@@ -228,8 +241,8 @@ def nots(operand: Operand) -> Iterator[Absent]:
         case Absent():
             yield operand
         case Sequence(operands) | Both(operands) | Either(operands):
-            for one in operands:
-                yield from nots(one)
+            for part in operands:
+                yield from nots(part)
 
 
 def without_nots(operand: Operand, kept: Absent | None = None) -> Operand | None:
@@ -242,8 +255,10 @@ def without_nots(operand: Operand, kept: Absent | None = None) -> Operand | None
         case Absent(inner):
             return inner if operand is kept else None
         case Sequence(operands) | Both(operands) | Either(operands):
-            rest = tuple(one for one in (without_nots(each, kept) for each in operands) if one is not None)
-            return type(operand)(rest)
+            parts = tuple(
+                positive for positive in (without_nots(part, kept) for part in operands) if positive is not None
+            )
+            return type(operand)(parts)
     return operand
 
 
@@ -259,13 +274,15 @@ def has_open_not(operand: Operand, places: frozenset[int]) -> bool:
             return True
         case Sequence(operands):
             # What is open in an operand with something positive behind it is closed by that.
-            positive = [number for number, one in enumerate(operands) if not isinstance(one, Absent)]
-            return any(has_open_not(one, places) for one in operands[positive[-1] :])
+            positive = [number for number, part in enumerate(operands) if not isinstance(part, Absent)]
+            return any(has_open_not(part, places) for part in operands[positive[-1] :])
         case Both(operands):
-            return any(has_open_not(one, places) for one in operands)
+            return any(has_open_not(part, places) for part in operands)
         case Either(operands):
-            taken = (one for one in operands if any(each.place in places for each in occurrences(one, False)))
-            return any(has_open_not(one, places) for one in taken)
+            taken = (
+                part for part in operands if any(occurrence.place in places for occurrence in occurrences(part, False))
+            )
+            return any(has_open_not(part, places) for part in taken)
     return False
 
 
@@ -279,25 +296,28 @@ def _end(pattern: Pattern, candidate: Candidate) -> int:
 # Selection ---------------------------------------------------------------------------------------------------------
 
 
-def _selected(pattern: Pattern, found: Iterable[Candidate]) -> Iterator[Candidate]:
+def _selected(pattern: Pattern, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     match pattern.modifier:
         case None:
-            yield from sorted(found, key=lambda one: (_end(pattern, one), _rank(pattern, one)))[:1]
+            ranked = sorted(candidates, key=lambda candidate: (_end(pattern, candidate), _rank(pattern, candidate)))
+            yield from ranked[:1]
         case "EVERY":
-            for group in _grouped(found, _beginning):
-                yield min(group, key=lambda one: (_end(pattern, one), _rank(pattern, one)))
+            for group in _grouped(candidates, _beginning):
+                yield min(group, key=lambda candidate: (_end(pattern, candidate), _rank(pattern, candidate)))
         case "FIRST":
-            for group in _grouped(found, _completion):
-                yield min(group, key=lambda one: (_end(pattern, one), _from(one), _rank(pattern, one)))
+            for group in _grouped(candidates, _completion):
+                yield min(
+                    group, key=lambda candidate: (_end(pattern, candidate), _from(candidate), _rank(pattern, candidate))
+                )
         case "LAST":
-            for group in _grouped(found, _completion):
-                yield max(group, key=lambda one: (_from(one), _rank(pattern, one)))
+            for group in _grouped(candidates, _completion):
+                yield max(group, key=lambda candidate: (_from(candidate), _rank(pattern, candidate)))
 
 
-def _grouped(found: Iterable[Candidate], key: Callable[[Candidate], Pair]) -> Iterator[list[Candidate]]:
+def _grouped(candidates: Iterable[Candidate], key: Callable[[Candidate], Pair]) -> Iterator[list[Candidate]]:
     groups: dict[Pair, list[Candidate]] = {}
-    for one in found:
-        groups.setdefault(key(one), []).append(one)
+    for candidate in candidates:
+        groups.setdefault(key(candidate), []).append(candidate)
     return iter(groups.values())
 
 
@@ -342,11 +362,11 @@ def bindings_of(pattern: Pattern, pairs: Iterable[Pair]) -> Solution:
     >>> bindings_of(pattern, [(Instance("<a>", 1, 1), (("l", "<y>"), ("o", "<x>")))])
     (('l', '<y>'), ('o', '<x>'))
     """
-    names = [one.event for one in occurrences(pattern.operand, under_not=False)]
-    found = {
+    names = [occurrence.event for occurrence in occurrences(pattern.operand, under_not=False)]
+    bindings = {
         (name, term)
         for event, solution in pairs
         for name, term in solution
         if name in pattern.shared or names.count(event.event) == 1
     }
-    return tuple(sorted(found))
+    return tuple(sorted(bindings))

@@ -34,7 +34,7 @@ def show_operand(operand: Operand) -> str:
             return f"NOT {_inside(inner, Absent)}"
         case Sequence(operands) | Both(operands) | Either(operands):
             kind = type(operand)
-            return f" {_WORDS[kind]} ".join(_inside(one, kind) for one in operands)
+            return f" {_WORDS[kind]} ".join(_inside(part, kind) for part in operands)
 
 
 def _inside(operand: Operand, around: type) -> str:
@@ -49,5 +49,5 @@ def show_clause(clause: Clause) -> str:
     >>> show_clause(Clause("<a>", (Triple("?o", "<at>", "?l"), Triple("?o", "<v>", "?v"))))
     '?o <at> ?l . ?o <v> ?v'
     """
-    triples = [f"{one.subject} {one.predicate} {one.object}" for one in clause.triples]
-    return " . ".join([*triples, *(f"FILTER {one.text}" for one in clause.filters)])
+    triples = [f"{triple.subject} {triple.predicate} {triple.object}" for triple in clause.triples]
+    return " . ".join([*triples, *(f"FILTER {condition.text}" for condition in clause.filters)])

@@ -33,7 +33,7 @@ class Occurs:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One after the other: each is over before the next begins."""
+    """The operands one after the other: each is over before the next begins."""
 
     operands: tuple["Operand", ...]
     span: Span = _span()
@@ -41,7 +41,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """All of them, in any order; one event may fill several places."""
+    """All operands, in any order; one event may fill several places."""
 
     operands: tuple["Operand", ...]
     span: Span = _span()
@@ -49,7 +49,7 @@ class Both:
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of them."""
+    """One of the operands."""
 
     operands: tuple["Operand", ...]
     span: Span = _span()
@@ -120,10 +120,10 @@ class Pattern:
     @property
     def bound(self) -> frozenset[str]:
         """The variables that a match binds: shared ones, and those of names that occur once, and not under `NOT`."""
-        names = [one.event for one in occurrences(self.operand, under_not=False)]
-        clauses = [one for one in self.clauses if one.event in names]
-        once = {name for one in clauses if names.count(one.event) == 1 for name in one.variables}
-        return frozenset(once.union(*(one.variables & self.shared for one in clauses)))
+        names = [occurrence.event for occurrence in occurrences(self.operand, under_not=False)]
+        clauses = [clause for clause in self.clauses if clause.event in names]
+        once = {name for clause in clauses if names.count(clause.event) == 1 for name in clause.variables}
+        return frozenset(once.union(*(clause.variables & self.shared for clause in clauses)))
 
 
 def occurrences(operand: Operand, under_not: bool = True) -> Iterator[Occurs]:
@@ -140,5 +140,5 @@ def occurrences(operand: Operand, under_not: bool = True) -> Iterator[Occurs]:
             if under_not:
                 yield from occurrences(inner)
         case Sequence(operands) | Both(operands) | Either(operands):
-            for one in operands:
-                yield from occurrences(one, under_not)
+            for part in operands:
+                yield from occurrences(part, under_not)

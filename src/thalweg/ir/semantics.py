@@ -121,8 +121,11 @@ class Timeline:
         return ticks, {(args, tick) for args, tick in pairs if tick in ticks}
 
     def remember(self, program: Program) -> Pairs:
-        """What later ticks find recorded."""
-        return {each: self.recorded.get(each, set()) | self.derived.get(each, set()) for each in program.recorded}
+        """The facts that later ticks can read as recorded."""
+        return {
+            predicate: self.recorded.get(predicate, set()) | self.derived.get(predicate, set())
+            for predicate in program.recorded
+        }
 
 
 def _last_by_key(
@@ -175,7 +178,9 @@ def _output(program: Program, timeline: Timeline) -> frozenset[Fact]:
     derived = timeline.derived
     outputs = program.interface.outputs
     shown = [name for name in derived if (name.file is None if outputs is None else name in outputs)]
-    facts = (Fact(each.name, args) for each in shown for args, tick in derived[each] if tick == timeline.now)
+    facts = (
+        Fact(predicate.name, args) for predicate in shown for args, tick in derived[predicate] if tick == timeline.now
+    )
     return frozenset(facts if program.equality is None else _output_of(facts, program.equality, derived))
 
 
@@ -189,22 +194,22 @@ def evaluate(program: Program, first: int, now: int, arrivals: Arrivals) -> Time
     return _evaluate(program, Timeline(first, now, arrivals, recorded=recorded))
 
 
-def _evaluate(program: Program, given: Timeline) -> Timeline:
-    """The least model; with more links, until no rule finds things equal that have none."""
+def _evaluate(program: Program, start: Timeline) -> Timeline:
+    """The least model, evaluated again with more links until rules find no new equal pairs."""
     if program.equality is None:
-        return _model(program, given)
+        return _model(program, start)
     edges: set[tuple[str, ...]] = set()
     while True:
-        timeline = _model(program, given, _links(edges))
-        found = _edges(program.equality, timeline)
-        if found <= edges:
+        timeline = _model(program, start, _links(edges))
+        derived_edges = _edges(program.equality, timeline)
+        if derived_edges <= edges:
             return timeline
         # What was equal is so for good, though a rule may not see it again once both have one name.
-        edges |= found
+        edges |= derived_edges
 
 
 def _edges(equality: Equality, timeline: Timeline) -> set[tuple[str, ...]]:
-    """The pairs of things that are equal, of many that are alike as many as connect all of them."""
+    """The pairs of equal individuals; of many with the same key, as many pairs as connect all of them."""
 
     def holding(signature: Predicate | None) -> list[tuple[str, ...]]:
         pairs = timeline.derived.get(signature, ()) if signature is not None else ()
@@ -215,16 +220,16 @@ def _edges(equality: Equality, timeline: Timeline) -> set[tuple[str, ...]]:
 
 
 def _links(edges: Iterable[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """Each thing that edges connect with one of a lesser name, and the least of them all."""
+    """A pair for each member of a class of equal individuals but the least: the member, and the least one."""
     classes: dict[str, set[str]] = {}
-    for one, other in edges:
-        members = classes.get(one, {one}) | classes.get(other, {other})
+    for first, second in edges:
+        members = classes.get(first, {first}) | classes.get(second, {second})
         classes |= dict.fromkeys(members, members)
-    return {(each, min(members)) for each, members in classes.items() if each != min(members)}
+    return {(member, min(members)) for member, members in classes.items() if member != min(members)}
 
 
 def _output_of(facts: Iterable[Fact], equality: Equality, derived: dict[Predicate, set[Pair]]) -> Iterator[Fact]:
-    """Without what is said of things that have links, which stand for them."""
+    """The facts without those about individuals that another one represents."""
     hidden = {args[0] for args, _ in derived.get(equality.representative, ())}
     for fact in facts:
         kept = frozenset() if fact.predicate[0] in "<_" else equality.names
@@ -232,12 +237,12 @@ def _output_of(facts: Iterable[Fact], equality: Equality, derived: dict[Predicat
             yield fact
 
 
-def _model(program: Program, given: Timeline, links: Iterable[tuple[str, ...]] = ()) -> Timeline:
-    """The least model over what is given, stratum by stratum."""
+def _model(program: Program, start: Timeline, links: Iterable[tuple[str, ...]] = ()) -> Timeline:
+    """The least model over a timeline of input facts, stratum by stratum."""
     background: dict[Predicate, set[tuple[str, ...]]] = {}
     for fact in program.background:
         background.setdefault(fact.signature, set()).add(fact.terms)
-    timeline = replace(given, background=background, derived={})
+    timeline = replace(start, background=background, derived={})
     if program.equality is not None:
         timeline.derived[program.equality.representative] = {(args, timeline.now) for args in links}
     level = strata(program)
@@ -250,17 +255,17 @@ def _model(program: Program, given: Timeline, links: Iterable[tuple[str, ...]] =
 
 
 def _apply(rule: Rule, timeline: Timeline) -> int:
-    """Derives what one rule gives now; how much was new."""
-    known = timeline.derived.setdefault(rule.head.signature, set())
-    before = len(known)
+    """Adds what a rule derives now to the timeline; returns the number of new facts."""
+    facts = timeline.derived.setdefault(rule.head.signature, set())
+    before = len(facts)
     for binding in list(solve(rule, rule.body, {}, timeline)):
         args = tuple(value(arg, binding, timeline.calendar) for arg in rule.head.args)
         tick = str(timeline.now) if rule.time is None else value(rule.time, binding, timeline.calendar)
         if None in args or tick is None or not tick.lstrip("-").isdigit():
             continue
         if timeline.first <= int(tick) <= timeline.now:
-            known.add((args, int(tick)))  # type: ignore[arg-type]
-    return len(known) - before
+            facts.add((args, int(tick)))  # type: ignore[arg-type]
+    return len(facts) - before
 
 
 def solve(rule: Rule, body: tuple[Literal, ...], binding: Binding, timeline: Timeline) -> Iterator[Binding]:
@@ -275,9 +280,9 @@ def _solve(
         yield binding
         return
     chosen = next(literal for literal in body if _ready(rule, literal, binds, binding))
-    rest = tuple(literal for literal in body if literal is not chosen)
+    remaining = tuple(literal for literal in body if literal is not chosen)
     for extended in _satisfy(rule, chosen, binding, timeline):
-        yield from _solve(rule, rest, binds, extended, timeline)
+        yield from _solve(rule, remaining, binds, extended, timeline)
 
 
 def _ready(rule: Rule, literal: Literal, binds: dict[int, str], binding: Binding) -> bool:
@@ -317,9 +322,9 @@ def _satisfy(rule: Rule, literal: Literal, binding: Binding, timeline: Timeline)
             inside = solve(rule, body, outer, timeline)
             rows = ([value(term, inner, timeline.calendar) for term in terms] for inner in inside)
             distinct = {tuple(term for term in row if term) for row in rows if None not in row}
-            found = aggregate(function, distinct, share)
-            if found is not None and (result.name not in binding or holds("=", binding[result.name], found)):
-                yield {result.name: found} | binding
+            aggregated = aggregate(function, distinct, share)
+            if aggregated is not None and (result.name not in binding or holds("=", binding[result.name], aggregated)):
+                yield {result.name: aggregated} | binding
         case _:
             yield from matches(literal, binding, timeline)
 
@@ -375,8 +380,8 @@ def value(expression: Expression, binding: Binding, calendar: Calendar = UTC_SEC
             result = calculate(OPERATORS[operator], _word(first), _word(second))
             return None if result == NO_VALUE else show_number(result)
         case Call(function, args):
-            found = [value(arg, binding, calendar) for arg in args]
-            terms = tuple(term for term in found if term is not None)
+            values = [value(arg, binding, calendar) for arg in args]
+            terms = tuple(term for term in values if term is not None)
             return call(function, terms, calendar) if len(terms) == len(args) else None
 
 
@@ -386,8 +391,8 @@ def _word(term: str) -> int:
 
 
 def _kinds(term: str) -> tuple[Constant, Constant]:
-    whole = is_number(term) and term.lstrip("-").isdigit() and -(2**31) <= int(term) < 2**31
-    return Constant("literal" if is_literal(term) else "resource"), Constant("integer" if whole else "non_integer")
+    is_integer = is_number(term) and term.lstrip("-").isdigit() and -(2**31) <= int(term) < 2**31
+    return Constant("literal" if is_literal(term) else "resource"), Constant("integer" if is_integer else "non_integer")
 
 
 def aggregate(function: str, tuples: set[tuple[str, ...]], share: str | None = None) -> str | None:
@@ -400,23 +405,23 @@ def aggregate(function: str, tuples: set[tuple[str, ...]], share: str | None = N
         return str(len(tuples))
     words = [word for row in tuples if (word := number_of(row[0])) is not None]
     if function == "sum":
-        found = total(words)
+        result = total(words)
     elif not words:
         return None
     elif function == "avg":
-        found = calculate(DIVIDE, total(words), read_number(str(len(words))) or NO_VALUE)
+        result = calculate(DIVIDE, total(words), read_number(str(len(words))) or NO_VALUE)
     elif function == "stddev":
-        found = _deviation(sorted(map(_exact, words)))
+        result = _deviation(sorted(map(_exact, words)))
     elif function in ("median", "quantile"):
-        found = _quantile(sorted(map(_exact, words)), Fraction(share or "0.5"))
+        result = _quantile(sorted(map(_exact, words)), Fraction(share or "0.5"))
     else:
-        found = words[0]
+        result = words[0]
         for word in words[1:]:
-            sign = order(word, found)
+            sign = order(word, result)
             if (sign < 0) if function == "min" else (sign > 0):
-                found = word
-        found = shortest(found)
-    return None if found == NO_VALUE else show_number(found)
+                result = word
+        result = shortest(result)
+    return None if result == NO_VALUE else show_number(result)
 
 
 def _exact(word: int) -> Fraction:
@@ -437,5 +442,5 @@ def _quantile(values: list[Fraction], share: Fraction) -> int:
     place = share * (len(values) - 1)
     below = floor(place)
     above = min(below + 1, len(values) - 1)
-    found = values[below] + (place - below) * (values[above] - values[below])
-    return ratio(found.numerator, found.denominator)
+    exact = values[below] + (place - below) * (values[above] - values[below])
+    return ratio(exact.numerator, exact.denominator)

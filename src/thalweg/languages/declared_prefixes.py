@@ -28,8 +28,8 @@ def declared_prefixes(text: str) -> dict[str, str]:
     >>> declared_prefixes("@prefix ex: <http://example.org/> .")
     {'ex': 'http://example.org/'}
     """
-    known: dict[str, str] = {}
+    prefixes: dict[str, str] = {}
     for pattern in _DECLARATIONS:
         for name, space in pattern.findall(text):
-            known.setdefault(name, space)
-    return known
+            prefixes.setdefault(name, space)
+    return prefixes

@@ -104,8 +104,8 @@ def language_of(name: str, *, background: bool = False) -> Language | None:
     >>> language_of("jam.lp").name, language_of("in.facts"), language_of("in.facts", background=True).name
     ('asp', None, 'lars')
     """
-    known = registry()
-    return (known.background if background else known.programs).get(suffix_of(name))
+    languages = registry()
+    return (languages.background if background else languages.programs).get(suffix_of(name))
 
 
 def language_of_texts() -> Language:
@@ -130,7 +130,7 @@ def registry() -> Registry:
 
 def load(entries: Iterable[EntryPoint]) -> Registry:
     """The languages of entry points; a suffix that several of them claim belongs to one that rejects every text."""
-    found: list[tuple[str, Language]] = []
+    languages: list[tuple[str, Language]] = []
     broken: list[str] = []
     for entry in entries:
         title = f"`{entry.name}`" + (f" of the package `{entry.dist.name}`" if entry.dist else "")
@@ -142,9 +142,11 @@ def load(entries: Iterable[EntryPoint]) -> Registry:
         except Exception as error:
             broken.append(f"the language {title} cannot be loaded: {type(error).__name__}: {error}")
         else:
-            found.append((title, language))
-    programs = _table([(suffix, *one) for one in found for suffix in one[1].suffixes])
-    return Registry(programs, _table([(suffix, *one) for one in found for suffix in one[1].background]), tuple(broken))
+            languages.append((title, language))
+    programs = _table([(suffix, *titled) for titled in languages for suffix in titled[1].suffixes])
+    return Registry(
+        programs, _table([(suffix, *titled) for titled in languages for suffix in titled[1].background]), tuple(broken)
+    )
 
 
 def _table(claims: Sequence[tuple[str, str, Language]]) -> dict[str, Language]:

@@ -1,1 +1,1 @@
-"""What flows through everything: terms, facts, time, events."""
+"""The data model: terms, facts, time, events."""

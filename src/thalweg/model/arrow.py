@@ -53,7 +53,7 @@ def _checksum(data: bytes | memoryview) -> bytes:
 
 
 def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
-    """What `encode` was given; strings are left to Arrow, because not everyone looks at them.
+    """The header and the lists that `encode` was given; strings are left to Arrow, because not everyone looks at them.
 
     >>> decode(b"PAR1")
     Traceback (most recent call last):
@@ -109,7 +109,7 @@ def frame(payloads: Iterable[bytes]) -> bytes:
     >>> list(unframe(frame([b"ab", b"", b"c"])))
     [b'ab', b'', b'c']
     """
-    return b"".join(part for each in payloads for part in (len(each).to_bytes(8, "little"), each))
+    return b"".join(part for payload in payloads for part in (len(payload).to_bytes(8, "little"), payload))
 
 
 def unframe(data: bytes) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ def size_in_bytes(text: str) -> int:
     >>> size_in_bytes("32M")
     33554432
     """
-    found = re.fullmatch(r"([0-9]{1,18})([KMG]?)B?", text.strip(), re.IGNORECASE)
-    if not found:
+    match = re.fullmatch(r"([0-9]{1,18})([KMG]?)B?", text.strip(), re.IGNORECASE)
+    if not match:
         raise ValueError(f"`{text}` is not a size; write `32M` or `1G`")
-    return int(found.group(1)) << {"": 0, "K": 10, "M": 20, "G": 30}[found.group(2).upper()]
+    return int(match.group(1)) << {"": 0, "K": 10, "M": 20, "G": 30}[match.group(2).upper()]

@@ -28,7 +28,7 @@ def _show_numbers(words: NDArray[np.int64]) -> list[str]:
 
 
 class Dictionary:
-    """One for each engine; `canonical` may say that a term is another way to write one.
+    """Terms and their words, one dictionary for each engine; `canonical` may map a term to another spelling.
 
     >>> words = Dictionary()
     >>> words.spell(words.code("road1")), words.spell(words.code("12.50"))
@@ -183,8 +183,8 @@ class Dictionary:
         # Filled anew, in place: readers hold on to it, and a table that entries only leave and enter keeps growing.
         self.words.clear()
         for literal, spellings in enumerate(self._spellings):
-            known = ((entry, term) for entry, term in enumerate(spellings) if term is not None)
-            self.words.update((term, entry << 3 | literal << 2) for entry, term in known)
+            entries = ((entry, term) for entry, term in enumerate(spellings) if term is not None)
+            self.words.update((term, entry << 3 | literal << 2) for entry, term in entries)
         self.collections += 1
         self._after_collection = len(self)
         self._characters = sum(map(len, self.words))

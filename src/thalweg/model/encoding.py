@@ -45,7 +45,7 @@ def as_utf8(data: bytes) -> bytes:
 
 
 class Recoder:
-    """The same for blocks of bytes: the mark at the beginning of the first decides.
+    """Converts blocks of bytes to UTF-8: the mark at the beginning of the first decides.
 
     >>> recoder = Recoder()
     >>> [recoder.feed(block) for block in (BOM_UTF16_LE, b"a", b"\\0b\\0")]
@@ -117,6 +117,6 @@ def look(content: bytes) -> str:
         # Only XML says in which encoding it is.
         return "rdfxml"
     position = 0
-    while found := _OUTSIDE.match(text, position):
-        position = found.end()
+    while match := _OUTSIDE.match(text, position):
+        position = match.end()
     return next((format for format, look in _LOOKS.items() if look.match(text, position)), "turtle")

@@ -76,14 +76,14 @@ def _declared(text: str) -> Iterator[tuple[int, str, str]]:
     if not _TYPE.search(text):
         return
     for begin in _BEGIN.finditer(text):
-        found = _DECLARATION.match(text, begin.start())
-        if found is None:
+        match = _DECLARATION.match(text, begin.start())
+        if match is None:
             message = 'unsupported entity declaration; write `<!ENTITY name "value">`'
             raise ExpansionError(message, begin.start())
-        if found["value"][0] not in "\"'":
-            message = f"the entity `{found['name']}` is external, and external entities are not read"
+        if match["value"][0] not in "\"'":
+            message = f"the entity `{match['name']}` is external, and external entities are not read"
             raise ExpansionError(message, begin.start())
-        yield begin.start(), found["name"], found["value"][1:-1]
+        yield begin.start(), match["name"], match["value"][1:-1]
 
 
 def _known(text: str, sizes: Mapping[str, int]) -> Iterator[str]:
@@ -91,4 +91,4 @@ def _known(text: str, sizes: Mapping[str, int]) -> Iterator[str]:
 
 
 def _replaced(text: str, values: Mapping[str, str]) -> str:
-    return _REFERENCE.sub(lambda found: values.get(found[1], found[0]), text)
+    return _REFERENCE.sub(lambda match: values.get(match[1], match[0]), text)

@@ -76,7 +76,11 @@ class Batch:
         """
         flat = {signature: _facts(signature, words) for signature, words in self.rows.items()}
         if not self.order:
-            return ((one, words) for one, facts in flat.items() for words in (facts if one.arity else ((),)))
+            return (
+                (signature, words)
+                for signature, facts in flat.items()
+                for words in (facts if signature.arity else ((),))
+            )
         following = {signature: iter(facts).__next__ for signature, facts in flat.items()}
         return ((signature, following[signature]()) for signature in self.order)
 

@@ -1,4 +1,4 @@
-"""What explains something to people: it prints as text with the times of its run, also where a notebook shows it."""
+"""Explanations for people: they print as text with the times of their run, also in a notebook."""
 
 from typing import Any, Protocol
 

@@ -60,10 +60,10 @@ def fact_of_text(text: str) -> Fact:
     >>> fact_of_text("p(f(1,2),x)").terms, fact_of_text("go")
     (('f(1,2)', 'x'), Fact('go', ()))
     """
-    name, bracket, rest = text.partition("(") if text[0] != "<" else _after_iri(text)
+    name, bracket, arguments = text.partition("(") if text[0] != "<" else _after_iri(text)
     if not bracket:
         return Fact(name)
-    inside = rest[:-1]
+    inside = arguments[:-1]
     if '"' not in inside and "(" not in inside and "<" not in inside:
         return Fact(name, tuple(inside.split(",")))
     terms, depth = [""], 0

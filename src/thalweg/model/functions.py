@@ -63,13 +63,13 @@ def holds(operator: str, first: str, second: str) -> bool:
         return text is not None and part is not None and CONDITIONS[operator](text, part)
     if operator == "!==":
         return first != second
-    one, other = value_of(first), value_of(second)
-    if one is None or other is None or one.kind is not other.kind or one.kind is Kind.TEXT:
+    left, right = value_of(first), value_of(second)
+    if left is None or right is None or left.kind is not right.kind or left.kind is Kind.TEXT:
         if operator in ("=", "!="):
             return (first == second) == (operator == "=")
-        if one is None or other is None or one.kind is not other.kind:
+        if left is None or right is None or left.kind is not right.kind:
             return False
-    return _ordered(operator, one.content, other.content, one.kind)
+    return _ordered(operator, left.content, right.content, left.kind)
 
 
 def are_comparable(first: str, second: str) -> bool:
@@ -78,8 +78,8 @@ def are_comparable(first: str, second: str) -> bool:
     >>> are_comparable("7", "8.5"), are_comparable("7", "a")
     (True, False)
     """
-    one, other = value_of(first), value_of(second)
-    return one is not None and other is not None and one.kind is other.kind
+    left, right = value_of(first), value_of(second)
+    return left is not None and right is not None and left.kind is right.kind
 
 
 def is_pattern(pattern: str) -> bool:
@@ -200,7 +200,7 @@ CONDITIONS: Final[dict[str, Callable[[str, str], bool]]] = {
     "contains": lambda text, part: part in text,
     "matches": lambda text, pattern: _search(text, pattern) is True,
 }
-LOOKED_UP: Final = ("order", *CONDITIONS, *(name for name, each in FUNCTIONS.items() if not each.numeric))
+LOOKED_UP: Final = ("order", *CONDITIONS, *(name for name, function in FUNCTIONS.items() if not function.numeric))
 """What needs the spelling of terms or the calendar: an evaluator that has only words must ask for it, by its place."""
 
 

@@ -26,7 +26,7 @@ _TOO_MANY: Final = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """What facts are written in: something before and after each, and other characters for some of its own.
+    """The format of a fact: the text before and after it, and how characters of its own are escaped.
 
     `escape` must look at one character at a time, so that it can be applied to the terms, which are few.
     """
@@ -63,8 +63,8 @@ class Listing(Sequence[str]):
                 yield from self._spelled(signatures[0], wrapping)
             else:
                 # Their order is that of the bare text.
-                for some in _merged([self._spelled(signature, PLAIN) for signature in signatures]):
-                    yield list(map(wrapping, some))
+                for facts in _merged([self._spelled(signature, PLAIN) for signature in signatures]):
+                    yield list(map(wrapping, facts))
 
     def _alike(self) -> Iterable[list[Predicate]]:
         """Signatures in order; with those that differ in nothing but how many arguments there are."""
@@ -81,20 +81,25 @@ class Listing(Sequence[str]):
             return
         last = rows.shape[1] - 1
         columns = [self._ranked(column, ")" if place == last else ",") for place, column in enumerate(rows.T)]
-        texts = [list(map(wrapping.escape, known)) for known, _ in columns]
+        texts = [list(map(wrapping.escape, spellings)) for spellings, _ in columns]
         beginning = f"{wrapping.before}{wrapping.escape(name)}("
         texts[0] = [f"{beginning}{text}" for text in texts[0]]
         texts[last] = [f"{text}{wrapping.after}" for text in texts[last]]
-        for ranks in _in_order([ranks for _, ranks in columns], [len(known) for known, _ in columns]):
-            yield _joined([map(known.__getitem__, some.tolist()) for known, some in zip(texts, ranks, strict=True)])
+        for ranks in _in_order([ranks for _, ranks in columns], [len(spellings) for spellings, _ in columns]):
+            yield _joined(
+                [
+                    map(spellings.__getitem__, column_ranks.tolist())
+                    for spellings, column_ranks in zip(texts, ranks, strict=True)
+                ]
+            )
 
     def _ranked(self, words: Rows, behind: str) -> tuple[list[str], NDArray[np.int32]]:
         """The texts of terms with what stands behind them, in order, and which of them each word has."""
         used, places = np.unique(words, return_inverse=True)
         texts = [f"{term}{behind}" for term in self._dictionary.spell_column(used)]
-        known = sorted(set(texts))
-        rank = dict(zip(known, range(len(known)), strict=True))
-        return known, np.array([rank[text] for text in texts], dtype=np.int32)[places]
+        distinct = sorted(set(texts))
+        rank = dict(zip(distinct, range(len(distinct)), strict=True))
+        return distinct, np.array([rank[text] for text in texts], dtype=np.int32)[places]
 
     def __len__(self) -> int:
         return sum(map(len, self.rows.values()))
@@ -137,11 +142,11 @@ def _in_order(columns: list[NDArray[np.int32]], sizes: list[int]) -> Iterator[li
         keys += ranks
     keys.sort()
     for start in range(0, len(keys), _AT_ONCE):
-        rest, found = keys[start : start + _AT_ONCE], list[NDArray[np.int64]]()
+        quotients, decoded = keys[start : start + _AT_ONCE], list[NDArray[np.int64]]()
         for size in sizes[:0:-1]:
-            rest, last = np.divmod(rest, size)
-            found.append(last)
-        yield [rest, *reversed(found)]
+            quotients, last = np.divmod(quotients, size)
+            decoded.append(last)
+        yield [quotients, *reversed(decoded)]
 
 
 def _joined(texts: list[Iterator[str]]) -> list[str]:
@@ -150,11 +155,11 @@ def _joined(texts: list[Iterator[str]]) -> list[str]:
     return list(map(add, *texts) if len(texts) == 2 else map("".join, zip(*texts, strict=True)))
 
 
-def _merged(found: Sequence[Iterator[list[str]]]) -> Iterator[list[str]]:
+def _merged(runs: Sequence[Iterator[list[str]]]) -> Iterator[list[str]]:
     """Facts that are in order, each for itself, in one order."""
-    facts = merge(*map(chain.from_iterable, found))
-    while some := list(islice(facts, _AT_ONCE)):
-        yield some
+    facts = merge(*map(chain.from_iterable, runs))
+    while batch := list(islice(facts, _AT_ONCE)):
+        yield batch
 
 
 def in_parts(facts: Sequence[str], wrapping: Wrapping = PLAIN) -> Iterable[Sequence[str]]:

@@ -49,17 +49,17 @@ def describe(term: str, among: Iterable[str] | None = None) -> list[Fact]:
     >>> [str(fact) for fact in describe('"true"^^<http://www.w3.org/2001/XMLSchema#boolean>', among=())]
     ['literal("true"^^<http://www.w3.org/2001/XMLSchema#boolean>,"boolean true",<http://www.w3.org/2000/01/rdf-schema#Literal>)']
     """
-    datatypes = [LITERAL, *(each for each in (DATATYPES if among is None else among) if each in DATATYPES)]
+    datatypes = [LITERAL, *(name for name in (DATATYPES if among is None else among) if name in DATATYPES)]
     text, datatype = parts(term)
     if datatype not in DATATYPES:
         return []
     value = value_of(text, datatype)
     if value is None:
-        return [Fact("ill_typed", (term,)), *(Fact("outside", (term, each)) for each in datatypes)]
+        return [Fact("ill_typed", (term,)), *(Fact("outside", (term, name)) for name in datatypes)]
     word = quote(f"{value.kind} {value.text}")
     return [
-        Fact("literal", (term, word, each)) if belongs(value, each) else Fact("outside", (term, each))
-        for each in datatypes
+        Fact("literal", (term, word, name)) if belongs(value, name) else Fact("outside", (term, name))
+        for name in datatypes
     ]
 
 
@@ -99,11 +99,11 @@ def parts(term: str) -> tuple[str, str]:
 
 def value_of(text: str, datatype: str) -> Value | None:
     """The value that a lexical form stands for; None where it stands for none."""
-    known = DATATYPES[datatype]
+    definition = DATATYPES[datatype]
     if datatype == PLAIN:
         return _plain(text)
-    value = known.read(text)
-    return None if value is None or not known.holds(value) else Value(known.kind, value)
+    value = definition.read(text)
+    return None if value is None or not definition.holds(value) else Value(definition.kind, value)
 
 
 def belongs(value: Value, datatype: str) -> bool:
@@ -114,14 +114,14 @@ def belongs(value: Value, datatype: str) -> bool:
     """
     if datatype in (LITERAL, PLAIN):
         return datatype == LITERAL or value.kind in ("string", "text")
-    known = DATATYPES[datatype]
-    return known.kind == value.kind and known.holds(value.text)
+    definition = DATATYPES[datatype]
+    return definition.kind == value.kind and definition.holds(value.text)
 
 
 def _plain(text: str) -> Value | None:
     """`chat@fr`, or `chat@` without a language."""
-    body, found, language = text.rpartition("@")
-    if not found or (language and not re.fullmatch(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*", language)):
+    body, separator, language = text.rpartition("@")
+    if not separator or (language and not re.fullmatch(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*", language)):
         return None
     return Value("text", f"{body}@{language.lower()}") if language else Value("string", body)
 
@@ -196,18 +196,18 @@ _MOMENT: Final = re.compile(
 
 def _moment(text: str) -> str | None:
     """A dateTime with the shortest seconds; what ends a day begins the next one."""
-    found = _MOMENT.fullmatch(text)
-    if not found:
+    match = _MOMENT.fullmatch(text)
+    if not match:
         return None
-    year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    year, month, day = int(match["year"]), int(match["month"]), int(match["day"])
     # The Gregorian calendar repeats itself every 400 years, and the library knows the years from 1 to 9999.
     last = monthrange(2000 + year % 400, month)[1]
     if day > last:
         return None
-    zone = "Z" if found["zone"] in ("+00:00", "-00:00") else found["zone"] or ""
-    if not found["midnight"]:
-        part = (found["part"] or "").rstrip("0")
-        clock = f"{found['hour']}:{found['minute']}:{found['second']}" + (f".{part}" if part else "")
+    zone = "Z" if match["zone"] in ("+00:00", "-00:00") else match["zone"] or ""
+    if not match["midnight"]:
+        part = (match["part"] or "").rstrip("0")
+        clock = f"{match['hour']}:{match['minute']}:{match['second']}" + (f".{part}" if part else "")
         return f"{year}-{month:02}-{day:02}T{clock}{zone}"
     year, month, day = (year, month, day + 1) if day < last else (year + month // 12, month % 12 + 1, 1)
     return f"{year}-{month:02}-{day:02}T00:00:00{zone}"

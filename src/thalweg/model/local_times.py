@@ -98,15 +98,15 @@ class LocalTimes:
         first, last = _year(int(local.min())), _year(int(local.max()))
         if first == last:
             return self._in_year(local, first)
-        found, skipped = np.empty_like(local), [np.zeros(0, dtype=np.int64)]
+        instants, skipped = np.empty_like(local), [np.zeros(0, dtype=np.int64)]
         years = (
             np.clip(local, _EARLIEST, _LATEST).astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64) + 1970
         )
         # In the order of the rows, because an hour that comes twice may be at the turn of a year.
         for start, end in _runs(years):
-            found[start:end], missing = self._in_year(local[start:end], int(years[start]))
+            instants[start:end], missing = self._in_year(local[start:end], int(years[start]))
             skipped.append(missing + start)
-        return found, np.concatenate(skipped)
+        return instants, np.concatenate(skipped)
 
     def _in_year(self, local: Microseconds, year: int) -> tuple[Microseconds, NDArray[np.int64]]:
         offsets = _offsets(self.zone, year)
@@ -114,12 +114,12 @@ class LocalTimes:
         if places[0] == places[1] and places[0] % 2 == 0:
             return local - offsets.values[places[0]], np.zeros(0, dtype=np.int64)
         place = np.searchsorted(offsets.bounds, local, side="right")
-        found = local - np.array(offsets.values)[place]
+        instants = local - np.array(offsets.values)[place]
         odd = np.flatnonzero(place % 2)
         skipped = odd[np.array(offsets.is_skipped)[place[odd]]]
         for row in np.setdiff1d(odd, skipped, assume_unique=True).tolist():
-            found[row] = self._by_order(int(found[row]), offsets.repeats[place[row]])
-        return found, skipped
+            instants[row] = self._by_order(int(instants[row]), offsets.repeats[place[row]])
+        return instants, skipped
 
     def _by_order(self, first: int, repeats: int) -> int:
         """The instant of a time that comes twice: at its `first` pass, or again `repeats` later."""
@@ -128,12 +128,12 @@ class LocalTimes:
             # What came before was of another year.
             self.latest = first
             return first
-        found = first + repeats if latest - first > min(self.slack, repeats // 2) else first
-        self.latest = max(found, latest)
-        return found
+        instant = first + repeats if latest - first > min(self.slack, repeats // 2) else first
+        self.latest = max(instant, latest)
+        return instant
 
     def skipped(self, local: int) -> str:
-        """Why a time is none, in words."""
+        """The error message for a local time that does not exist."""
         text = (_EPOCH + timedelta(microseconds=local)).isoformat()
         return f"`{text}` is not a time in {self.zone}, whose clocks skip it; write the offset, as in `{text}+01:00`"
 
@@ -154,10 +154,10 @@ class _Offsets:
 @lru_cache(maxsize=1_024)
 def _offsets(zone: tzinfo, year: int) -> _Offsets:
     days = _days(year)
-    known = [_offset(zone, day) for day in days]
+    offsets = [_offset(zone, day) for day in days]
     bounds: list[int] = []
-    values, is_skipped, repeats = [known[0]], [False], [0]
-    for day, next_day, before, after in zip(days, days[1:], known, known[1:], strict=False):
+    values, is_skipped, repeats = [offsets[0]], [False], [0]
+    for day, next_day, before, after in zip(days, days[1:], offsets, offsets[1:], strict=False):
         if before != after:
             change = _change(zone, day, next_day, before)
             bounds += sorted((change + before, change + after))

@@ -62,9 +62,9 @@ def too_deep(text: str) -> int | None:
     (None, 401)
     """
     nesting = Nesting()
-    for found in _PROGRAM.finditer(text):
-        if nesting.take(_MEANS.get(found.lastgroup or "") or found.group()) > MOST_NESTED:
-            return found.start()
+    for token in _PROGRAM.finditer(text):
+        if nesting.take(_MEANS.get(token.lastgroup or "") or token.group()) > MOST_NESTED:
+            return token.start()
     return None
 
 

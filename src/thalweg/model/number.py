@@ -262,14 +262,14 @@ def _quotient(left: int, right: int) -> int:
         places = 0
     negative = (top < 0) != (bottom < 0)
     top, bottom = abs(top), abs(bottom)
-    digits, rest = top // bottom, top % bottom
+    digits, remainder = top // bottom, top % bottom
     # Long division by hand: one more digit at a time, because a kernel has no wider word to divide in.
-    while (rest != 0 or places < 0) and places < LARGEST_SCALE and digits <= LARGEST_MANTISSA // 100:
-        rest *= 10
-        digits = digits * 10 + rest // bottom
-        rest %= bottom
+    while (remainder != 0 or places < 0) and places < LARGEST_SCALE and digits <= LARGEST_MANTISSA // 100:
+        remainder *= 10
+        digits = digits * 10 + remainder // bottom
+        remainder %= bottom
         places += 1
-    if rest * 2 >= bottom:
+    if remainder * 2 >= bottom:
         digits += 1
     while places < 0:
         if not _fits(digits, 1):
@@ -356,22 +356,22 @@ def square_root(word: int) -> int:
     pairs = 0
     while pairs < 9 and value >= 100 ** (pairs + 1):
         pairs += 1
-    root, rest, after = 0, 0, 0
+    root, remainder, after = 0, 0, 0
     places //= 2
-    while pairs >= 0 or (rest != 0 and root <= LARGEST_MANTISSA // 100 and places + after < LARGEST_SCALE):
+    while pairs >= 0 or (remainder != 0 and root <= LARGEST_MANTISSA // 100 and places + after < LARGEST_SCALE):
         pair = 0
         if pairs >= 0:
             pair = value // 100**pairs % 100
             pairs -= 1
         else:
             after += 1
-        rest = rest * 100 + pair
+        remainder = remainder * 100 + pair
         digit = 0
-        while (20 * root + digit + 1) * (digit + 1) <= rest:
+        while (20 * root + digit + 1) * (digit + 1) <= remainder:
             digit += 1
-        rest -= (20 * root + digit) * digit
+        remainder -= (20 * root + digit) * digit
         root = root * 10 + digit
-    if rest > root:
+    if remainder > root:
         root += 1
     return word_of(root, places + after)
 
@@ -383,20 +383,20 @@ def shortest(word: int) -> int:
 
 
 @register_jitable
-def _function(which: int, first: int, second: int) -> int:
-    if which == ABSOLUTE:
+def _function(function: int, first: int, second: int) -> int:
+    if function == ABSOLUTE:
         return absolute(first)
-    if which == FLOOR:
+    if function == FLOOR:
         return floor_of(first)
-    if which == CEILING:
+    if function == CEILING:
         return ceiling_of(first)
-    if which == ROUND:
+    if function == ROUND:
         # Digits are a number like any other: rounding to one and a half of them has no value.
         is_count = second & 3 == 1 and -_MOST_DIGITS <= second >> 2 <= _MOST_DIGITS
         return rounded(first, second >> 2) if is_count else NO_VALUE
-    if which == MINIMUM:
+    if function == MINIMUM:
         return shortest(first if order(first, second) < 0 else second)
-    if which == MAXIMUM:
+    if function == MAXIMUM:
         return shortest(first if order(first, second) > 0 else second)
     return square_root(first)
 
@@ -439,8 +439,8 @@ def read_number(text: str) -> int | None:
     ('12.50', '0.0025', '0')
     """
     digits, _, exponent = text.lower().partition("e")
-    whole, _, fraction = digits.partition(".")
-    value, places = int(whole + fraction), len(fraction) - int(exponent or 0)
+    integer, _, fraction = digits.partition(".")
+    value, places = int(integer + fraction), len(fraction) - int(exponent or 0)
     if places < 0:
         value, places = value * 10 ** min(-places, 30), 0
     if places == 0:

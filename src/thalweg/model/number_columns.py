@@ -37,20 +37,20 @@ def double_words(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     [3, 3]
     """
     words = np.full(len(numbers), NO_VALUE, dtype=np.int64)
-    left, rest = np.arange(len(numbers)), numbers
+    left, remaining = np.arange(len(numbers)), numbers
     with np.errstate(invalid="ignore", over="ignore"):
         for places, power in enumerate(_POWERS):
-            digits = np.rint(rest * power)
+            digits = np.rint(remaining * power)
             # A quotient of two exact doubles is the double nearest to the decimal, which is how decimals are read.
-            found = (np.abs(digits) < _EXACT) & (digits / power == rest)
+            exact = (np.abs(digits) < _EXACT) & (digits / power == remaining)
             # Most columns have one number of places, so often it is all or nothing.
-            if found.any():
-                whole = digits[found].astype(np.int64)
-                words[left[found]] = whole << 2 | 1 if places == 0 else whole << 8 | places << 2 | 2
-                left, rest = left[~found], rest[~found]
+            if exact.any():
+                mantissas = digits[exact].astype(np.int64)
+                words[left[exact]] = mantissas << 2 | 1 if places == 0 else mantissas << 8 | places << 2 | 2
+                left, remaining = left[~exact], remaining[~exact]
             if not len(left):
                 return words
-    for place, number in zip(left.tolist(), rest.tolist(), strict=True):
+    for place, number in zip(left.tolist(), remaining.tolist(), strict=True):
         words[place] = _word(number)
     return words
 

@@ -60,7 +60,7 @@ class Predicate(str):
         return interned(name, int(arity))
 
     def renamed(self, name: str) -> "Predicate":
-        """Another name with the same number of arguments.
+        """The predicate with another name and the same number of arguments.
 
         >>> Predicate("speed", 2).renamed("fast")
         'fast/2'
@@ -70,18 +70,18 @@ class Predicate(str):
     @property
     def file(self) -> str | None:
         """The file that it is local to."""
-        found = _LOCAL.fullmatch(self.name) if self.name.endswith("'") else None
-        return None if found is None else found["file"]
+        match = _LOCAL.fullmatch(self.name) if self.name.endswith("'") else None
+        return None if match is None else match["file"]
 
     @property
     def public(self) -> "Predicate":
-        """As it is written in its file.
+        """The predicate as it is written in its file.
 
         >>> Predicate("seen'jam.lars'", 1).public
         'seen/1'
         """
-        found = _LOCAL.fullmatch(self.name)
-        return self if found is None else self.renamed(found["name"])
+        match = _LOCAL.fullmatch(self.name)
+        return self if match is None else self.renamed(match["name"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return interned, (self.name, self.arity)
@@ -114,7 +114,7 @@ def with_files(text: str) -> str:
     >>> with_files("not seen'jam.lars'(a) in [5]"), with_files("#show seen'jam.lars'/1")
     ('not seen(a) of jam.lars in [5]', '#show seen/1 of jam.lars')
     """
-    return _rewritten(text, lambda found: f"{found['arguments']} of {found['file']}")
+    return _rewritten(text, lambda match: f"{match['arguments']} of {match['file']}")
 
 
 def without_files(text: str) -> str:
@@ -123,11 +123,11 @@ def without_files(text: str) -> str:
     >>> without_files("record it: `#record local<http://ex/on>'jam.lars'/1.`")
     'record it: `#record <http://ex/on>/1.`'
     """
-    return _rewritten(text, lambda found: found["arguments"])
+    return _rewritten(text, lambda match: match["arguments"])
 
 
 def _rewritten(text: str, write: Callable[[re.Match[str]], str]) -> str:
     """A text with something else in the place of files and of the arguments behind them."""
     if "'" not in text:
         return text
-    return _MENTIONED.sub(lambda found: write(found) if found["file"] else found["text"] or "", text)
+    return _MENTIONED.sub(lambda match: write(match) if match["file"] else match["text"] or "", text)

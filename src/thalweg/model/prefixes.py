@@ -20,16 +20,16 @@ class Prefixes:
 
     @classmethod
     def of(cls, *tables: Mapping[str, str]) -> "Prefixes":
-        """Those of some tables, the first of which come first; names that rules cannot use are left out.
+        """The prefixes of some tables, of which earlier ones take precedence; names that rules cannot use are left out.
 
         >>> Prefixes.of({"ex": "http://a/"}, {"ex": "http://b/", "X": "http://c/"}).pairs
         (('ex', 'http://a/'),)
         """
-        known: dict[str, str] = {}
+        by_name: dict[str, str] = {}
         for name, space in (pair for table in tables for pair in table.items()):
             if _NAME.fullmatch(name) and space:
-                known.setdefault(name, space)
-        return cls(tuple(known.items()))
+                by_name.setdefault(name, space)
+        return cls(tuple(by_name.items()))
 
     def shorten(self, text: str) -> str:
         """A text in which IRIs are written with their prefixes, where these are known.
@@ -37,12 +37,12 @@ class Prefixes:
         >>> Prefixes((("ex", "http://example.org/"),)).shorten('<http://example.org/Camera>(<http://b/c>,"<http://example.org/a>")')
         'ex:Camera(<http://b/c>,"<http://example.org/a>")'
         """
-        return _IRI.sub(lambda found: self.short(found[1]) or found[0] if found[1] else found[0], text)
+        return _IRI.sub(lambda match: self.short(match[1]) or match[0] if match[1] else match[0], text)
 
     def short(self, iri: str) -> str | None:
         """An IRI with its prefix, that of the longest namespace; None where it has none."""
-        found = [(space, name) for name, space in self.pairs if iri.startswith(space)]
-        space, name = max(found, key=lambda one: len(one[0]), default=("", ""))
+        candidates = [(space, name) for name, space in self.pairs if iri.startswith(space)]
+        space, name = max(candidates, key=lambda candidate: len(candidate[0]), default=("", ""))
         return f"{name}:{iri[len(space) :]}" if space and _LOCAL.fullmatch(iri[len(space) :]) else None
 
 
@@ -55,10 +55,10 @@ def given_prefixes(options: Iterable[str]) -> dict[str, str]:
     >>> given_prefixes(["ex=http://example.org/"])
     {'ex': 'http://example.org/'}
     """
-    known: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for option in options:
-        found = _OPTION.fullmatch(option.strip())
-        if not found or not _NAME.fullmatch(found[1].removesuffix(":")):
+        match = _OPTION.fullmatch(option.strip())
+        if not match or not _NAME.fullmatch(match[1].removesuffix(":")):
             raise ValueError(f"`{option}` is not a prefix: write `--prefix ex=http://example.org/`")
-        known[found[1].removesuffix(":")] = found[2]
-    return known
+        by_name[match[1].removesuffix(":")] = match[2]
+    return by_name

@@ -123,8 +123,8 @@ def _typed(text: str, datatype: str, term: str) -> PythonValue:
     """The value of a literal that is neither a text nor a number."""
     try:
         match datatype.removeprefix(f"<{XSD}"):
-            case "boolean>" if (found := literals.value_of(text, datatype)) is not None:
-                return found.text == "true"
+            case "boolean>" if (value := literals.value_of(text, datatype)) is not None:
+                return value.text == "true"
             case "dateTime>" | "dateTimeStamp>":
                 return datetime.fromisoformat(text)
             case "date>":

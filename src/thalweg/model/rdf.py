@@ -114,7 +114,7 @@ def blank(label: str, scope: str = "") -> str:
     >>> blank("b0", "north"), blank("b.0", "a_b")
     ('_:north_0_b0', '_:a__b_0_b_2e_0')
     """
-    return "_:" + re.sub(r"[^A-Za-z0-9]", lambda found: _hidden(found.group()), f"{scope}\0{label}")
+    return "_:" + re.sub(r"[^A-Za-z0-9]", lambda match: _hidden(match.group()), f"{scope}\0{label}")
 
 
 def names_a_predicate(term: str) -> bool:
@@ -231,7 +231,7 @@ def _iri(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(lambda found: _character(found.group()), text) if "\\" in text else text
+    return _ESCAPED.sub(lambda match: _character(match.group()), text) if "\\" in text else text
 
 
 def _character(escape: str) -> str:
@@ -356,9 +356,9 @@ class Document:
         self._terms.allow(len(data))
 
     def _declared(self) -> bytes:
-        """What was declared before, on one line."""
-        known = "".join(f"@prefix {name}: <{iri}> . " for name, iri in self._prefixes.items())
-        return f"{known}\n".encode() if known else b""
+        """The prefixes that were declared before, on one line."""
+        declarations = "".join(f"@prefix {name}: <{iri}> . " for name, iri in self._prefixes.items())
+        return f"{declarations}\n".encode() if declarations else b""
 
     def _parser(self, data: Any) -> Any:
         from pyoxigraph import RdfFormat, parse
@@ -378,19 +378,19 @@ class Document:
 
 
 def _sentence(message: str) -> str:
-    """What a parser says, without the place and in our manner."""
+    """The message of a parser, without the place and in the wording of this package."""
     message = _WHERE.sub("", message)
     if "LoadDocumentCallback" in message:
         return "remote `@context`s are not fetched: write the context here"
     if "No scheme found" in message:
         return "an IRI must be absolute here, as in `<http://example.org/a>`"
-    return _PROSE.sub(lambda found: found[0].lower(), message)
+    return _PROSE.sub(lambda match: match[0].lower(), message)
 
 
 def _text(data: bytes, line: int) -> str:
     """A line of a document; a carriage return ends one as well, with or without a line feed."""
-    found = next(islice(_LINE.finditer(data), line - 1, line), None)
-    return "" if found is None else found[0][:_LONGEST_SHOWN].decode(errors="replace").rstrip("\r\n")
+    match = next(islice(_LINE.finditer(data), line - 1, line), None)
+    return "" if match is None else match[0][:_LONGEST_SHOWN].decode(errors="replace").rstrip("\r\n")
 
 
 def _too_large(data: bytes, error: ExpansionError) -> RdfSyntaxError:

@@ -14,14 +14,14 @@ Table = NDArray[np.int64]
 
 def save_rows(tables: Iterable[tuple[Any, Table]], words: Dictionary) -> bytes:
     """Tables, each with a label that JSON can hold."""
-    known = list(tables)
-    flat = np.concatenate([np.zeros(0, dtype=np.int64), *(table.reshape(-1) for _, table in known)])
-    header = {"labels": [label for label, _ in known], "shapes": [list(table.shape) for _, table in known]}
+    labelled = list(tables)
+    flat = np.concatenate([np.zeros(0, dtype=np.int64), *(table.reshape(-1) for _, table in labelled)])
+    header = {"labels": [label for label, _ in labelled], "shapes": [list(table.shape) for _, table in labelled]}
     return encode(header, {"words": flat, **terms_of(flat, words)})
 
 
 def load_rows(data: bytes, words: Dictionary) -> Iterator[tuple[Any, Table]]:
-    """What `save_rows` was given, in the words of another dictionary.
+    """The tables that `save_rows` was given, in the words of another dictionary.
 
     >>> there, here = Dictionary(), Dictionary()
     >>> saved = save_rows([("p", np.array([[there.code("a")], [there.code("b")]]))], there)

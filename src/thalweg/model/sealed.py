@@ -25,7 +25,7 @@ class OtherFormatError(ValueError):
 
 
 def written_by(version: str, format: int | None) -> str:
-    """What wrote something, as people read it; None is any format.
+    """The version and the format that wrote a file, for messages; None is any format.
 
     >>> written_by("0.1.0", 4)
     'Thalweg 0.1.0 (format 4)'
@@ -34,7 +34,7 @@ def written_by(version: str, format: int | None) -> str:
 
 
 def seal(content: bytes, format: int) -> bytes:
-    """Content that `unseal` can check.
+    """Content with a header and a checksum, for `unseal` to check.
 
     >>> unseal(seal(b"ab", 1), 1)
     b'ab'

@@ -24,7 +24,7 @@ _BEGINNING: Final = 12
 _Slip = tuple[str, str, int, tuple[str, ...]]
 
 
-def nearest(predicate: Predicate, others: Iterable[Predicate], loose: bool = True) -> Predicate | None:
+def nearest(predicate: Predicate, candidates: Iterable[Predicate], loose: bool = True) -> Predicate | None:
     """The predicate that is most likely meant; None where none is similar.
 
     Where it is not `loose`, only the case or the number of arguments may differ.
@@ -34,8 +34,8 @@ def nearest(predicate: Predicate, others: Iterable[Predicate], loose: bool = Tru
     >>> nearest(Predicate("lane1", 2), [Predicate("lane2", 2)]), nearest(Predicate("jma", 1), [Predicate("jam", 1)])
     (None, 'jam/1')
     """
-    found = [(rank, other) for other in others if (rank := _rank(predicate, other, loose)) is not None]
-    return min(found)[1] if found else None
+    ranked = [(rank, candidate) for candidate in candidates if (rank := _rank(predicate, candidate, loose)) is not None]
+    return min(ranked)[1] if ranked else None
 
 
 class Similar:
@@ -50,25 +50,25 @@ class Similar:
         self._predicates = tuple(predicates)
 
     def candidates(self, predicate: Predicate, loose: bool = True) -> list[Predicate]:
-        """Those that `nearest` has to choose from."""
+        """The predicates that `nearest` has to choose from."""
         same = self._by_name.get(local_name(predicate.name).lower(), ())
         slips = [other for key in _slips(predicate) for other in self._by_slip.get(key, ())] if loose else ()
         return list(dict.fromkeys((*same, *slips)))
 
     @cached_property
     def _by_name(self) -> dict[str, list[Predicate]]:
-        found: dict[str, list[Predicate]] = {}
-        for one in self._predicates:
-            found.setdefault(local_name(one.name).lower(), []).append(one)
-        return found
+        by_name: dict[str, list[Predicate]] = {}
+        for predicate in self._predicates:
+            by_name.setdefault(local_name(predicate.name).lower(), []).append(predicate)
+        return by_name
 
     @cached_property
     def _by_slip(self) -> dict[_Slip, list[Predicate]]:
-        found: dict[_Slip, list[Predicate]] = {}
-        for one in self._predicates:
-            for key in _slips(one):
-                found.setdefault(key, []).append(one)
-        return found
+        by_slip: dict[_Slip, list[Predicate]] = {}
+        for predicate in self._predicates:
+            for key in _slips(predicate):
+                by_slip.setdefault(key, []).append(predicate)
+        return by_slip
 
 
 def _slips(predicate: Predicate) -> Iterator[_Slip]:
@@ -76,28 +76,28 @@ def _slips(predicate: Predicate) -> Iterator[_Slip]:
     name = local_name(predicate.name)
     if len(name) > _LONGEST:
         return
-    rest = _space(predicate.name), predicate.arity, tuple(_DIGITS.findall(name))
+    context = _space(predicate.name), predicate.arity, tuple(_DIGITS.findall(name))
     start = name[:_BEGINNING].lower()
     letters = range(len(start))
     pairs = ((first, second) for first in letters for second in letters if first < second)
     shorter = {start[:first] + start[first + 1 : second] + start[second + 1 :] for first, second in pairs}
     shorter |= {start[:place] + start[place + 1 :] for place in letters}
-    yield from ((beginning, *rest) for beginning in sorted({start} | shorter))
+    yield from ((beginning, *context) for beginning in sorted({start} | shorter))
 
 
-def _rank(one: Predicate, other: Predicate, loose: bool) -> int | None:
+def _rank(first: Predicate, second: Predicate, loose: bool) -> int | None:
     """How far a predicate is from another; None where it is too far."""
-    if one == other:
+    if first == second:
         return None
-    if one.name == other.name:
+    if first.name == second.name:
         return 0
-    left, right = local_name(one.name), local_name(other.name)
-    together = _space(one.name) == _space(other.name)
+    left, right = local_name(first.name), local_name(second.name)
+    together = _space(first.name) == _space(second.name)
     if left.lower() == right.lower() and (together or loose):
-        return 1 + (one.arity != other.arity) + 2 * (not together)
+        return 1 + (first.arity != second.arity) + 2 * (not together)
     # `lane1` and `lane2` are two names on purpose.
     numbered = _DIGITS.findall(left) != _DIGITS.findall(right)
-    if not loose or not together or one.arity != other.arity or numbered:
+    if not loose or not together or first.arity != second.arity or numbered:
         return None
     length = max(len(left), len(right))
     if length > _LONGEST or abs(len(left) - len(right)) > 2:
@@ -124,18 +124,18 @@ def _space(name: str) -> str:
     return name.removesuffix(">").removesuffix(local_name(name)) if name[0] == "<" else ""
 
 
-def _distance(one: str, other: str) -> int:
+def _distance(first: str, second: str) -> int:
     """How many letters to insert, delete, replace or swap with the next one.
 
     >>> _distance("speed", "sepde"), _distance("temp", "tempp")
     (2, 1)
     """
-    before, last = list[int](), list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
+    before, last = list[int](), list(range(len(second) + 1))
+    for row, letter in enumerate(first, 1):
         line = [row]
-        for column, opposite in enumerate(other, 1):
+        for column, opposite in enumerate(second, 1):
             cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != opposite))
-            swapped = row > 1 and column > 1 and one[row - 2] == opposite and other[column - 2] == letter
+            swapped = row > 1 and column > 1 and first[row - 2] == opposite and second[column - 2] == letter
             line.append(min(cost, before[column - 2] + 1) if swapped else cost)
         before, last = last, line
     return last[-1]

@@ -41,13 +41,13 @@ def is_literal(term: str) -> bool:
     return term[0] not in "<_"
 
 
-def is_term(thing: object) -> TypeGuard[str]:
+def is_term(value: object) -> TypeGuard[str]:
     """Whether something is a term in a spelling that can be read back.
 
     >>> is_term("road1"), is_term("Main Street"), is_term('"Main Street"'), is_term('"road1"'), is_term(3)
     (True, False, True, False, False)
     """
-    return isinstance(thing, str) and _TERM.match(thing) is not None
+    return isinstance(value, str) and _TERM.match(value) is not None
 
 
 def quote(text: str) -> str:
@@ -56,7 +56,7 @@ def quote(text: str) -> str:
     >>> quote('say "hi"')
     '"say \\\\"hi\\\\""'
     """
-    return '"' + re.sub(r'[\\"\n\r\t]', lambda found: _ESCAPES[found.group()], text) + '"'
+    return '"' + re.sub(r'[\\"\n\r\t]', lambda match: _ESCAPES[match.group()], text) + '"'
 
 
 def unquote(term: str) -> str:
@@ -65,7 +65,7 @@ def unquote(term: str) -> str:
     >>> unquote(quote("a\\nb"))
     'a\\nb'
     """
-    return re.sub(r"\\(.)", lambda found: _UNESCAPES.get(found.group(1), found.group(1)), term[1:-1])
+    return re.sub(r"\\(.)", lambda match: _UNESCAPES.get(match.group(1), match.group(1)), term[1:-1])
 
 
 def constant(text: str) -> str:

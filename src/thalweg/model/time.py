@@ -177,8 +177,8 @@ class TimeFormat:
         >>> TimeFormat(Calendar(), "iso").at_end("p(a) at 5")
         'p(a) at 1970-01-01T00:00:05Z'
         """
-        rest, at, tick = text.rpartition(" at ")
-        return f"{rest} at {self.text(int(tick))}" if self.iso and at and tick.isdecimal() else text
+        beginning, at, tick = text.rpartition(" at ")
+        return f"{beginning} at {self.text(int(tick))}" if self.iso and at and tick.isdecimal() else text
 
     def in_words(self, sentence: str) -> str:
         """A sentence with the ticks that it names behind `at`, `until` and `since`; what is quoted stays as it is.
@@ -189,7 +189,7 @@ class TimeFormat:
         if not self.iso:
             return sentence
         parts = sentence.split("`")
-        parts[::2] = [_TICK.sub(lambda found: self.text(int(found[0])), part) for part in parts[::2]]
+        parts[::2] = [_TICK.sub(lambda match: self.text(int(match[0])), part) for part in parts[::2]]
         return "`".join(parts)
 
 
@@ -209,11 +209,11 @@ def milliseconds(text: Duration) -> int:
     (1000, 600000, 600000)
     """
     if isinstance(text, timedelta):
-        count, rest = divmod(text, timedelta(milliseconds=1))
-        if rest or count < 0:
+        count, remainder = divmod(text, timedelta(milliseconds=1))
+        if remainder or count < 0:
             raise ValueError(f"`{text}` is not a duration in whole milliseconds")
         return count
-    found = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]+)\s*", str(text))
-    if not found or found.group(2) not in UNITS:
+    match = re.fullmatch(r"\s*([0-9]{1,18})\s*([a-z]+)\s*", str(text))
+    if not match or match.group(2) not in UNITS:
         raise ValueError(f"`{text}` is not a duration; write a number and one of {' '.join(UNITS)}, as in `10 s`")
-    return int(found.group(1)) * UNITS[found.group(2)]
+    return int(match.group(1)) * UNITS[match.group(2)]

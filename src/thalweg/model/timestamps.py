@@ -32,16 +32,16 @@ def proposed_writing(text: str) -> str:
     >>> proposed_writing("2026-11-15 08:00:00 CET"), proposed_writing("20261115080000")
     ('write the offset in the place of `CET`, as in `2026-11-15 08:00:00+01:00`', 'write `2026-11-15T08:00:00`')
     """
-    if found := _DIGITS.match(text):
-        return f"write `{'-'.join(found.groups()[:3])}T{':'.join(found.groups()[3:])}`"
-    if found := _YEAR_LAST.match(text):
-        one, other, year, time = found.groups()
+    if match := _DIGITS.match(text):
+        return f"write `{'-'.join(match.groups()[:3])}T{':'.join(match.groups()[3:])}`"
+    if match := _YEAR_LAST.match(text):
+        first, second, year, time = match.groups()
         behind = f"T{time.zfill(len(time) + (time[1] == ':'))}" if time else ""
-        days = [(day, month) for day, month in ((one, other), (other, one)) if int(month) <= 12]
+        days = [(day, month) for day, month in ((first, second), (second, first)) if int(month) <= 12]
         written = [f"`{year}-{month.zfill(2)}-{day.zfill(2)}{behind}`" for day, month in days]
         if len({*written}) == 1:
             return f"write the year first, as in {written[0]}"
         return f"write {' or '.join(written)}: which one is meant is not clear" if written else _USUAL
-    if found := _ZONE.match(text):
-        return f"write the offset in the place of `{found[2]}`, as in `{found[1]}+01:00`"
+    if match := _ZONE.match(text):
+        return f"write the offset in the place of `{match[2]}`, as in `{match[1]}+01:00`"
     return _USUAL

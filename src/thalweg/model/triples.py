@@ -34,22 +34,22 @@ def as_triples(batch: Batch, words: Dictionary, kept: Collection[Predicate] = ()
     >>> [words.spell(word) for word in batch.rows[TRIPLES].tolist()], "go/0" in batch.rows
     (['a', '<p>', 'b', 'a', '<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>', '<C>'], True)
     """
-    made: list[Rows] = []
-    rest = Batch(stream=batch.stream)
-    for signature, given in batch.rows.items():
+    triples: list[Rows] = []
+    converted = Batch(stream=batch.stream)
+    for signature, rows in batch.rows.items():
         if signature.arity not in (1, 2) or signature in kept:
-            rest.rows[signature] = given
+            converted.rows[signature] = rows
         if signature.arity not in (1, 2):
             continue
-        flat = np.asarray(given, dtype=np.int64).reshape(-1, signature.arity)
+        flat = np.asarray(rows, dtype=np.int64).reshape(-1, signature.arity)
         name = np.full(len(flat), words.code(signature.name))
         if signature.arity == 2:
-            made.append(np.column_stack((flat[:, 0], name, flat[:, 1])))
+            triples.append(np.column_stack((flat[:, 0], name, flat[:, 1])))
         else:
-            made.append(np.column_stack((flat[:, 0], np.full(len(flat), words.code(RDF_TYPE)), name)))
-    if made:
-        rest.rows[TRIPLES] = np.concatenate(made).reshape(-1)
-    return rest
+            triples.append(np.column_stack((flat[:, 0], np.full(len(flat), words.code(RDF_TYPE)), name)))
+    if triples:
+        converted.rows[TRIPLES] = np.concatenate(triples).reshape(-1)
+    return converted
 
 
 def as_facts(rows: Rows, words: Dictionary) -> Iterator[tuple[str, Rows]]:

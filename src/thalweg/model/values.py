@@ -1,4 +1,4 @@
-"""What a term is worth in a comparison or a calculation.
+"""The value of a term in a comparison or a calculation.
 
     31.50, "31.5"^^xsd:double, "31.5"^^xsd:float       the number 31.5
     "NaN"^^xsd:double, "300"^^xsd:byte                 no value: not a number
@@ -41,7 +41,7 @@ class Kind(Enum):
     TIME = "time"
 
 
-class Value(NamedTuple):
+class TermValue(NamedTuple):
     """A value: a number as its word, a time in microseconds since 1970, or a text."""
 
     kind: Kind
@@ -49,7 +49,7 @@ class Value(NamedTuple):
 
 
 @lru_cache(maxsize=65_536)
-def value_of(term: str) -> Value | None:
+def value_of(term: str) -> TermValue | None:
     """The value of a term; None where it has none.
 
     >>> value_of('"3"^^<http://www.w3.org/2001/XMLSchema#double>') == value_of("3"), value_of("<http://example.org/a>")
@@ -57,23 +57,23 @@ def value_of(term: str) -> Value | None:
     """
     if is_number(term):
         word = read_number(term) if len(term) <= _LONGEST else None
-        return None if word is None else Value(Kind.NUMBER, word)
+        return None if word is None else TermValue(Kind.NUMBER, word)
     if term[0].isalpha():
-        return Value(Kind.TEXT, term)
+        return TermValue(Kind.TEXT, term)
     if term[0] != '"':
         return None
     text, datatype = literals.parts(term)
     if datatype == f"<{XSD}string>":
-        return Value(Kind.TEXT, text)
+        return TermValue(Kind.TEXT, text)
     if datatype == f"<{XSD}date>":
         return _time(_midnight(text))
-    known = literals.DATATYPES.get(datatype)
-    if known is None:
+    definition = literals.DATATYPES.get(datatype)
+    if definition is None:
         return None
-    if known.kind == "dateTime":
+    if definition.kind == "dateTime":
         moment = literals.value_of(text, datatype)
         return _time(_moment(moment.text)) if moment is not None else None
-    return _number(text, datatype) if known.kind in _NUMERIC_KINDS else None
+    return _number(text, datatype) if definition.kind in _NUMERIC_KINDS else None
 
 
 def value_word(term: str) -> int:
@@ -135,21 +135,21 @@ def any_text(term: str) -> str:
     return unquote(term[: term.rindex('"') + 1]) if term[0] == '"' else term
 
 
-def _number(text: str, datatype: str) -> Value | None:
+def _number(text: str, datatype: str) -> TermValue | None:
     """A number with a datatype: floats by the shortest decimal that stands for them, as they are printed."""
     value = literals.value_of(text, datatype) if len(text) <= _LONGEST else None
     if value is None or value.text.endswith(("INF", "NaN")):
         return None
     text = str(np.float32(value.text)) if value.kind == "float" else value.text
     word = read_number(text)
-    return None if word is None else Value(Kind.NUMBER, shortest(word))
+    return None if word is None else TermValue(Kind.NUMBER, shortest(word))
 
 
-def _time(moment: datetime | None) -> Value | None:
+def _time(moment: datetime | None) -> TermValue | None:
     if moment is None:
         return None
     since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
-    return Value(Kind.TIME, (since.days * 86_400 + since.seconds) * _MICROSECOND + since.microseconds)
+    return TermValue(Kind.TIME, (since.days * 86_400 + since.seconds) * _MICROSECOND + since.microseconds)
 
 
 def _moment(text: str) -> datetime | None:
@@ -162,8 +162,8 @@ def _moment(text: str) -> datetime | None:
 
 def _midnight(text: str) -> datetime | None:
     """The moment at which a date begins."""
-    found = _DAY.fullmatch(text)
+    match = _DAY.fullmatch(text)
     try:
-        return datetime.fromisoformat(f"{date.fromisoformat(found[1])}T00:00:00{found[2] or ''}") if found else None
+        return datetime.fromisoformat(f"{date.fromisoformat(match[1])}T00:00:00{match[2] or ''}") if match else None
     except ValueError:
         return None

@@ -64,8 +64,8 @@ def is_schema_class(term: str) -> bool:
 
 def is_schema(triple: Triple) -> bool:
     """Whether a triple describes the schema."""
-    _, predicate, thing = triple
-    return is_schema_class(thing) if predicate == TYPE else is_schema_predicate(predicate)
+    _, predicate, value = triple
+    return is_schema_class(value) if predicate == TYPE else is_schema_predicate(predicate)
 
 
 def short(term: str) -> str:

@@ -1,4 +1,4 @@
-"""What the arguments of a predicate hold: the types of the columns of a table that is made of its facts.
+"""The types of a predicate's arguments, for the columns of a table that is made of its facts.
 
     hot(D,V) :- temp(D,V), V > 25.       hot/2: a text and a number, if temp's are
 
@@ -18,7 +18,7 @@ from thalweg.model.term import is_number
 
 @dataclass(frozen=True, slots=True)
 class DecimalType:
-    """Decimals of so many digits, of which `scale` are behind the point."""
+    """Decimals with `precision` digits, `scale` of them behind the point."""
 
     precision: int
     scale: int
@@ -30,8 +30,8 @@ class DecimalType:
         DecimalType(precision=14, scale=4)
         """
         scale = max(self.scale, other.scale)
-        whole = max(self.precision - self.scale, other.precision - other.scale)
-        return DecimalType(min(_WIDEST, whole + scale), scale)
+        integer_digits = max(self.precision - self.scale, other.precision - other.scale)
+        return DecimalType(min(_WIDEST, integer_digits + scale), scale)
 
 
 _WIDEST: Final = 38
@@ -42,7 +42,7 @@ Types = tuple[Type | None, ...]
 
 
 def argument_types(program: Program, predicate: Predicate, inputs: Mapping[Predicate, Types]) -> tuple[Type, ...]:
-    """What the arguments of a predicate hold, where this is known of inputs.
+    """The types of a predicate's arguments, inferred from the types of the inputs.
 
     >>> from thalweg.languages.lars.program import read
     >>> from thalweg.diagnostics import Source
@@ -50,39 +50,39 @@ def argument_types(program: Program, predicate: Predicate, inputs: Mapping[Predi
     >>> argument_types(program, Predicate("mean", 2), {Predicate("temp", 2): ("text", "number")})
     ('text', 'number')
     """
-    known: dict[Predicate, Types] = dict(inputs)
+    types: dict[Predicate, Types] = dict(inputs)
     # Types only become known, or are given up for texts, so this ends.
     while True:
-        found = {**known, **{one: _heads(program, one, known) for one in program.derived if one not in inputs}}
-        if found == known:
-            return tuple(one or "text" for one in known.get(predicate, (None,) * predicate.arity))
-        known = found
+        refined = {**types, **{head: _heads(program, head, types) for head in program.derived if head not in inputs}}
+        if refined == types:
+            return tuple(type_ or "text" for type_ in types.get(predicate, (None,) * predicate.arity))
+        types = refined
 
 
-def _heads(program: Program, predicate: Predicate, known: Mapping[Predicate, Types]) -> Types:
-    heads = [_head(rule, known) for rule in program.rules if rule.head.signature == predicate]
+def _heads(program: Program, predicate: Predicate, types: Mapping[Predicate, Types]) -> Types:
+    heads = [_head(rule, types) for rule in program.rules if rule.head.signature == predicate]
     return tuple(_joined([head[place] for head in heads]) for place in range(predicate.arity))
 
 
 def _joined(types: "list[Type | None]") -> Type | None:
-    held = {one for one in types if one is not None}
-    if len(held) < 2:
-        return next(iter(held), None)
-    if held <= {"integer", "number"}:
+    distinct = {type_ for type_ in types if type_ is not None}
+    if len(distinct) < 2:
+        return next(iter(distinct), None)
+    if distinct <= {"integer", "number"}:
         return "number"
-    decimals = [_INTEGERS if one == "integer" else one for one in held if one != "number"]
-    if not all(isinstance(one, DecimalType) for one in decimals):
+    decimals = [_INTEGERS if type_ == "integer" else type_ for type_ in distinct if type_ != "number"]
+    if not all(isinstance(type_, DecimalType) for type_ in decimals):
         return "text"
-    return "number" if "number" in held else reduce(DecimalType.widened, decimals)  # type: ignore[arg-type]
+    return "number" if "number" in distinct else reduce(DecimalType.widened, decimals)  # type: ignore[arg-type]
 
 
-def _head(rule: Rule, known: Mapping[Predicate, Types]) -> Types:
-    bound = _bound(rule, known)
+def _head(rule: Rule, types: Mapping[Predicate, Types]) -> Types:
+    bound = _bound(rule, types)
     return tuple(_type(argument, bound) for argument in rule.head.args)
 
 
-def _bound(rule: Rule, known: Mapping[Predicate, Types]) -> dict[str, Type]:
-    """What the variables of a body hold."""
+def _bound(rule: Rule, types: Mapping[Predicate, Types]) -> dict[str, Type]:
+    """The type of each variable that a body binds."""
     bound: dict[str, Type] = {}
     for literal in rule.body:
         match literal:
@@ -95,7 +95,7 @@ def _bound(rule: Rule, known: Mapping[Predicate, Types]) -> dict[str, Type]:
             case Comparison() | Not():
                 pass
             case _:
-                for argument, type_ in _places(literal.atom.args, known.get(literal.atom.signature, ())):
+                for argument, type_ in _places(literal.atom.args, types.get(literal.atom.signature, ())):
                     bound.setdefault(argument, type_)
                 if isinstance(time := getattr(literal, "time", None), Variable):
                     bound.setdefault(time.name, "integer")

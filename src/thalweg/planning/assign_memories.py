@@ -69,7 +69,7 @@ def assign_memories(plan: Plan) -> Plan:
 
 
 class _Sources(NamedTuple):
-    """What can make an atom true."""
+    """Where the facts of an atom come from: rules now or at a time, the background, streams."""
 
     derived_now: bool = False
     derived_at: bool = False
@@ -109,11 +109,11 @@ class _Assignment:
 
     def relation(self, name: str, arity: int) -> tuple[Relation, bool]:
         """The relation of that name, and whether it is new."""
-        known = self.memories.get(name)
-        if known is not None:
-            return known, False
-        made = self.memories[name] = Relation(len(self.memories), name, arity)
-        return made, True
+        relation = self.memories.get(name)
+        if relation is not None:
+            return relation, False
+        relation = self.memories[name] = Relation(len(self.memories), name, arity)
+        return relation, True
 
     def derived(self, signature: Predicate) -> Relation:
         return self.relation(f"{signature} derived", signature.arity)[0]
@@ -123,8 +123,8 @@ class _Assignment:
 
     def is_input(self, signature: Predicate, stream: str | None) -> bool:
         derived = signature in self.heads_now or signature in self.heads_at or signature in self.values
-        known = derived or signature in self.program.hints.static
-        return stream is not None or not known or signature in self.mixed
+        internal = derived or signature in self.program.hints.static
+        return stream is not None or not internal or signature in self.mixed
 
     def feed(self, signature: Predicate, stream: str | None, feed: Feed) -> None:
         self.feeds.setdefault((signature, stream), []).append(feed)
@@ -143,19 +143,19 @@ class _Assignment:
 
     def clock(self, size: int) -> RelationAtom:
         """The ticks of the last `size`, as rows (U)."""
-        made = self.clocks.get(size)
-        if made is None:
-            made = self.clocks[size] = self.relation(f"clock [{size}]", 1)[0]
-        return RelationAtom(made, (TICK,))
+        relation = self.clocks.get(size)
+        if relation is None:
+            relation = self.clocks[size] = self.relation(f"clock [{size}]", 1)[0]
+        return RelationAtom(relation, (TICK,))
 
     def always_background(self, signature: Predicate, stream: str | None) -> bool:
         return stream is None and signature in self.background
 
     def background_rows(self, signature: Predicate) -> Relation:
-        made, new = self.relation(f"{signature} background", signature.arity)
+        relation, new = self.relation(f"{signature} background", signature.arity)
         if new:
-            self.fed_forever.append((made, signature))
-        return made
+            self.fed_forever.append((relation, signature))
+        return relation
 
     # Memories -------------------------------------------------------------------------------------------------------
 
@@ -181,64 +181,64 @@ class _Assignment:
     def expected_rows(self, formula: Formula) -> float:
         """A guess for the order of joins: the background is counted, a stream is taken to bring one fact a tick."""
         signature = formula.atom.signature
-        known = self.background[signature]
+        background = self.background[signature]
         if not self.is_input(signature, formula.stream):
-            return known + _DERIVED_ROWS
+            return background + _DERIVED_ROWS
         match formula:
             case InWindow(window=KeyedWindow(size)) | At(window=KeyedWindow(size)):
-                return known + size * _KEYS
+                return background + size * _KEYS
             case InWindow(window=window) | Always(window=window):
-                return float(known + window.size + 1)
+                return float(background + window.size + 1)
             case At(window=TimeWindow() | PastWindow() | TupleWindow() as window):
-                return float(known + window.size + 1)
+                return float(background + window.size + 1)
             case At():
                 return float(FOREVER)
-        return float(known + 1)
+        return float(background + 1)
 
     def some(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
         """`p(X) in W`."""
         if signature in self.values:
             return self.value(signature)
         row, timed_row = _columns(signature.arity)
-        known = self.sources(signature, stream)
-        if known == _Sources(derived_now=True) and not self.looks_back(signature, window):
+        sources = self.sources(signature, stream)
+        if sources == _Sources(derived_now=True) and not self.looks_back(signature, window):
             return self.derived(signature)
-        made, new = self.relation(_name(signature, stream, f"in {show(window)}"), len(row))
+        relation, new = self.relation(_name(signature, stream, f"in {show(window)}"), len(row))
         if not new:
-            return made
-        alone = not (known.derived_now or known.derived_at or isinstance(window, TupleWindow | KeyedWindow))
-        if known.background:
-            self.show_background(made, signature, alone)
+            return relation
+        alone = not (sources.derived_now or sources.derived_at or isinstance(window, TupleWindow | KeyedWindow))
+        if sources.background:
+            self.show_background(relation, signature, alone)
         if isinstance(window, TupleWindow | KeyedWindow):
-            self.copy(made, RelationAtom(self.tuple_rows(signature, window, stream), timed_row), head=row)
+            self.copy(relation, RelationAtom(self.tuple_rows(signature, window, stream), timed_row), head=row)
         else:
-            self.fill(made, signature, window, stream, alone)
-        return made
+            self.fill(relation, signature, window, stream, alone)
+        return relation
 
     def at(self, signature: Predicate, window: Window, stream: str | None, counted: bool = False) -> Relation:
         """`p(X) at U in W`; to be counted, it has a relation of its own and leaves the background out."""
         row, timed_row = _columns(signature.arity)
-        known = self.sources(signature, stream)
-        background = known.background and not counted
+        sources = self.sources(signature, stream)
+        background = sources.background and not counted
         rows = self.tuple_rows(signature, window, stream) if isinstance(window, TupleWindow | KeyedWindow) else None
         if rows is not None and not background:
             return rows
-        plain = known == _Sources(derived_at=True) and not (counted or _hops(window))
+        plain = sources == _Sources(derived_at=True) and not (counted or _hops(window))
         if plain and self.never_clips(signature, window):
             return self.derived_at(signature)
         name = f"at U in {show(window)}" + (" or background" if background else "")
-        made, new = self.relation(_name(signature, stream, name), len(timed_row))
+        relation, new = self.relation(_name(signature, stream, name), len(timed_row))
         if not new:
-            return made
+            return relation
         if rows is not None:
-            self.copy(made, RelationAtom(rows, timed_row), head=timed_row)
+            self.copy(relation, RelationAtom(rows, timed_row), head=timed_row)
         else:
-            alone = not (known.derived_now or known.derived_at or background)
-            self.fill(made, signature, window, stream, alone, timed=True)
+            alone = not (sources.derived_now or sources.derived_at or background)
+            self.fill(relation, signature, window, stream, alone, timed=True)
         if background:
             always = RelationAtom(self.background_rows(signature), row)
-            self.copy(made, always, self.ticks_in(window, stream), head=timed_row)
-        return made
+            self.copy(relation, always, self.ticks_in(window, stream), head=timed_row)
+        return relation
 
     def sources(self, signature: Predicate, stream: str | None) -> "_Sources":
         return _Sources(
@@ -249,48 +249,54 @@ class _Assignment:
         )
 
     def fill(
-        self, made: Relation, signature: Predicate, window: Window, stream: str | None, alone: bool, timed: bool = False
+        self,
+        relation: Relation,
+        signature: Predicate,
+        window: Window,
+        stream: str | None,
+        alone: bool,
+        timed: bool = False,
     ) -> None:
         """Fills a memory from streams and rules; a `timed` one has the tick as its last column."""
         assert isinstance(window, TimeWindow)
         row, timed_row = _columns(signature.arity)
-        head, known = timed_row if timed else row, self.sources(signature, stream)
-        if known.streamed and window.step is not None:
-            self.copy(made, self.hop_source(signature, window, stream, timed_row), head=head, window=window)
-        elif known.streamed:
-            fed = made if alone else self.fed_beside(made, head)
+        head, sources = timed_row if timed else row, self.sources(signature, stream)
+        if sources.streamed and window.step is not None:
+            self.copy(relation, self.hop_source(signature, window, stream, timed_row), head=head, window=window)
+        elif sources.streamed:
+            fed = relation if alone else self.fed_beside(relation, head)
             self.feed(signature, stream, Feed("timed" if timed else "seen", fed, window.size))
-        if known.derived_at:
-            self.copy(made, RelationAtom(self.derived_at(signature), timed_row), head=head, window=window)
-        if known.derived_now and signature in self.recorded:
-            self.fill_recorded(made, signature, window, timed)
-        elif known.derived_now:
+        if sources.derived_at:
+            self.copy(relation, RelationAtom(self.derived_at(signature), timed_row), head=head, window=window)
+        if sources.derived_now and signature in self.recorded:
+            self.fill_recorded(relation, signature, window, timed)
+        elif sources.derived_now:
             beat = () if window.step is None else (self.beat(window.step),)
             source = RelationAtom(self.derived(signature), row)
-            self.copy(made, source, *((self.clock(0),) if timed else ()), *beat, head=head)
+            self.copy(relation, source, *((self.clock(0),) if timed else ()), *beat, head=head)
 
     def always(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
         """`p(X) always in W`."""
         arity = signature.arity
-        made, new = self.relation(_name(signature, stream, f"always in {show(window)}"), arity)
+        relation, new = self.relation(_name(signature, stream, f"always in {show(window)}"), arity)
         if not new:
-            return made
+            return relation
         derived = stream is None and (signature in self.heads_now or signature in self.heads_at)
         if derived and signature in self.recorded and isinstance(window, TimeWindow) and window.step is None:
-            self.lasting_streaks(made, signature, window.size)
-            return made
+            self.lasting_streaks(relation, signature, window.size)
+            return relation
         runs = isinstance(window, TimeWindow) and window.step is None and not derived
         if self.always_background(signature, stream):
-            self.show_background(made, signature, alone=runs)
+            self.show_background(relation, signature, alone=runs)
         if runs:
             run, _ = self.relation(_name(signature, stream, "run"), arity)
-            self.feed(signature, stream, Feed("run", run, window.size, made))
-            return made
+            self.feed(signature, stream, Feed("run", run, window.size, relation))
+            return relation
         source = self.at(signature, window, stream, counted=True)
         counter, _ = self.relation(_name(signature, stream, f"ticks in {show(window)}"), arity)
         tuples = self.tuple_feed(window, stream) if isinstance(window, TupleWindow) else -1
-        self.counts.append(Count(source, made, counter, window, tuples))
-        return made
+        self.counts.append(Count(source, relation, counter, window, tuples))
+        return relation
 
     # What is recorded ------------------------------------------------------------------------------------------------
 
@@ -301,94 +307,94 @@ class _Assignment:
     def record(self, source: Relation, target: Relation, size: int, kind: str, signature: Predicate) -> None:
         self.recordings.append(Recording(source, target, size, kind, signature))
 
-    def fill_recorded(self, made: Relation, signature: Predicate, window: TimeWindow, timed: bool) -> None:
+    def fill_recorded(self, relation: Relation, signature: Predicate, window: TimeWindow, timed: bool) -> None:
         """Fills a memory with what is derived now and with what was derived at the earlier ticks of its window."""
         row, timed_row = _columns(signature.arity)
         derived = RelationAtom(self.derived(signature), row)
         if window.step is not None:
             kept = self.derived_ticks(signature, window.size + window.step)
-            self.copy(made, RelationAtom(kept, timed_row), head=timed_row if timed else row, window=window)
+            self.copy(relation, RelationAtom(kept, timed_row), head=timed_row if timed else row, window=window)
         elif timed:
-            self.copy(made, derived, self.clock(0), head=timed_row, extension=window.size)
+            self.copy(relation, derived, self.clock(0), head=timed_row, extension=window.size)
         elif window.size == 0 or signature not in self.revocable:
-            self.copy(made, derived, head=row, extension=window.size)
+            self.copy(relation, derived, head=row, extension=window.size)
         else:
-            self.copy(made, derived, head=row)
-            self.copy(made, RelationAtom(self.past_of_derived(signature, window.size), row), head=row)
+            self.copy(relation, derived, head=row)
+            self.copy(relation, RelationAtom(self.past_of_derived(signature, window.size), row), head=row)
             return
         if window.step is None and window.size:
-            self.record(derived.relation, made, window.size, "extended", signature)
+            self.record(derived.relation, relation, window.size, "extended", signature)
 
     def derived_ticks(self, signature: Predicate, size: int) -> Relation:
         """The rows (X,U) of the ticks at which something recorded was derived, until U + `size`."""
-        made, new = self.relation(f"{signature} derived at U in [{size}]", signature.arity + 1)
+        relation, new = self.relation(f"{signature} derived at U in [{size}]", signature.arity + 1)
         if new:
-            self.fill_recorded(made, signature, TimeWindow(size), timed=True)
-        return made
+            self.fill_recorded(relation, signature, TimeWindow(size), timed=True)
+        return relation
 
     def past(self, signature: Predicate, size: int, stream: str | None, timed: bool = False) -> Relation:
         """`p(X) before [size]`, `p(X) at U before [size]`: without the background, which has no past."""
-        known = self.sources(signature, stream)
-        sources: list[Relation] = []
-        if known.derived_now and signature in self.recorded:
-            sources.append(self.past_of_derived(signature, size, timed))
-        if known.streamed:
-            sources.append(self.past_of_streamed(signature, size, stream, timed))
-        if len(sources) == 1 and not known.derived_at:
-            return sources[0]
+        sources = self.sources(signature, stream)
+        relations: list[Relation] = []
+        if sources.derived_now and signature in self.recorded:
+            relations.append(self.past_of_derived(signature, size, timed))
+        if sources.streamed:
+            relations.append(self.past_of_streamed(signature, size, stream, timed))
+        if len(relations) == 1 and not sources.derived_at:
+            return relations[0]
         row, timed_row = _columns(signature.arity)
         head = timed_row if timed else row
-        made, new = self.relation(_name(signature, stream, f"{'at U ' if timed else ''}before [{size}]"), len(head))
+        relation, new = self.relation(_name(signature, stream, f"{'at U ' if timed else ''}before [{size}]"), len(head))
         if new:
-            for source in sources:
-                self.copy(made, RelationAtom(source, head), head=head)
-            if known.derived_at:
+            for source in relations:
+                self.copy(relation, RelationAtom(source, head), head=head)
+            if sources.derived_at:
                 earlier = RelationAtom(self.derived_at(signature), timed_row)
-                self.copy(made, earlier, head=head, window=TimeWindow(size), delay=1)
-        return made
+                self.copy(relation, earlier, head=head, window=TimeWindow(size), delay=1)
+        return relation
 
     def past_of_derived(self, signature: Predicate, size: int, timed: bool = False) -> Relation:
-        made, new = self.relation(
+        relation, new = self.relation(
             f"{signature} recorded {'at U ' if timed else ''}before [{size}]", signature.arity + timed
         )
         if new:
             source = self.derived_ticks(signature, 0) if timed else self.derived(signature)
             # A tick at which something held stays one, whatever ends.
             kind = "followed" if signature in self.revocable and not timed else "lasting"
-            self.record(source, made, size, kind, signature)
-        return made
+            self.record(source, relation, size, kind, signature)
+        return relation
 
     def past_of_streamed(self, signature: Predicate, size: int, stream: str | None, timed: bool) -> Relation:
         name = _name(signature, stream, f"streamed {'at U ' if timed else ''}before [{size}]")
-        made, new = self.relation(name, signature.arity + timed)
+        relation, new = self.relation(name, signature.arity + timed)
         if new:
-            self.feed(signature, stream, Feed("timed past" if timed else "past", made, size))
-        return made
+            self.feed(signature, stream, Feed("timed past" if timed else "past", relation, size))
+        return relation
 
-    def lasting_streaks(self, made: Relation, signature: Predicate, size: int) -> None:
+    def lasting_streaks(self, relation: Relation, signature: Predicate, size: int) -> None:
         """`p(X) always in [size]`: what holds now and has held at all of the ticks before."""
         row, _ = _columns(signature.arity)
         if self.always_background(signature, None):
-            self.show_background(made, signature, alone=False)
+            self.show_background(relation, signature, alone=False)
         present = RelationAtom(self.present(signature), row)
         if size == 0:
-            self.copy(made, present, head=row)
+            self.copy(relation, present, head=row)
             return
         streak, _ = self.relation(f"{signature} throughout [{size}]", signature.arity)
         self.record(present.relation, streak, size, "streak", signature)
-        self.copy(made, present, RelationAtom(streak, row), head=row)
+        self.copy(relation, present, RelationAtom(streak, row), head=row)
         # Nothing is known before the first tick, at which whatever holds has always held.
-        self.copy(made, present, RelationAtom(self.relation(_FIRST_TICK, 0)[0], ()), head=row)
+        self.copy(relation, present, RelationAtom(self.relation(_FIRST_TICK, 0)[0], ()), head=row)
 
     def present(self, signature: Predicate) -> Relation:
-        """What streams bring and rules derive now, without the background."""
+        """The relation with what streams bring and rules derive now, without the background."""
         if not self.is_input(signature, None):
             return self.derived(signature)
         row, _ = _columns(signature.arity)
-        made, new = self.relation(f"{signature} present", len(row))
+        relation, new = self.relation(f"{signature} present", len(row))
         if new:
-            self.fill(made, signature, TimeWindow(0), None, alone=False)
-        return made
+            self.fill(relation, signature, TimeWindow(0), None, alone=False)
+        return relation
 
     # Sources --------------------------------------------------------------------------------------------------------
 
@@ -399,10 +405,10 @@ class _Assignment:
         assert isinstance(window, TimeWindow)
         assert window.step is not None
         size = window.size + window.step
-        made, new = self.relation(_name(signature, stream, f"at U kept for hops [{size}]"), len(timed_row))
+        relation, new = self.relation(_name(signature, stream, f"at U kept for hops [{size}]"), len(timed_row))
         if new:
-            self.feed(signature, stream, Feed("timed", made, size))
-        return RelationAtom(made, timed_row)
+            self.feed(signature, stream, Feed("timed", relation, size))
+        return RelationAtom(relation, timed_row)
 
     def ticks_in(self, window: Window, stream: str | None) -> RelationAtom:
         """The ticks of a window."""
@@ -413,26 +419,26 @@ class _Assignment:
         assert isinstance(window, TimeWindow), "other windows are refused"
         if window.step is None:
             return self.clock(window.size)
-        made, new = self.relation(f"clock {show(window)}", 1)
+        relation, new = self.relation(f"clock {show(window)}", 1)
         if new:
-            self.copy(made, self.clock(window.size + window.step), head=(TICK,), window=window)
-        return RelationAtom(made, (TICK,))
+            self.copy(relation, self.clock(window.size + window.step), head=(TICK,), window=window)
+        return RelationAtom(relation, (TICK,))
 
     def beat(self, step: int) -> RelationAtom:
-        """Holds at the hops only."""
-        made = self.beats.get(step)
-        if made is None:
-            made = self.beats[step] = self.relation(f"hop of {step}", 0)[0]
-        return RelationAtom(made, ())
+        """An atom that holds only at the ticks at which a window with this step hops."""
+        relation = self.beats.get(step)
+        if relation is None:
+            relation = self.beats[step] = self.relation(f"hop of {step}", 0)[0]
+        return RelationAtom(relation, ())
 
     def fed_beside(self, memory: Relation, row: tuple[Variable, ...]) -> Relation:
         """A relation for what the streams bring to a memory that is derived as well.
 
         Rows of their own, because deriving a row again after it was taken back looks at rules only.
         """
-        made, _ = self.relation(f"{memory.name} streamed", len(row))
-        self.copy(memory, RelationAtom(made, row), head=row)
-        return made
+        relation, _ = self.relation(f"{memory.name} streamed", len(row))
+        self.copy(memory, RelationAtom(relation, row), head=row)
+        return relation
 
     def show_background(self, memory: Relation, signature: Predicate, alone: bool) -> None:
         """Background holds in every window; beside derived rows it has rows of its own."""
@@ -451,30 +457,30 @@ class _Assignment:
 
     def tuple_rows(self, signature: Predicate, window: Window, stream: str | None) -> Relation:
         """The rows (X,U) of a tuple window."""
-        made, new = self.relation(_name(signature, stream, f"at U in {show(window)}"), signature.arity + 1)
+        relation, new = self.relation(_name(signature, stream, f"at U in {show(window)}"), signature.arity + 1)
         if new and isinstance(window, KeyedWindow):
-            self.keyed.append(KeyedFeed(window, signature, stream, made))
+            self.keyed.append(KeyedFeed(window, signature, stream, relation))
         elif new:
             assert isinstance(window, TupleWindow)
-            self.tuples[self.tuple_feed(window, stream)].relations[signature] = made
-        return made
+            self.tuples[self.tuple_feed(window, stream)].relations[signature] = relation
+        return relation
 
     def tuple_ticks(self, window: TupleWindow, stream: str | None) -> RelationAtom:
         """The ticks that a tuple window spans."""
         number = self.tuple_feed(window, stream)
         feed = self.tuples[number]
-        made, _ = self.relation(_name("ticks of", stream, show(window)), 1)
-        self.tuples[number] = TupleFeed(feed.window, feed.stream, feed.relations, made)
-        return RelationAtom(made, (TICK,))
+        relation, _ = self.relation(_name("ticks of", stream, show(window)), 1)
+        self.tuples[number] = TupleFeed(feed.window, feed.stream, feed.relations, relation)
+        return RelationAtom(relation, (TICK,))
 
     def value(self, signature: Predicate) -> Relation:
         """The rows of an aggregate."""
         group = self.values[signature]
-        made, new = self.relation(f"{signature} value", signature.arity)
+        relation, new = self.relation(f"{signature} value", signature.arity)
         if new:
             elements = self.some(group.elements, TimeWindow(0), None)
-            self.groupings.append(Grouping(elements, made, group.function, group.width, group.share))
-        return made
+            self.groupings.append(Grouping(elements, relation, group.function, group.width, group.share))
+        return relation
 
     def never_clips(self, signature: Predicate, window: Window) -> bool:
         """Whether every row derived `at U` ends by itself before U leaves the window, and never starts before U."""
@@ -523,12 +529,12 @@ class _Assignment:
         return self.finished()
 
     def finished(self) -> Plan:
-        """The plan with all that was made; what is to be read as output may make a little more."""
-        known, interface = self.program.equality, self.program.interface
+        """The plan with all relations, rules and feeds; reading the outputs may add some first."""
+        equality, interface = self.program.equality, self.program.interface
         representative, same_pairs, same_keys = (
             None if signature is None else self.derived(signature)
             for signature in (
-                (known.representative, known.same_pairs, known.same_keys) if known else (None, None, None)
+                (equality.representative, equality.same_pairs, equality.same_keys) if equality else (None, None, None)
             )
         )
         outputs = {name: self.output(name) for name in sorted(self.program.outputs)}
@@ -561,15 +567,15 @@ class _Assignment:
         )
 
     def output(self, signature: Predicate) -> Relation:
-        """What is derived for the tick of evaluation."""
+        """The relation with what is derived of a predicate for the tick of evaluation."""
         if signature not in self.heads_at:
             return self.derived(signature)
         row, timed_row = _columns(signature.arity)
-        made, _ = self.relation(f"{signature} output", len(row))
-        self.copy(made, RelationAtom(self.derived_at(signature), timed_row), head=row, window=TimeWindow(0))
+        relation, _ = self.relation(f"{signature} output", len(row))
+        self.copy(relation, RelationAtom(self.derived_at(signature), timed_row), head=row, window=TimeWindow(0))
         if signature in self.heads_now:
-            self.copy(made, RelationAtom(self.derived(signature), row), head=row)
-        return made
+            self.copy(relation, RelationAtom(self.derived(signature), row), head=row)
+        return relation
 
 
 def _hops(window: Window) -> bool:
@@ -581,5 +587,5 @@ def _columns(arity: int) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
     return row, (*row, TICK)
 
 
-def _name(what: str, stream: str | None, rest: str) -> str:
-    return f"{what} {rest}" if stream is None else f"{what} from {stream} {rest}"
+def _name(what: str, stream: str | None, suffix: str) -> str:
+    return f"{what} {suffix}" if stream is None else f"{what} from {stream} {suffix}"

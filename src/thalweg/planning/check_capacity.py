@@ -46,33 +46,33 @@ def fit_capacity(plan: Plan) -> Plan:
 
 
 def _is_large(rule: Rule) -> bool:
-    """Whether a rule is worth planning for this check: most programs have none that is."""
-    widths = (len(one.atom.args) for one, _ in formulas(rule.body))
-    sides = (side for one in rule.body if isinstance(one, Comparison) for side in (one.left, one.right))
+    """Whether a rule may be too large, so that this check has to plan it; few programs have such a rule."""
+    widths = (len(formula.atom.args) for formula, _ in formulas(rule.body))
+    sides = (side for test in rule.body if isinstance(test, Comparison) for side in (test.left, test.right))
     operations = _operations((*rule.head.args, *sides))
     return max(len(rule.body), len(names(rule.head, *rule.body)), len(rule.head.args), operations, *widths) >= _LARGE
 
 
 def _exceeded(plan: Plan) -> Iterator[Diagnostic]:
-    """What of a plan does not fit, each relation and each rule once."""
-    found: dict[str, Diagnostic] = {}
+    """A diagnostic for each relation and each rule that is too large."""
+    diagnostics: dict[str, Diagnostic] = {}
     # Rules that people wrote come first, because they have a place.
     for rule in sorted(plan.rules, key=lambda rule: rule.origin is None):
         for atom in (*rule.positive, *rule.negative, rule.head):
             if atom.relation.arity > MOST_COLUMNS:
                 wide = _too_wide(rule, atom)
-                found.setdefault(wide.message, wide)
+                diagnostics.setdefault(wide.message, wide)
         for long in _too_long(rule):
-            found.setdefault(f"{long.message} {id(rule)}", long)
-    yield from found.values()
+            diagnostics.setdefault(f"{long.message} {id(rule)}", long)
+    yield from diagnostics.values()
 
 
 def _too_wide(rule: PlanRule, atom: RelationAtom) -> Diagnostic:
-    name, _, rest = atom.relation.name.partition(" ")
+    name, _, qualifier = atom.relation.name.partition(" ")
     arity = atom.relation.arity
     if name.startswith("'"):
         what = f"an aggregate or negated formula of this rule has {arity} columns"
-    elif " at" in f" {rest}":
+    elif " at" in f" {qualifier}":
         what = f"`{name}` has {arity} columns, the tick included"
     else:
         what = f"`{name}` has {arity} arguments"

@@ -66,10 +66,10 @@ def _always_ahead(rule: Rule, ahead: int) -> Diagnostic:
 
 def _least_ahead(rule: Rule) -> int:
     """The least number of ticks by which the head is ahead of now; 0 where it may not be."""
-    found = None if rule.time is None else _sum(rule.time, rule, 0)
-    if found is None:
+    total = None if rule.time is None else _sum(rule.time, rule, 0)
+    if total is None:
         return 0
-    name, ticks = found
+    name, ticks = total
     times = (literal for literal in rule.body if isinstance(literal, At) and literal.time == Variable(name))
     back = [reach for literal in times if (reach := _reach(literal.window)) is not None]
     return max(0, ticks - min(back)) if back else 0
@@ -83,15 +83,15 @@ def _sum(expression: Expression, rule: Rule, depth: int) -> tuple[str, int] | No
             value = next((value for value in values if value is not None), None)
             return (name, 0) if value is None or depth > len(rule.body) else _sum(value, rule, depth + 1)
         case Operation("+", Constant(term), other) | Operation("+" | "-", other, Constant(term)):
-            found = _sum(other, rule, depth)
-            if found is None or not _INTEGER.fullmatch(term):
+            total = _sum(other, rule, depth)
+            if total is None or not _INTEGER.fullmatch(term):
                 return None
-            return found[0], found[1] + int(term) * (-1 if expression.operator == "-" else 1)
+            return total[0], total[1] + int(term) * (-1 if expression.operator == "-" else 1)
     return None
 
 
 def _value(comparison: Comparison, name: str) -> Expression | None:
-    """What a variable is calculated from."""
+    """The calculation that a comparison sets a variable equal to; None for any other comparison."""
     sides = (comparison.left, comparison.right)
     for side, other in (sides, sides[::-1]):
         if comparison.operator == "=" and side == Variable(name) and isinstance(other, Operation):

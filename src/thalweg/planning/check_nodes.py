@@ -29,14 +29,14 @@ _FACTS = "the background of a program is a tuple of `Fact`"
 
 
 def check_nodes(program: Program) -> list[Diagnostic]:
-    """Errors where something stands that rules are not made of.
+    """Errors for values that are not nodes of a rule, or that stand where such a node does not belong.
 
-    >>> [found.message for found in check_nodes(Program((Rule(Atom("a"), (Atom("p"),)),)))]
+    >>> [error.message for error in check_nodes(Program((Rule(Atom("a"), (Atom("p"),)),)))]
     ['`Atom` cannot stand in the body of a rule']
     """
-    found = [wrong for rule in program.rules for wrong in _rule(rule)]
-    found += (_wrong(fact, "the background", _FACTS) for fact in program.background if not isinstance(fact, Fact))
-    return found
+    diagnostics = [wrong for rule in program.rules for wrong in _rule(rule)]
+    diagnostics += (_wrong(fact, "the background", _FACTS) for fact in program.background if not isinstance(fact, Fact))
+    return diagnostics
 
 
 def _rule(rule: object) -> Iterator[Diagnostic]:

@@ -51,11 +51,11 @@ def check_safety(program: Program) -> list[Diagnostic]:
     """Everything that keeps the rules from being evaluated, in the order in which they are written.
 
     >>> unsafe = Rule(Atom("jam", (Variable("S"),)), (Not(Now(Atom("slow", (Variable("S"),)))),))
-    >>> [(found.code, found.message) for found in check_safety(Program((unsafe,)))]
+    >>> [(error.code, error.message) for error in check_safety(Program((unsafe,)))]
     [('E203', 'variable `S` is not bound by a positive atom')]
     """
-    found = [diagnostic for check in CHECKS for diagnostic in check(program)]
-    return sorted(found, key=lambda diagnostic: (diagnostic.span.source.name, diagnostic.span.start))
+    diagnostics = [diagnostic for check in CHECKS for diagnostic in check(program)]
+    return sorted(diagnostics, key=lambda diagnostic: (diagnostic.span.source.name, diagnostic.span.start))
 
 
 def check_arities(program: Program) -> Iterator[Diagnostic]:
@@ -77,15 +77,15 @@ def check_arities(program: Program) -> Iterator[Diagnostic]:
 
 def check_binding(program: Program) -> Iterator[Diagnostic]:
     """E202 and E203: each variable has a source of values."""
-    known: dict[int, list[Predicate]] | None = None
+    by_arity: dict[int, list[Predicate]] | None = None
     for rule in program.rules:
         times = list(variables(rule.time))
         for use in _unbound(rule):
             if any(use.variable is variable for variable in times):
                 yield _unbound_time(rule, use.variable)
             else:
-                known = _given(program) if known is None else known
-                yield _unbound_variable(known, rule, use)
+                by_arity = _given(program) if by_arity is None else by_arity
+                yield _unbound_variable(by_arity, rule, use)
 
 
 def check_windows(program: Program) -> Iterator[Diagnostic]:
@@ -213,7 +213,7 @@ def check_directives(program: Program) -> Iterator[Diagnostic]:
     derived |= {program.equality.representative} if program.equality is not None else set()
     for directive, named in (("record", program.recorded), ("show", program.interface.outputs or ())):
         for signature in sorted(set(named) - derived):
-            similar = sorted(each for each in derived if each.name.lower() == signature.name.lower())
+            similar = sorted(predicate for predicate in derived if predicate.name.lower() == signature.name.lower())
             help_ = f"there is `{similar[0]}`" if similar else "write a rule for it, or leave it out"
             yield Diagnostic("W205", f"`#{directive} {signature}.` has no effect: no rule derives it", help=help_)
 
@@ -224,7 +224,7 @@ def _is_written(formula: Formula) -> bool:
 
 
 def _is_recursive(rule: Rule) -> bool:
-    return any(one.atom.signature == rule.head.signature for one, settled in formulas(rule.body) if not settled)
+    return any(formula.atom.signature == rule.head.signature for formula, settled in formulas(rule.body) if not settled)
 
 
 def _reaches_back(formula: Formula) -> bool:
@@ -244,21 +244,21 @@ def check_readings(program: Program) -> Iterator[Diagnostic]:
                 yield from _merged_readings(literal)
 
 
-def _merged_readings(found: Aggregate) -> Iterator[Diagnostic]:
-    listed, values = names(*found.terms), names(found.terms[0])
-    for formula in found.body:
+def _merged_readings(aggregate: Aggregate) -> Iterator[Diagnostic]:
+    listed, values = names(*aggregate.terms), names(aggregate.terms[0])
+    for formula in aggregate.body:
         if not isinstance(formula, At | InWindow) or not names(formula.atom) & values or _is_latest(formula):
             continue
         if isinstance(formula, At) and (isinstance(formula.time, Constant) or formula.time.name in listed):
             continue
         time = formula.time if isinstance(formula, At) else Variable("T")
-        terms = ", ".join(map(_text, (*found.terms, time)))
+        terms = ", ".join(map(_text, (*aggregate.terms, time)))
         text = f"{show(formula.atom)} at {show(time)} in …"
         yield Diagnostic(
             "W204",
-            f"`{found.function}` takes equal values of different ticks for one",
-            found.span,
-            help=f"list the tick as well, as in `{found.function}{{{terms} : {text}}}`",
+            f"`{aggregate.function}` takes equal values of different ticks for one",
+            aggregate.span,
+            help=f"list the tick as well, as in `{aggregate.function}{{{terms} : {text}}}`",
         )
 
 
@@ -277,8 +277,8 @@ def check_arithmetic(program: Program) -> Iterator[Diagnostic]:
         for operand in _operands(rule):
             term = _constant(operand, words)
             if term is not None and number_of(term) is None:
-                which = f"`{term}`" if isinstance(operand, Constant) else f"`{show(operand)}`, which is `{term}`,"
-                yield Diagnostic("E207", f"{which} is not a number", operand.span, help=_number_help(term))
+                subject = f"`{term}`" if isinstance(operand, Constant) else f"`{show(operand)}`, which is `{term}`,"
+                yield Diagnostic("E207", f"{subject} is not a number", operand.span, help=_number_help(term))
 
 
 def check_memory(program: Program) -> Iterator[Diagnostic]:
@@ -385,9 +385,9 @@ def _uses(rule: Rule, body: tuple[Literal, ...], bound: frozenset[str]) -> Itera
             case Aggregate(result, _, terms, inner):
                 groups = global_names(rule, literal) - {result.name} - bound
                 yield from (_Use(v, literal) for v in variables(*terms, *inner) if v.name in groups)
-                known = bound_names(rule, inner, bound) | groups
-                yield from (_Use(v, literal, inside=True) for v in variables(*terms) if v.name not in known)
-                yield from (_Use(use.variable, literal, inside=True) for use in _uses(rule, inner, known))
+                inner_bound = bound_names(rule, inner, bound) | groups
+                yield from (_Use(v, literal, inside=True) for v in variables(*terms) if v.name not in inner_bound)
+                yield from (_Use(use.variable, literal, inside=True) for use in _uses(rule, inner, inner_bound))
 
 
 def _waiting(rule: Rule, bound: frozenset[str]) -> set[str]:
@@ -409,46 +409,46 @@ def _unbound_time(rule: Rule, variable: Variable) -> Diagnostic:
     return Diagnostic("E202", message, variable.span, help=f"bind it in the body, for example `{example}`")
 
 
-def _unbound_variable(known: Mapping[int, list[Predicate]], rule: Rule, use: _Use) -> Diagnostic:
+def _unbound_variable(by_arity: Mapping[int, list[Predicate]], rule: Rule, use: _Use) -> Diagnostic:
     message = f"variable `{_shown(use.variable.name)}` is not bound by a positive atom"
-    return Diagnostic("E203", message, use.variable.span, help=_way_out(known, rule, use))
+    return Diagnostic("E203", message, use.variable.span, help=_way_out(by_arity, rule, use))
 
 
-def _way_out(known: Mapping[int, list[Predicate]], rule: Rule, use: _Use) -> str:
-    """An example that would do, made from what the rule says."""
+def _way_out(by_arity: Mapping[int, list[Predicate]], rule: Rule, use: _Use) -> str:
+    """The help: an example, made from the rule, that would bind the variable."""
     name = use.variable.name
     if is_anonymous(name):
         return "a lone `_` matches any value; use a variable that the body binds"
     if use.literal is None:
-        return f"bind it in the body, for example `{_text(rule.head)} :- {_example(known, rule, [name])}, …`"
+        return f"bind it in the body, for example `{_text(rule.head)} :- {_example(by_arity, rule, [name])}, …`"
     if use.inside:
-        return f"bind it inside the braces, for example `{{… : {_example(known, rule, [name])}, …}}`"
+        return f"bind it inside the braces, for example `{{… : {_example(by_arity, rule, [name])}, …}}`"
     here = names(use.literal)
     causes = (cause.variable.name for cause in _unbound(rule) if not cause.inside)
     missing = [cause for cause in causes if cause in here and not is_anonymous(cause)]
-    return f"bind it first, for example `{_example(known, rule, missing)}, {_text(use.literal)}`"
+    return f"bind it first, for example `{_example(by_arity, rule, missing)}, {_text(use.literal)}`"
 
 
-def _example(known: Mapping[int, list[Predicate]], rule: Rule, missing: list[str]) -> str:
+def _example(by_arity: Mapping[int, list[Predicate]], rule: Rule, missing: list[str]) -> str:
     """A positive atom for some variables: of a predicate that the program knows, where one fits."""
     tested = {formula.atom.signature for formula, settled in formulas(rule.body) if settled}
-    fitting = (signature.name for signature in known.get(len(missing), ()) if signature not in tested)
+    fitting = (signature.name for signature in by_arity.get(len(missing), ()) if signature not in tested)
     return f"{next(fitting, 'known')}({', '.join(missing)})"
 
 
 def _given(program: Program) -> dict[int, list[Predicate]]:
     """The signatures that a program uses and does not derive, by their number of arguments."""
-    derived, found = program.derived, dict[int, list[Predicate]]()
+    derived, by_arity = program.derived, dict[int, list[Predicate]]()
     used = [fact.signature for fact in program.background]
     used += [formula.atom.signature for formula in _formulas(program)]
     for signature in dict.fromkeys(used):
         if signature not in derived and signature[0] != "<":
-            found.setdefault(signature.arity, []).append(signature)
-    return found
+            by_arity.setdefault(signature.arity, []).append(signature)
+    return by_arity
 
 
 def _operands(rule: Rule) -> Iterator[Expression]:
-    """What the rule calculates with."""
+    """The expressions of a rule that have to be numbers."""
     yield from _within(*rule.head.args, rule.time)
     yield from _calculated(rule.body)
 
@@ -483,8 +483,10 @@ def _numeric(*operands: Expression) -> Iterator[Expression]:
 
 def _words(rule: Rule) -> dict[str, str]:
     """The variables that the rule sets equal to a constant."""
-    equal = (one for one in rule.body if isinstance(one, Comparison) and one.operator == "=")
-    ways = (way for one in equal for way in _ways(one.left, one.right))
+    equal = (
+        comparison for comparison in rule.body if isinstance(comparison, Comparison) and comparison.operator == "="
+    )
+    ways = (way for comparison in equal for way in _ways(comparison.left, comparison.right))
     return {to.name: value.term for to, value in ways if isinstance(value, Constant)}
 
 

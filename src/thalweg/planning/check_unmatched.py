@@ -30,7 +30,7 @@ _NUMBERS: Final = ("number", "length", "hour", "minute", "weekday")
 
 @dataclass(frozen=True)
 class Inputs:
-    """What rules take from outside: each predicate that they read and nothing derives, with where they read it."""
+    """The predicates that rules read, those that they take from outside, and where they read them."""
 
     program: Program
 
@@ -59,34 +59,38 @@ class Inputs:
 
     @cached_property
     def awaited(self) -> dict[Predicate, Span]:
-        """Those that only streams can bring."""
-        known = self.program.derived | self.background | {name for name, _ in self.program.interface.imports}
-        return {name: span for name, span in self.read.items() if name not in known and _is_written(name)}
+        """The predicates that only streams can bring, with where rules read them."""
+        available = self.program.derived | self.background | {name for name, _ in self.program.interface.imports}
+        return {name: span for name, span in self.read.items() if name not in available and _is_written(name)}
 
     @property
     def has_vocabulary(self) -> bool:
         """Whether an ontology gives names a meaning: similar names are then often different things."""
         return self.program.hints.static_schema or TRIPLES in self.read or self.program.equality is not None
 
-    def meant_among(self, others: Iterable[Predicate]) -> Callable[[Predicate], Predicate | None]:
-        """Finds which of others is likely meant by a predicate."""
-        written = [one for one in others if _is_written(one)]
+    def meant_among(self, predicates: Iterable[Predicate]) -> Callable[[Predicate], Predicate | None]:
+        """A function that returns the predicate that is likely meant by another one, or None."""
+        written = [predicate for predicate in predicates if _is_written(predicate)]
         every = Similar(written)
         if self.has_vocabulary:
             return lambda name: nearest(name, every.candidates(name, loose=False), loose=False)
-        unread = Similar(one for one in written if one not in self.read)
+        unread = Similar(predicate for predicate in written if predicate not in self.read)
 
         def meant(name: Predicate) -> Predicate | None:
             strictly = every.candidates(name, loose=False)
             # `lane_a` and `lane_b` may both be read on purpose.
-            read = (one for one in every.candidates(name) if one in self.read and len(one.name) != len(name.name))
+            read = (
+                predicate
+                for predicate in every.candidates(name)
+                if predicate in self.read and len(predicate.name) != len(name.name)
+            )
             return nearest(name, unread.candidates(name)) or nearest(name, strictly, loose=False) or nearest(name, read)
 
         return meant
 
 
 def check_unmatched(program: Program) -> list[Diagnostic]:
-    """What can be known before a run.
+    """The warnings that can be given before a run.
 
     >>> from thalweg.ir.nodes import Atom, Now
     >>> from thalweg.model.fact import Fact
@@ -115,8 +119,8 @@ def _number_and_text(program: Program) -> Iterator[Diagnostic]:
         numbers = _numbers(rule)
         for comparison in _comparisons(rule.body):
             sides = (comparison.left, comparison.right)
-            for one, other in (sides, sides[::-1]) if comparison.operator in _ORDER else ():
-                text = _text(one)
+            for side, other in (sides, sides[::-1]) if comparison.operator in _ORDER else ():
+                text = _text(side)
                 in_quotes = comparison.operator != "=" and text is not None and NUMERIC.fullmatch(text)
                 if text is not None and (in_quotes or _is_number(other, numbers)):
                     yield _never(comparison, text)
@@ -134,12 +138,14 @@ _CONVERT: Final = "compare numbers with numbers; `number(X)` is the number that 
 
 def _numbers(rule: Rule) -> frozenset[str]:
     """The variables that are numbers wherever the rule holds: they are calculated, or compared with a number."""
-    found = {one.result.name for one in rule.body if isinstance(one, Aggregate) and one.function not in ("min", "max")}
+    numbers = {
+        node.result.name for node in rule.body if isinstance(node, Aggregate) and node.function not in ("min", "max")
+    }
     for comparison in _comparisons(rule.body):
-        for one, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
-            if comparison.operator in _ORDER and isinstance(one, Variable) and _is_number(other, frozenset()):
-                found.add(one.name)
-    return frozenset(found)
+        for side, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
+            if comparison.operator in _ORDER and isinstance(side, Variable) and _is_number(other, frozenset()):
+                numbers.add(side.name)
+    return frozenset(numbers)
 
 
 def _is_number(expression: Expression, numbers: frozenset[str]) -> bool:

@@ -24,7 +24,7 @@ from thalweg.planning.topology import (
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a step costs, for one tuple: looking for a partner, keeping it, making another of it, moving it on.
+    """The costs of the steps for one tuple: looking for a partner, keeping it, inferring another, passing it on.
 
     In microseconds, as our engine needs them for the ontology of NPD; where bolts share a process, nothing is moved.
     Between two stages on Spark a tuple is packed, shuffled and unpacked.
@@ -40,7 +40,7 @@ USUAL: Final = Costs()
 
 
 def moved() -> Costs:
-    """What steps cost where each bolt is a stage on Spark."""
+    """The costs of the steps where each bolt is a stage on Spark."""
     return replace(USUAL, shuffle=_SHUFFLE)
 
 
@@ -62,7 +62,7 @@ class Choice:
 
 
 def lay_out(
-    known: Taxonomy,
+    taxonomy: Taxonomy,
     name: str,
     bolts: int | None = None,
     frequencies: Mapping[str, float] | None = None,
@@ -75,19 +75,21 @@ def lay_out(
     >>> [lay_out(staff, name).method for name in TOPOLOGIES]
     ['ntm', 'ltm', 'ntm']
     """
-    rates = evenly(known) if frequencies is None else frequencies
+    rates = evenly(taxonomy) if frequencies is None else frequencies
     if name == "auto":
-        return choose(known, rates, costs, bolts or AT_MOST)
-    known = known.in_pairs()
+        return choose(taxonomy, rates, costs, bolts or AT_MOST)
+    taxonomy = taxonomy.in_pairs()
     if name == "ltm" and bolts is None:
-        return min(pipelines(known, rates, costs, AT_MOST), key=_cost, default=lay_out(known, "ltm", 1, rates, costs))
-    topology = ntm(known) if name == "ntm" else ltm(known, bolts or 1)
+        return min(
+            pipelines(taxonomy, rates, costs, AT_MOST), key=_cost, default=lay_out(taxonomy, "ltm", 1, rates, costs)
+        )
+    topology = ntm(taxonomy) if name == "ntm" else ltm(taxonomy, bolts or 1)
     return Choice(name, topology, cost_of(topology, rates, costs))
 
 
-def evenly(known: Taxonomy) -> dict[str, float]:
-    """Every class as frequent as any other, for want of a stream to look at."""
-    return dict.fromkeys(known.classes, 1 / max(1, len(known.classes)))
+def evenly(taxonomy: Taxonomy) -> dict[str, float]:
+    """Equal frequencies for all classes, where no stream has been measured."""
+    return dict.fromkeys(taxonomy.classes, 1 / max(1, len(taxonomy.classes)))
 
 
 TOPOLOGIES: Final = ("ntm", "ltm", "auto")
@@ -95,7 +97,7 @@ TOPOLOGIES: Final = ("ntm", "ltm", "auto")
 AT_MOST: Final = 8
 
 
-def choose(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL, bolts: int = 1) -> Choice:
+def choose(taxonomy: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL, bolts: int = 1) -> Choice:
     """The cheapest way to check a stream in which classes are so frequent; one that is not mentioned, not at all.
 
     >>> from thalweg.planning.topology import taxonomy
@@ -103,25 +105,25 @@ def choose(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USU
     >>> choose(staff, {"Student": 0.5, "Work": 0.5}).method, choose(staff, {"Employee": 1.0}).method
     ('sides', 'ntm')
     """
-    return min(choices(known, frequencies, costs, bolts), key=_cost)
+    return min(choices(taxonomy, frequencies, costs, bolts), key=_cost)
 
 
 def _cost(choice: Choice) -> float:
     return choice.cost
 
 
-def choices(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs, bolts: int) -> Iterator[Choice]:
+def choices(taxonomy: Taxonomy, frequencies: Mapping[str, float], costs: Costs, bolts: int) -> Iterator[Choice]:
     """Every way to check, with its expected cost: NTM, the best LTM of each length, and by sides."""
-    yield Choice("sides", None, cost_of_sides(known, frequencies, costs))
-    if not known.large and pairs_in(known) <= _TOO_MANY:
-        yield Choice("ntm", ntm(known), cost_of(ntm(known), frequencies, costs))
-        yield from pipelines(known, frequencies, costs, bolts)
+    yield Choice("sides", None, cost_of_sides(taxonomy, frequencies, costs))
+    if not taxonomy.large and pairs_in(taxonomy) <= _TOO_MANY:
+        yield Choice("ntm", ntm(taxonomy), cost_of(ntm(taxonomy), frequencies, costs))
+        yield from pipelines(taxonomy, frequencies, costs, bolts)
 
 
-def pipelines(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs, bolts: int) -> Iterator[Choice]:
+def pipelines(taxonomy: Taxonomy, frequencies: Mapping[str, float], costs: Costs, bolts: int) -> Iterator[Choice]:
     """The best LTM on two bolts, on three, and so on."""
-    for sizes in best_sizes(known, in_order(known), bolts)[1:]:
-        topology = assigned(known, sizes)
+    for sizes in best_sizes(taxonomy, in_order(taxonomy), bolts)[1:]:
+        topology = assigned(taxonomy, sizes)
         yield Choice("ltm", topology, cost_of(topology, frequencies, costs))
 
 
@@ -152,7 +154,7 @@ def cost_of(topology: Topology, frequencies: Mapping[str, float], costs: Costs =
     return total
 
 
-def cost_of_sides(known: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL) -> float:
+def cost_of_sides(taxonomy: Taxonomy, frequencies: Mapping[str, float], costs: Costs = USUAL) -> float:
     """What a tuple costs when it is kept as the kind of its class, and looks around from both ends."""
-    rate = sum(frequencies.get(known.classes[n], 0) for n in bits(known.sided))
+    rate = sum(frequencies.get(taxonomy.classes[n], 0) for n in bits(taxonomy.sided))
     return rate * (costs.caching + 2 * costs.conjunction)

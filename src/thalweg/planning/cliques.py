@@ -9,13 +9,13 @@ N = TypeVar("N", str, Predicate, int)
 
 
 def components(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[frozenset[N]]:
-    """What is connected, in the order of the nodes.
+    """The connected components of a graph, in the order of the nodes.
 
     >>> [sorted(group) for group in components("abcd", [("a", "c"), ("c", "d")])]
     [['a', 'c', 'd'], ['b']]
     """
     near = neighbours(nodes, edges)
-    found, seen = [], set[N]()
+    groups, seen = [], set[N]()
     for node in near:
         if node in seen:
             continue
@@ -25,16 +25,16 @@ def components(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[frozens
             group |= fresh
             waiting += fresh
         seen |= group
-        found.append(frozenset(group))
-    return found
+        groups.append(frozenset(group))
+    return groups
 
 
 def neighbours(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> dict[N, set[N]]:
     near: dict[N, set[N]] = {node: set() for node in nodes}
-    for one, other in edges:
-        if one != other:
-            near.setdefault(one, set()).add(other)
-            near.setdefault(other, set()).add(one)
+    for first, second in edges:
+        if first != second:
+            near.setdefault(first, set()).add(second)
+            near.setdefault(second, set()).add(first)
     return near
 
 
@@ -65,11 +65,19 @@ def merged(groups: Iterable[frozenset[N]]) -> list[frozenset[N]]:
     >>> sorted(map(sorted, merged([frozenset("abc"), frozenset("bcd"), frozenset("dxyz")])))
     [['a', 'b', 'c', 'd'], ['d', 'x', 'y', 'z']]
     """
-    found = sorted(set(groups), key=sorted)
-    while pair := next(((one, other) for one in found for other in found if one != other and _akin(one, other)), None):
-        found = sorted({group for group in found if group not in pair} | {pair[0] | pair[1]}, key=sorted)
-    return found
+    communities = sorted(set(groups), key=sorted)
+    while pair := next(
+        (
+            (first, second)
+            for first in communities
+            for second in communities
+            if first != second and _akin(first, second)
+        ),
+        None,
+    ):
+        communities = sorted({group for group in communities if group not in pair} | {pair[0] | pair[1]}, key=sorted)
+    return communities
 
 
-def _akin(one: frozenset[N], other: frozenset[N]) -> bool:
-    return 2 * len(one & other) > len(one ^ other)
+def _akin(first: frozenset[N], second: frozenset[N]) -> bool:
+    return 2 * len(first & second) > len(first ^ second)

@@ -32,19 +32,19 @@ def drop_renamings(program: Program) -> tuple[Program, Copies]:
     >>> teaches = Rule(Atom("teaches", (x, y)), (InWindow(Atom("gives", (x, y)), TimeWindow(2)),))
     >>> suggest = Rule(Atom("suggest", (x, y)), (Now(Atom("teaches", (y, x))),))
     >>> interface = Interface(outputs=frozenset({suggest.head.signature}))
-    >>> rest, copies = drop_renamings(Program((teaches, suggest), interface=interface))
-    >>> rest.rules == (teaches,), sorted(rest.outputs), copies
+    >>> program, copies = drop_renamings(Program((teaches, suggest), interface=interface))
+    >>> program.rules == (teaches,), sorted(program.outputs), copies
     (True, ['teaches/2'], {'suggest/2': (Copy(source='teaches/2', order=(1, 0)),)})
     """
-    asked = {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
-    fixed = asked | program.interface.inputs | {fact.signature for fact in program.background}
+    read = {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
+    fixed = read | program.interface.inputs | {fact.signature for fact in program.background}
     copies = {}
     for signature in sorted((program.outputs & program.derived) - fixed):
-        found = [_copy(rule, program.derived) for rule in program.rules if rule.head.signature == signature]
-        some = tuple(copy for copy in found if copy is not None)
-        if len(some) == len(found):
-            copies[signature] = some
-    sources = {copy.source for some in copies.values() for copy in some}
+        candidates = [_copy(rule, program.derived) for rule in program.rules if rule.head.signature == signature]
+        renamings = tuple(copy for copy in candidates if copy is not None)
+        if len(renamings) == len(candidates):
+            copies[signature] = renamings
+    sources = {copy.source for renamings in copies.values() for copy in renamings}
     rules = tuple(rule for rule in program.rules if rule.head.signature not in copies)
     interface = replace(program.interface, outputs=(program.outputs - copies.keys()) | sources)
     return replace(program, rules=rules, interface=interface), copies

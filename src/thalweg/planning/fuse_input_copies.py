@@ -17,7 +17,7 @@ from thalweg.planning.plan import InputCopies, InputCopy, Plan
 
 
 def fuse_input_copies(plan: Plan) -> Plan:
-    """The plan for a program without the rules of `input_copies`, and what becomes of facts instead.
+    """The plan for a program without the rules of `input_copies`, and the copies that facts are fed as instead.
 
     >>> from thalweg.ir.nodes import Atom, Hints, Program
     >>> from thalweg.ir.text import show
@@ -25,29 +25,29 @@ def fuse_input_copies(plan: Plan) -> Plan:
     >>> made = Rule(Atom("kind'", (x, Constant("3"))), (InWindow(Atom("p", (x,)), TimeWindow(9)),))
     >>> rule = Rule(Atom("q", (x,)), (Now(made.head),))
     >>> program = Program((made, rule), hints=Hints(input_copies=frozenset({made.head.signature})))
-    >>> found = fuse_input_copies(Plan(program, program))
-    >>> show(found.program), dict(found.copies.into)
+    >>> plan = fuse_input_copies(Plan(program, program))
+    >>> show(plan.program), dict(plan.copies.into)
     ("q(X) :- kind'(X,3) in [9].", {'p/1': ("kind'/2", ('3',))})
     """
-    program, found = plan.program, dict[Predicate, InputCopy]()
+    program, by_source = plan.program, dict[Predicate, InputCopy]()
     windows: dict[Predicate, int] = {}
     derived = program.derived
     for signature in sorted(program.hints.input_copies):
         rules = [rule for rule in program.rules if rule.head.signature == signature]
         copies = [copy for copy in map(_copied, rules) if copy is not None]
-        sources = {source for source, _, _ in copies} - derived - found.keys()
+        sources = {source for source, _, _ in copies} - derived - by_source.keys()
         if len(sources) == len(rules) and len({size for _, _, size in copies}) == 1:
             windows[signature] = copies[0][2]
-            found |= {source: (signature, constants) for source, constants, _ in copies}
-    if not found:
+            by_source |= {source: (signature, constants) for source, constants, _ in copies}
+    if not by_source:
         return plan
     left = (rule for rule in program.rules if rule.head.signature not in windows)
-    rest = replace(
+    fused = replace(
         program,
         rules=tuple(replace(rule, body=tuple(_seen(rule.body, windows))) for rule in left),
-        background=(*program.background, *_gathered(program.background, found)),
+        background=(*program.background, *_gathered(program.background, by_source)),
     )
-    return replace(plan, program=rest, copies=InputCopies(found))
+    return replace(plan, program=fused, copies=InputCopies(by_source))
 
 
 def _copied(rule: Rule) -> tuple[Predicate, tuple[str, ...], int] | None:
@@ -72,8 +72,8 @@ def _seen(body: Iterable[Literal], windows: Mapping[Predicate, int]) -> Iterator
             yield literal
 
 
-def _gathered(background: Iterable[Fact], found: Mapping[Predicate, InputCopy]) -> Iterator[Fact]:
+def _gathered(background: Iterable[Fact], by_source: Mapping[Predicate, InputCopy]) -> Iterator[Fact]:
     for fact in background:
-        if fact.signature in found:
-            signature, constants = found[fact.signature]
+        if fact.signature in by_source:
+            signature, constants = by_source[fact.signature]
             yield Fact(signature.name, (*fact.terms, *constants))

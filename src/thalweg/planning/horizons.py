@@ -55,7 +55,7 @@ def horizons(plan: Plan) -> list[int]:
 
 
 def _given(plan: Plan) -> Iterator[tuple[int, int]]:
-    """What comes from outside the rules."""
+    """The numbers of relations that are filled from outside the rules, each with its horizon."""
     for feeds in plan.feeds.values():
         for feed in feeds:
             if feed.target is None:
@@ -74,12 +74,12 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
 
 
 def _steps(plan: Plan) -> list[_Step]:
-    """What fills relations from others."""
+    """The steps that fill relations from others, each with the numbers of those that it reads."""
     return [
         *(([atom.relation.number for atom in rule.positive], partial(_concluded, rule)) for rule in plan.rules),
-        *(([each.source.number], partial(_recorded, each)) for each in plan.recordings),
-        *(([each.source.number], partial(_counted, each)) for each in plan.counts),
-        *(([each.elements.number], partial(_grouped, each)) for each in plan.groupings),
+        *(([recording.source.number], partial(_recorded, recording)) for recording in plan.recordings),
+        *(([count.source.number], partial(_counted, count)) for count in plan.counts),
+        *(([grouping.elements.number], partial(_grouped, grouping)) for grouping in plan.groupings),
     ]
 
 

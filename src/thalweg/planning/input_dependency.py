@@ -1,4 +1,4 @@
-"""What the inputs of a program have to do with each other, and how it can be solved in pieces without changing answers.
+"""How the inputs of a program depend on each other, and how it can be solved in pieces without changing answers.
 
 An input *reaches* a predicate if rules lead from the one to the other. Two inputs *meet* if they reach two different
 atoms of one body, or one predicate that is negated, aggregated or chosen: then their facts must be looked at together.
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is solved on its own: the statements to evaluate over the facts of some inputs; and the part it is of.
+    """A unit solved on its own: the statements to evaluate over the facts of some inputs, and the number of its part.
 
     The answer of a deterministic part is the union of the answers of its pieces, and there is none where one of them
     has none. Any other part is one piece.
@@ -67,61 +67,63 @@ class Dependency:
 
     @cached_property
     def nodes(self) -> tuple[Predicate, ...]:
-        return tuple(sorted({name for one in self.outlines for name in one.predicates} | set(self.inputs)))
+        return tuple(sorted({name for outline in self.outlines for name in outline.predicates} | set(self.inputs)))
 
     @cached_property
     def directed(self) -> tuple[Edge, ...]:
         """From each predicate of a body to those of the head."""
         return tuple(
-            sorted({(need.predicate, head) for one in self.outlines for need in one.body for head in one.heads})
+            sorted(
+                {(need.predicate, head) for outline in self.outlines for need in outline.body for head in outline.heads}
+            )
         )
 
     @cached_property
     def undirected(self) -> tuple[Edge, ...]:
         """Between the atoms of a body, two of the same predicate included; and from what must be settled to itself."""
-        found = {
-            (min(one.predicate, other.predicate), max(one.predicate, other.predicate))
+        edges = {
+            (min(first.predicate, second.predicate), max(first.predicate, second.predicate))
             for rule in self.outlines
-            for one, other in combinations(rule.body, 2)
+            for first, second in combinations(rule.body, 2)
         }
-        return tuple(sorted(found | {(name, name) for name in self.settled}))
+        return tuple(sorted(edges | {(name, name) for name in self.settled}))
 
     @cached_property
     def settled(self) -> frozenset[Predicate]:
         """The predicates that are negated, aggregated or chosen somewhere."""
-        needed = {need.predicate for one in self.outlines for need in one.body if need.settled}
-        chosen = {name for one in self.outlines if one.kind in NON_DETERMINISTIC for name in one.predicates}
+        needed = {need.predicate for outline in self.outlines for need in outline.body if need.settled}
+        chosen = {name for outline in self.outlines if outline.kind in NON_DETERMINISTIC for name in outline.predicates}
         return frozenset(needed | chosen)
 
     @cached_property
     def reaching(self) -> dict[Predicate, frozenset[Predicate]]:
         """The inputs that reach each predicate."""
-        found = {name: ({name} if name in self.inputs else set()) for name in self.nodes}
+        sources = {name: ({name} if name in self.inputs else set()) for name in self.nodes}
         changed = True
         while changed:
-            before = sum(map(len, found.values()))
+            before = sum(map(len, sources.values()))
             for start, end in self.directed:
-                found[end] |= found[start]
-            changed = sum(map(len, found.values())) > before
-        return {name: frozenset(inputs) for name, inputs in found.items()}
+                sources[end] |= sources[start]
+            changed = sum(map(len, sources.values())) > before
+        return {name: frozenset(inputs) for name, inputs in sources.items()}
 
     @cached_property
     def meetings(self) -> frozenset[Edge]:
         """The pairs of inputs that meet, each in both directions; an input may meet itself."""
-        found: set[Edge] = set()
-        for one, other in self.undirected:
-            found.update(product(self.reaching[one], self.reaching[other]))
-        return frozenset(found | {(other, one) for one, other in found})
+        pairs: set[Edge] = set()
+        for first, second in self.undirected:
+            pairs.update(product(self.reaching[first], self.reaching[second]))
+        return frozenset(pairs | {(second, first) for first, second in pairs})
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
         """The input dependency graph: which inputs meet."""
-        return tuple(sorted((one, other) for one, other in self.meetings if one < other))
+        return tuple(sorted((first, second) for first, second in self.meetings if first < second))
 
     @cached_property
     def loops(self) -> tuple[Predicate, ...]:
         """The inputs of which two facts may have to be looked at together."""
-        return tuple(sorted(one for one, other in self.meetings if one == other))
+        return tuple(sorted(first for first, second in self.meetings if first == second))
 
     @cached_property
     def communities(self) -> tuple[tuple[Predicate, ...], ...]:
@@ -133,22 +135,22 @@ class Dependency:
         inside = frozenset(community)
         waiting = {
             number
-            for number, one in enumerate(self.outlines)
-            if all(self.reaching[need.predicate] <= inside for need in one.body if need.settled)
+            for number, outline in enumerate(self.outlines)
+            if all(self.reaching[need.predicate] <= inside for need in outline.body if need.settled)
         }
-        known, chosen = set(inside), set[int]()
-        while ready := {number for number in waiting if self._applies(number, known)}:
+        available, chosen = set(inside), set[int]()
+        while ready := {number for number in waiting if self._applies(number, available)}:
             waiting -= ready
             chosen |= ready
-            known.update(head for number in ready for head in self.outlines[number].heads)
+            available.update(head for number in ready for head in self.outlines[number].heads)
         return tuple(sorted(chosen))
 
-    def _applies(self, number: int, known: set[Predicate]) -> bool:
-        return all(need.settled or need.predicate in known for need in self.outlines[number].body)
+    def _applies(self, number: int, available: set[Predicate]) -> bool:
+        return all(need.settled or need.predicate in available for need in self.outlines[number].body)
 
     @cached_property
     def strata(self) -> list[list[Predicate]] | None:
-        """What must be settled before what; None where that runs in a circle."""
+        """The derived predicates of each stratum; None where negation or an aggregate runs in a circle."""
         return strata_of(self.outlines)
 
     @cached_property
@@ -158,10 +160,12 @@ class Dependency:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """What has nothing in common. Facts of the program connect nothing: every part has its own."""
+        """The parts that have nothing in common. Facts of the program connect nothing: every part has its own."""
         plain = self._plain
         linked = [
-            number for number, one in enumerate(self.outlines) if not (one.is_fact and plain.issuperset(one.heads))
+            number
+            for number, outline in enumerate(self.outlines)
+            if not (outline.is_fact and plain.issuperset(outline.heads))
         ]
         links = [(_node(number), name) for number in linked for name in self.outlines[number].predicates - plain]
         groups = components([*self.inputs, *map(_node, linked)], [*links, *self._weak_links])
@@ -169,45 +173,45 @@ class Dependency:
         rules: list[list[int]] = [[] for _ in groups]
         for number in linked:
             rules[place[_node(number)]].append(number)
-        found = [self._part(*each) for each in zip(groups, rules, strict=True)]
-        placed = {number for part in found for number in part.rules}
+        parts = [self._part(*pair) for pair in zip(groups, rules, strict=True)]
+        placed = {number for part in parts for number in part.rules}
         if left := tuple(number for number in range(len(self.outlines)) if number not in placed):
-            found.append(Part(left, (), True))
-        return tuple(sorted(found, key=lambda part: (part.rules, part.inputs)))
+            parts.append(Part(left, (), True))
+        return tuple(sorted(parts, key=lambda part: (part.rules, part.inputs)))
 
     @cached_property
     def _plain(self) -> frozenset[Predicate]:
         """Predicates that have facts in the program and nothing else."""
-        facts = {head for one in self.outlines if one.is_fact for head in one.heads}
-        return frozenset(facts - {head for one in self.outlines if not one.is_fact for head in one.heads}) - set(
-            self.inputs
-        )
+        facts = {head for outline in self.outlines if outline.is_fact for head in outline.heads}
+        return frozenset(
+            facts - {head for outline in self.outlines if not outline.is_fact for head in outline.heads}
+        ) - set(self.inputs)
 
     @cached_property
     def _facts(self) -> dict[Predicate, list[int]]:
         """The facts of each predicate that has nothing else."""
-        found: dict[Predicate, list[int]] = {}
-        for number, one in enumerate(self.outlines):
-            for head in self._plain.intersection(one.heads):
-                found.setdefault(head, []).append(number)
-        return found
+        by_predicate: dict[Predicate, list[int]] = {}
+        for number, outline in enumerate(self.outlines):
+            for head in self._plain.intersection(outline.heads):
+                by_predicate.setdefault(head, []).append(number)
+        return by_predicate
 
     @property
     def _weak_links(self) -> list[tuple[str, str]]:
         """The same penalty counts once, whichever rule demands it: weak constraints belong together."""
-        weak = [_node(number) for number, one in enumerate(self.outlines) if one.kind == "weak"]
+        weak = [_node(number) for number, outline in enumerate(self.outlines) if outline.kind == "weak"]
         return [(weak[0], other) for other in weak[1:]]
 
     def _part(self, group: frozenset[str], rules: list[int]) -> Part:
         needed = {name for number in rules for name in self.outlines[number].predicates}
-        known = {number for name in needed for number in self._facts.get(name, ())}
+        facts = {number for name in needed for number in self._facts.get(name, ())}
         own = [self.outlines[number] for number in rules]
-        one_answer = all(one.kind not in NON_DETERMINISTIC for one in own) and strata_of(own) is not None
-        return Part(tuple(sorted(known.union(rules))), tuple(sorted(set(self.inputs) & group)), one_answer)
+        one_answer = all(outline.kind not in NON_DETERMINISTIC for outline in own) and strata_of(own) is not None
+        return Part(tuple(sorted(facts.union(rules))), tuple(sorted(set(self.inputs) & group)), one_answer)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """What is solved on its own, part by part."""
+        """The pieces that are solved on their own, part by part."""
         return tuple(piece for number, part in enumerate(self.parts) for piece in self._pieces(number, part))
 
     def keys(self, piece: Piece) -> Keys | None:
@@ -221,10 +225,10 @@ class Dependency:
         if not part.deterministic or not part.inputs:
             return [Piece(part.inputs, part.rules, number)]
         own = [set(community) for community in self.communities if set(community) <= set(part.inputs)]
-        largest = [one for one in own if not any(one < other for other in own)]
+        largest = [members for members in own if not any(members < other for other in own)]
         return [
-            Piece(tuple(sorted(one)), tuple(sorted(set(self.rules_of(one)) & set(part.rules))), number)
-            for one in largest
+            Piece(tuple(sorted(members)), tuple(sorted(set(self.rules_of(members)) & set(part.rules))), number)
+            for members in largest
         ]
 
 

@@ -34,30 +34,36 @@ def find_keys(outlines: Sequence[Outline], carried: frozenset[Predicate]) -> Key
 
 class _Search:
     def __init__(self, outlines: Sequence[Outline], carried: frozenset[Predicate]) -> None:
-        self.outlines = [one for one in outlines if one.kind != "weak"]
+        self.outlines = [outline for outline in outlines if outline.kind != "weak"]
         self.carried = carried
-        joined = (name for one in self.outlines if self.joins(one) for name, _ in self.body(one))
+        joined = (name for outline in self.outlines if self.joins(outline) for name, _ in self.body(outline))
         # What derives something that is joined has to be in its place, too.
-        before = ((name, head, 0) for one in self.outlines for head in one.heads for name, _ in self.body(one))
+        before = (
+            (name, head, 0) for outline in self.outlines for head in outline.heads for name, _ in self.body(outline)
+        )
         self.joined = resting_on(joined, before)
 
     def run(self) -> Keys | None:
         # Whatever is derived from nothing that is spread would be derived in every bucket.
-        strays = (one for one in self.outlines if not self.body(one) and self.joined & set(one.heads))
-        bound = [one for one in self.outlines if self.body(one) and (self.joins(one) or self.hands_on(one))]
+        strays = (outline for outline in self.outlines if not self.body(outline) and self.joined & set(outline.heads))
+        bound = [
+            outline
+            for outline in self.outlines
+            if self.body(outline) and (self.joins(outline) or self.hands_on(outline))
+        ]
         return None if any(strays) else self.extend(bound)
 
-    def joins(self, one: Outline) -> bool:
+    def joins(self, outline: Outline) -> bool:
         """Whether a rule looks at several facts at once, or at the absence of some."""
-        needed = [need for need in one.body if need.predicate in self.carried]
+        needed = [need for need in outline.body if need.predicate in self.carried]
         return len(needed) > 1 or any(need.settled for need in needed)
 
-    def hands_on(self, one: Outline) -> bool:
+    def hands_on(self, outline: Outline) -> bool:
         """Whether a rule derives something that has to be in its place."""
-        return bool(self.joined & set(one.heads))
+        return bool(self.joined & set(outline.heads))
 
-    def body(self, one: Outline) -> list[tuple[Predicate, tuple[str | None, ...]]]:
-        return [(need.predicate, need.args) for need in one.body if need.predicate in self.carried]
+    def body(self, outline: Outline) -> list[tuple[Predicate, tuple[str | None, ...]]]:
+        return [(need.predicate, need.args) for need in outline.body if need.predicate in self.carried]
 
     def extend(self, rules: list[Outline]) -> Keys | None:
         """One choice for each rule such that all agree; the last that can be changed is tried again."""

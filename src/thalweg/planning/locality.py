@@ -61,7 +61,7 @@ Domains = dict[Predicate, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class AtomUse:
     """An atom in a body. An aggregate's result is hidden inside it: there, the name stands for something else."""
 
     formula: Formula
@@ -103,7 +103,7 @@ class Keyed:
     key: str | None
     places: Places
 
-    def roles(self) -> Iterator[tuple[Use, Role]]:
+    def roles(self) -> Iterator[tuple[AtomUse, Role]]:
         """The uses of the rule, each with the role that answers it."""
         for use, place in zip(uses(self.rule.body), self.places, strict=True):
             yield use, (use.signature, place)
@@ -117,18 +117,18 @@ class Fit:
     located: Mapping[Predicate, int | None]
 
 
-def uses(body: Iterable[Literal], positive: bool = True, hidden: frozenset[str] = frozenset()) -> Iterator[Use]:
+def uses(body: Iterable[Literal], positive: bool = True, hidden: frozenset[str] = frozenset()) -> Iterator[AtomUse]:
     """Every atom of a body, in the order in which they are written."""
     for literal in body:
         match literal:
             case Comparison():
                 pass
             case Not(formula):
-                yield Use(formula, False, hidden)
+                yield AtomUse(formula, False, hidden)
             case Aggregate(result=result, body=inner):
                 yield from uses(inner, False, hidden | {result.name})
             case _:
-                yield Use(literal, positive, hidden)
+                yield AtomUse(literal, positive, hidden)
 
 
 def rests_on(rule: Rule, derived: Iterable[Predicate]) -> list[Predicate]:
@@ -147,22 +147,22 @@ def options(rule: Rule, static: frozenset[Predicate], copied: bool = False) -> l
     >>> options(rule, static=frozenset())
     [Option(key='Y', places=((1,), (0,)))]
     """
-    found = list(uses(rule.body))
-    if any(isinstance(use.window, TupleWindow) for use in found):
+    rule_uses = list(uses(rule.body))
+    if any(isinstance(use.window, TupleWindow) for use in rule_uses):
         return []
-    keys = dict.fromkeys(variable.name for variable in variables(rule.head, *_positive(found)))
-    return [option for key in keys if (option := _option(key, found, static, copied)) is not None]
+    keys = dict.fromkeys(variable.name for variable in variables(rule.head, *_positive(rule_uses)))
+    return [option for key in keys if (option := _option(key, rule_uses, static, copied)) is not None]
 
 
-def _positive(found: Iterable[Use]) -> Iterator[Formula]:
-    return (use.formula for use in found if use.positive)
+def _positive(rule_uses: Iterable[AtomUse]) -> Iterator[Formula]:
+    return (use.formula for use in rule_uses if use.positive)
 
 
-def _option(key: str, found: Sequence[Use], static: frozenset[Predicate], copied: bool) -> Option | None:
-    places = tuple(use.places(key) for use in found)
-    if not any(use.positive and where for use, where in zip(found, places, strict=True)):
+def _option(key: str, rule_uses: Sequence[AtomUse], static: frozenset[Predicate], copied: bool) -> Option | None:
+    places = tuple(use.places(key) for use in rule_uses)
+    if not any(use.positive and where for use, where in zip(rule_uses, places, strict=True)):
         return None
-    everywhere = (copied or use.signature in static or not names(*use.formula.atom.args) for use in found)
+    everywhere = (copied or use.signature in static or not names(*use.formula.atom.args) for use in rule_uses)
     return Option(key, places) if all(a or b for a, b in zip(places, everywhere, strict=True)) else None
 
 
@@ -202,68 +202,72 @@ class Component:
             # A closure is larger than what it is made from: copying that is a fair price for splitting it.
             self.options = [options(rule, static, copied=True) for rule in rules]
 
-    def fit(self, beside: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
+    def fit(self, placed: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
         """Keys for the rules in a stage that derives some predicates already, each at its argument, and has some roles.
 
         What rests on itself must be located; for other predicates it is the better choice.
         """
-        fit = self.located(beside, roles)
-        return self._scattered(self._fixed(beside), roles) if fit is None and not self.recursive else fit
+        fit = self.located(placed, roles)
+        return self._scattered(self._fixed(placed), roles) if fit is None and not self.recursive else fit
 
-    def located(self, beside: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
+    def located(self, placed: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
         """The same with an argument for each head."""
         free = {name: frozenset(range(arity)) for name, arity in self.arities.items()}
-        fits = [self._located(found) for found in islice(self._locations(self._fixed(beside) | free), _TRIED)]
+        fits = [self._located(domains) for domains in islice(self._locations(self._fixed(placed) | free), _TRIED)]
         return min(fits, key=lambda fit: _cost(fit.rules, roles), default=None)
 
-    def _fixed(self, beside: Mapping[Predicate, int | None]) -> Domains:
-        places = {name: beside[name] for found in self.uses for use in found if (name := use.signature) in beside}
+    def _fixed(self, placed: Mapping[Predicate, int | None]) -> Domains:
+        places = {
+            name: placed[name] for rule_uses in self.uses for use in rule_uses if (name := use.signature) in placed
+        }
         return {name: frozenset(() if place is None else (place,)) for name, place in places.items()}
 
-    def carried(self, beside: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
+    def carried(self, placed: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
         """The rules in a stage where each follows the facts that it reads, all heads in parts."""
-        near = {**beside, **dict.fromkeys(self.arities)}
-        found = [self._following(number, near, roles) for number in range(len(self.rules))]
-        known = tuple(each for each in found if each is not None)
-        fits = len(known) == len(found) and all(self.arities.values())
-        return Fit(known, dict.fromkeys(self.arities)) if fits else None
+        near = {**placed, **dict.fromkeys(self.arities)}
+        candidates = [self._following(number, near, roles) for number in range(len(self.rules))]
+        keyed = tuple(candidate for candidate in candidates if candidate is not None)
+        fits = len(keyed) == len(candidates) and all(self.arities.values())
+        return Fit(keyed, dict.fromkeys(self.arities)) if fits else None
 
     def _following(self, number: int, near: Mapping[Predicate, int | None], roles: Container[Role]) -> Keyed | None:
         """A rule that takes one fact of its stage from the bucket; one that takes none may have any key."""
-        rule, found = self.rules[number], self.uses[number]
-        here = [use for use in found if use.formula.stream is None and use.signature in near]
+        rule, rule_uses = self.rules[number], self.uses[number]
+        here = [use for use in rule_uses if use.formula.stream is None and use.signature in near]
         if not here:
             keyed = [Keyed(rule, option.key, places) for option, places in self._local(number, {})]
-            return min(keyed, key=lambda one: _cost((one,), roles), default=None)
+            return min(keyed, key=lambda candidate: _cost((candidate,), roles), default=None)
         # At some tick one fact suffices; those of every tick may be in different buckets.
         if len(here) > 1 or not here[0].positive or isinstance(here[0].formula, Always) or not self.options[number]:
             return None
         place = near[here[0].signature]
         taken = IN_PARTS if place is None else place
-        return Keyed(rule, None, tuple(taken if use is here[0] else None for use in found))
+        return Keyed(rule, None, tuple(taken if use is here[0] else None for use in rule_uses))
 
     def without_keys(self) -> list[Rule]:
         """The rules that no key can split."""
-        return [rule for rule, known in zip(self.rules, self.options, strict=True) if not known]
+        return [rule for rule, options in zip(self.rules, self.options, strict=True) if not options]
 
     def reads(self, streamed: frozenset[Predicate]) -> set[Predicate]:
         """The signatures that come to it from elsewhere; of its own those that are `streamed`."""
-        return {use.signature for found in self.uses for use in found} - (self.arities.keys() - streamed)
+        return {use.signature for rule_uses in self.uses for use in rule_uses} - (self.arities.keys() - streamed)
 
     def whole(self) -> Fit:
         """All rules in one bucket."""
         pairs = zip(self.rules, self.uses, strict=True)
-        return Fit(tuple(Keyed(rule, None, (None,) * len(found)) for rule, found in pairs), dict.fromkeys(self.arities))
+        return Fit(
+            tuple(Keyed(rule, None, (None,) * len(rule_uses)) for rule, rule_uses in pairs), dict.fromkeys(self.arities)
+        )
 
     def why(self) -> str:
-        """What keeps the rules from being split."""
-        for rule, found, known in zip(self.rules, self.uses, self.options, strict=True):
-            counting = next((use for use in found if isinstance(use.window, TupleWindow)), None)
+        """The reason why no key can split the rules, in words."""
+        for rule, rule_uses, options in zip(self.rules, self.uses, self.options, strict=True):
+            counting = next((use for use in rule_uses if isinstance(use.window, TupleWindow)), None)
             if counting is not None:
                 return f"`{show(counting.formula)}` counts facts, whatever their arguments are"
-            if not any(use.positive and names(*use.formula.atom.args) for use in found):
+            if not any(use.positive and names(*use.formula.atom.args) for use in rule_uses):
                 return f"`{show(rule)}` has no variable in a positive atom to be keyed by"
-            if not known:
+            if not options:
                 return f"`{show(rule)}` has no variable that occurs in all of its atoms"
         if TRIPLES in self.arities:
             return "rules over triples join them by subject, by predicate and by object, and depend on each other"
@@ -303,25 +307,25 @@ class Component:
         """The keys of a rule that agree with where predicates of the same stage may be, those of its head included."""
         rule = self.rules[number]
         for option in self.options[number]:
-            found = [_place(*each, places) for each in zip(self.uses[number], option.places, strict=True)]
+            chosen = [_place(*pair, places) for pair in zip(self.uses[number], option.places, strict=True)]
             head = places.get(rule.head.signature)
-            if -1 not in found and (head is None or head & _standing(rule, option.key)):
-                yield option, tuple(found)
+            if -1 not in chosen and (head is None or head & _standing(rule, option.key)):
+                yield option, tuple(chosen)
 
     def _located(self, domains: Domains) -> Fit:
         chosen = [next(self._local(number, domains)) for number in range(len(self.rules))]
-        keyed = (Keyed(rule, option.key, found) for rule, (option, found) in zip(self.rules, chosen, strict=True))
+        keyed = (Keyed(rule, option.key, places) for rule, (option, places) in zip(self.rules, chosen, strict=True))
         return Fit(tuple(keyed), {name: min(domains[name]) for name in self.arities})
 
     def _scattered(self, fixed: Domains, roles: Container[Role]) -> Fit | None:
         """Each rule with a key of its own."""
-        found: list[Keyed] = []
+        chosen: list[Keyed] = []
         for number, rule in enumerate(self.rules):
             keyed = [(Keyed(rule, option.key, places),) for option, places in self._local(number, fixed)]
             if not keyed:
                 return None
-            found += min(keyed, key=lambda one: _cost(one, roles))
-        return Fit(tuple(found), dict.fromkeys(self.arities))
+            chosen += min(keyed, key=lambda candidate: _cost(candidate, roles))
+        return Fit(tuple(chosen), dict.fromkeys(self.arities))
 
 
 def _standing(rule: Rule, key: str) -> frozenset[int]:
@@ -329,7 +333,7 @@ def _standing(rule: Rule, key: str) -> frozenset[int]:
     return frozenset(place for place, arg in enumerate(rule.head.args) if isinstance(arg, Variable) and arg.name == key)
 
 
-def _place(use: Use, standing: tuple[int, ...], places: Domains) -> int | None:
+def _place(use: AtomUse, standing: tuple[int, ...], places: Domains) -> int | None:
     """The argument that a use is hashed by, None for all of its facts, -1 where what it reads is somewhere else."""
     if use.formula.stream is None and use.signature in places:
         return next((place for place in standing if place in places[use.signature]), -1)
@@ -338,5 +342,5 @@ def _place(use: Use, standing: tuple[int, ...], places: Domains) -> int | None:
 
 def _cost(rules: Iterable[Keyed], roles: Container[Role]) -> tuple[int, int]:
     """How many more predicates must be sent to every bucket, and how many to some."""
-    new = {role for one in rules for _, role in one.roles() if role not in roles}
+    new = {role for keyed in rules for _, role in keyed.roles() if role not in roles}
     return sum(place is None for _, place in new), len(new)

@@ -36,7 +36,7 @@ from thalweg.ir.nodes import (
     variables,
 )
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import Group, Plan
+from thalweg.planning.plan import AggregateGroup, Plan
 
 
 def normalise(plan: Plan) -> Plan:
@@ -45,77 +45,80 @@ def normalise(plan: Plan) -> Plan:
     return replace(plan, normalised=rules, groups=groups)
 
 
-def simpler(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], tuple[Group, ...]]:
+def simpler(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], tuple[AggregateGroup, ...]]:
     """The same rules in simpler shapes, and the aggregates that they need."""
-    groups: list[Group] = []
+    groups: list[AggregateGroup] = []
     split = [simple for rule in rules for simple in _split_aggregates(rule, groups)]
     projected = [simple for number, rule in enumerate(split) for simple in _project_negation(rule, f"'n{number}")]
     return tuple(bound_times(rule) for rule in projected), tuple(groups)
 
 
-def _split_aggregates(rule: Rule, groups: list[Group]) -> Iterator[Rule]:
-    found = _next_aggregate(rule)
-    if found is None:
+def _split_aggregates(rule: Rule, groups: list[AggregateGroup]) -> Iterator[Rule]:
+    aggregate = _next_aggregate(rule)
+    if aggregate is None:
         yield rule
         return
     name = f"'a{len(groups)}"
-    binding, rest = _bind_by_atoms(rule, found, f"'b{len(groups)}")
+    binding, remaining = _bind_by_atoms(rule, aggregate, f"'b{len(groups)}")
     yield from binding
-    keys = tuple(Variable(key) for key in sorted(global_names(rule, found) - {found.result.name}))
+    keys = tuple(Variable(key) for key in sorted(global_names(rule, aggregate) - {aggregate.result.name}))
     width = len(keys)
-    elements, value = Predicate(name, width + len(found.terms)), Predicate(f"{name}v", width + 1)
-    groups.append(Group(elements, value, found.function, width, found.share))
-    bound = bound_by_formulas(found.body) >= {key.name for key in keys}
-    inner = found.body if bound else (*_binding(rest, binders(rule, (*rest, found))), *found.body)
-    yield from _split_aggregates(Rule(Atom(name, (*keys, *found.terms)), inner, span=rule.span), groups)
-    yield from _split_aggregates(replace(rule, body=_with_value(found, name, keys, rest)), groups)
-    if found.function in ("count", "sum"):
+    elements, value = Predicate(name, width + len(aggregate.terms)), Predicate(f"{name}v", width + 1)
+    groups.append(AggregateGroup(elements, value, aggregate.function, width, aggregate.share))
+    bound = bound_by_formulas(aggregate.body) >= {key.name for key in keys}
+    inner = aggregate.body if bound else (*_binding(remaining, binders(rule, (*remaining, aggregate))), *aggregate.body)
+    yield from _split_aggregates(Rule(Atom(name, (*keys, *aggregate.terms)), inner, span=rule.span), groups)
+    yield from _split_aggregates(replace(rule, body=_with_value(aggregate, name, keys, remaining)), groups)
+    if aggregate.function in ("count", "sum"):
         # Not "no value": a sum that is too large for a number has none either, and is not 0.
-        anything = tuple(Variable(f"_'{number}") for number in range(len(found.terms)))
-        nothing = Not(Now(Atom(name, (*keys, *anything))), span=found.span)
-        zero = Comparison("=", found.result, Constant("0"), span=found.span)
-        yield from _split_aggregates(replace(rule, body=(zero, *rest, nothing)), groups)
+        anything = tuple(Variable(f"_'{number}") for number in range(len(aggregate.terms)))
+        nothing = Not(Now(Atom(name, (*keys, *anything))), span=aggregate.span)
+        zero = Comparison("=", aggregate.result, Constant("0"), span=aggregate.span)
+        yield from _split_aggregates(replace(rule, body=(zero, *remaining, nothing)), groups)
 
 
 def _next_aggregate(rule: Rule) -> Aggregate | None:
     """The first aggregate whose groups need no value of another one."""
-    found = [literal for literal in rule.body if isinstance(literal, Aggregate)]
-    if len(found) < 2:
-        return found[0] if found else None
-    known = names(*_binding(rule.body, binders(rule, rule.body)))
-    return next((each for each in found if global_names(rule, each) - {each.result.name} <= known), found[0])
+    aggregates = [literal for literal in rule.body if isinstance(literal, Aggregate)]
+    if len(aggregates) < 2:
+        return aggregates[0] if aggregates else None
+    bound = names(*_binding(rule.body, binders(rule, rule.body)))
+    return next(
+        (aggregate for aggregate in aggregates if global_names(rule, aggregate) - {aggregate.result.name} <= bound),
+        aggregates[0],
+    )
 
 
-def _bind_by_atoms(rule: Rule, found: Aggregate, name: str) -> tuple[list[Rule], tuple[Literal, ...]]:
+def _bind_by_atoms(rule: Rule, aggregate: Aggregate, name: str) -> tuple[list[Rule], tuple[Literal, ...]]:
     """The rest of a rule with an aggregate, such that formulas bind its groups; and a rule for that where `=` does.
 
     Inside the aggregate a group is a spelling. The atom of its value would make a comparison by value of the `=`.
 
     g(N) :- V = 1, N = count{X : p(V,X)}.    becomes    'b0(V) :- V = 1.    g(N) :- 'b0(V), N = count{X : p(V,X)}.
     """
-    rest = tuple(literal for literal in rule.body if literal is not found)
-    groups = global_names(rule, found) - {found.result.name}
+    remaining = tuple(literal for literal in rule.body if literal is not aggregate)
+    groups = global_names(rule, aggregate) - {aggregate.result.name}
     binding = binders(rule, rule.body)
     if groups.isdisjoint(binding.values()):
-        return [], rest
-    first = _binding(rest, binding)
-    known = names(*first)
-    others = tuple(literal for literal in rest if literal not in first)
-    used = names(rule.head, rule.time, found, *others)
-    made = Atom(name, tuple(Variable(each) for each in sorted(known & used)))
-    return [Rule(made, first, span=rule.span)], (Now(made, span=found.span), *others)
+        return [], remaining
+    first = _binding(remaining, binding)
+    bound = names(*first)
+    untouched = tuple(literal for literal in remaining if literal not in first)
+    used = names(rule.head, rule.time, aggregate, *untouched)
+    head = Atom(name, tuple(Variable(variable) for variable in sorted(bound & used)))
+    return [Rule(head, first, span=rule.span)], (Now(head, span=aggregate.span), *untouched)
 
 
 def _with_value(
-    found: Aggregate, name: str, keys: tuple[Variable, ...], rest: tuple[Literal, ...]
+    aggregate: Aggregate, name: str, keys: tuple[Variable, ...], remaining: tuple[Literal, ...]
 ) -> tuple[Literal, ...]:
     """A body in which an aggregate's value stands for the aggregate."""
-    if found.result.name not in bound_by_formulas(rest):
-        return (*rest, Now(Atom(f"{name}v", (*keys, found.result)), span=found.span))
+    if aggregate.result.name not in bound_by_formulas(remaining):
+        return (*remaining, Now(Atom(f"{name}v", (*keys, aggregate.result)), span=aggregate.span))
     # Bound elsewhere too: numbers are equal by value, so compare instead of joining on the spelling.
-    result = Variable(f"{found.result.name}'{name}")
-    value = Now(Atom(f"{name}v", (*keys, result)), span=found.span)
-    return (*rest, value, Comparison("=", found.result, result, span=found.span))
+    result = Variable(f"{aggregate.result.name}'{name}")
+    value = Now(Atom(f"{name}v", (*keys, result)), span=aggregate.span)
+    return (*remaining, value, Comparison("=", aggregate.result, result, span=aggregate.span))
 
 
 def _binding(body: tuple[Literal, ...], binding: Mapping[int, str]) -> tuple[Literal, ...]:
@@ -127,14 +130,14 @@ def _binding(body: tuple[Literal, ...], binding: Mapping[int, str]) -> tuple[Lit
     >>> [show(literal) for literal in _binding((p, same, value), {id(same): "Y", id(value): "Z"})]
     ['p(X)', 'Y = X']
     """
-    found: list[Literal] = [each for each in body if not isinstance(each, Not | Comparison | Aggregate)]
-    known = names(*found)
+    literals: list[Literal] = [literal for literal in body if not isinstance(literal, Not | Comparison | Aggregate)]
+    bound = names(*literals)
     equations = [literal for literal in body if id(literal) in binding]
-    while ready := [each for each in equations if names(each) - {binding[id(each)]} <= known]:
-        known |= names(*ready)
-        found += ready
-        equations = [each for each in equations if each not in ready]
-    return tuple(found)
+    while ready := [literal for literal in equations if names(literal) - {binding[id(literal)]} <= bound]:
+        bound |= names(*ready)
+        literals += ready
+        equations = [literal for literal in equations if literal not in ready]
+    return tuple(literals)
 
 
 def _project_negation(rule: Rule, name: str) -> Iterator[Rule]:
@@ -142,7 +145,7 @@ def _project_negation(rule: Rule, name: str) -> Iterator[Rule]:
     for number, literal in enumerate(rule.body):
         if isinstance(literal, Not) and any(is_anonymous(variable.name) for variable in variables(literal)):
             named = dict.fromkeys(variable.name for variable in variables(literal) if not is_anonymous(variable.name))
-            kept = tuple(Variable(each) for each in named)
+            kept = tuple(Variable(variable_name) for variable_name in named)
             shadow = Atom(f"{name}'{number}", kept)
             yield Rule(shadow, (literal.formula,), span=literal.span)
             literal = Not(Now(shadow), span=literal.span)

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from thalweg.ir.nodes import Comparison, Expression, Variable, names
-from thalweg.planning.plan import Join, Plan, PlanRule, RelationAtom
+from thalweg.planning.plan import JoinOrder, Plan, PlanRule, RelationAtom
 
 
-class Joined(Protocol):
+class JoinableAtom(Protocol):
     """An atom over a relation, as far as ordering looks at it."""
 
     @property
@@ -24,7 +24,7 @@ class Joined(Protocol):
     def weight(self) -> float: ...
 
 
-A = TypeVar("A", bound=Joined)
+A = TypeVar("A", bound=JoinableAtom)
 
 
 def order_joins(plan: Plan) -> Plan:
@@ -34,16 +34,16 @@ def order_joins(plan: Plan) -> Plan:
 
 def _joined(rule: PlanRule) -> PlanRule:
     # A variable that gets its value from an `=` must not get it from a row, where it may be spelled otherwise.
-    known = names(*(arg for atom in rule.positive for arg in atom.args))
+    row_bound = names(*(arg for atom in rule.positive for arg in atom.args))
     starts = (*rule.positive, *rule.negative)
-    joins = tuple(_join(rule, start, known) for start in starts)
-    return replace(rule, joins=joins, backwards=_join(rule, rule.head, known))
+    joins = tuple(_join(rule, start, row_bound) for start in starts)
+    return replace(rule, joins=joins, backwards=_join(rule, rule.head, row_bound))
 
 
-def _join(rule: PlanRule, start: RelationAtom, known: frozenset[str]) -> Join:
-    bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable)) & known
+def _join(rule: PlanRule, start: RelationAtom, row_bound: frozenset[str]) -> JoinOrder:
+    bound = frozenset(arg.name for arg in start.args if isinstance(arg, Variable)) & row_bound
     positive = [atom for atom in rule.positive if atom is not start]
-    return Join(start, tuple(join_order(positive, rule.negative, rule.tests, rule.binds, bound)))
+    return JoinOrder(start, tuple(join_order(positive, rule.negative, rule.tests, rule.binds, bound)))
 
 
 def join_order(
@@ -59,15 +59,15 @@ def join_order(
     absent = [(atom, names(*atom.args)) for atom in negative]
     waiting = [(test, _needs(test, binds)) for test in tests]
     while atoms or absent or waiting:
-        ready = next((each for each, needs in waiting if needs <= atoms.bound), None)
+        ready = next((test for test, needs in waiting if needs <= atoms.bound), None)
         if ready is not None:
-            waiting = [each for each in waiting if each[0] is not ready]
+            waiting = [entry for entry in waiting if entry[0] is not ready]
             atoms.bind(names(ready.left, ready.right))
             steps.append(ready)
             continue
         refuted = next((atom for atom, needs in absent if needs <= atoms.bound), None)
         if refuted is not None:
-            absent = [each for each in absent if each[0] is not refuted]
+            absent = [entry for entry in absent if entry[0] is not refuted]
             steps.append(refuted)
             continue
         assert atoms, "an unsafe rule passed the checks"
@@ -97,16 +97,16 @@ class _Waiting(Generic[A]):
     def _rank(self, number: int) -> tuple[int, int, float, int]:
         return self._distance[number], len(self._free[number]), self._atoms[number].weight, number
 
-    def bind(self, found: frozenset[str]) -> None:
+    def bind(self, variables: frozenset[str]) -> None:
         """Notes that variables have got a value."""
         touched = set[int]()
-        for name in found - self.bound:
+        for name in variables - self.bound:
             for number in self._uses.get(name, ()):
                 if number in self._atoms:
                     self._free[number].discard(name)
                     self._distance[number] = 0
                     touched.add(number)
-        self.bound |= found
+        self.bound |= variables
         for number in touched:
             heapq.heappush(self._heap, self._rank(number))
 
@@ -122,11 +122,11 @@ class _Waiting(Generic[A]):
 
 
 def _needs(test: Comparison, binds: Mapping[int, str]) -> frozenset[str]:
-    """What must be known before a comparison can be decided, or can bind."""
+    """The variables that must be bound before a comparison can be decided, or can bind."""
     return names(test.left, test.right) - {binds.get(id(test), "")}
 
 
-def _distance(atom: Joined, variables: frozenset[str], bound: frozenset[str]) -> int:
+def _distance(atom: JoinableAtom, variables: frozenset[str], bound: frozenset[str]) -> int:
     """How far an atom is from what is bound: 0 if it has a variable of it, or none at all; 1 if it has a constant."""
     if not variables or variables & bound:
         return 0

@@ -70,7 +70,7 @@ class Route:
 
     @property
     def called(self) -> Predicate:
-        """What the program of the stage calls its facts."""
+        """The predicate of its facts in the program of the stage."""
         return interned(self.name, self.signature.arity + self.union)
 
 
@@ -111,7 +111,7 @@ class Partitioning:
     def levels(self) -> tuple[tuple[Stage, ...], ...]:
         """The stages that can be evaluated at the same time, each level after those that it needs."""
         needs = (
-            (stage.number, each.stage, 1) for stage in self.stages for each in stage.routes if each.stage is not None
+            (stage.number, route.stage, 1) for stage in self.stages for route in stage.routes if route.stage is not None
         )
         level = least_levels((stage.number for stage in self.stages), needs)
         assert level is not None, "a stage needs only what stands before it"
@@ -150,7 +150,7 @@ class _Writer:
     def partitioning(self) -> Partitioning:
         drafts = self.placing.drafts
         routes = [tuple(self.routes(draft)) for draft in drafts]
-        wanted = list(dict.fromkeys((each.stage, each.signature, each.timed) for each in chain(*routes)))
+        wanted = list(dict.fromkeys((route.stage, route.signature, route.timed) for route in chain(*routes)))
         return Partitioning(tuple(self.stage(draft, routes[draft.number], wanted) for draft in drafts))
 
     def routes(self, draft: Draft) -> Iterator[Route]:
@@ -161,7 +161,7 @@ class _Writer:
                 yield from self.derived_routes(role, home, self.placing.rules[role[0]])
             elif derived and role[0] in self.placing.early:
                 early = self.placing.early[role[0]]
-                yield from self.derived_routes(role, early, [one.rule for one in early.rules])
+                yield from self.derived_routes(role, early, [keyed.rule for keyed in early.rules])
 
     def derived_routes(self, role: Role, home: Draft, rules: Iterable[Rule]) -> Iterator[Route]:
         signature, place = role
@@ -172,8 +172,12 @@ class _Writer:
             yield Route(signature, name_of(role) + suffix, place, home.number, timed, union, lasting)
 
     def stage(self, draft: Draft, routes: tuple[Route, ...], wanted: list[tuple[int | None, Predicate, bool]]) -> Stage:
-        rules = [one for one in draft.rules if not any(one.rule is each for each in self.stand_ins)]
-        keyed = sorted(rules, key=lambda one: self.order[id(one.rule)])
+        rules = [
+            keyed_rule
+            for keyed_rule in draft.rules
+            if not any(keyed_rule.rule is stand_in for stand_in in self.stand_ins)
+        ]
+        keyed = sorted(rules, key=lambda keyed_rule: self.order[id(keyed_rule.rule)])
         supplies = tuple(
             (signature.renamed(draft.head(signature)), signature, timed)
             for stage, signature, timed in wanted
@@ -197,27 +201,27 @@ class _Writer:
         return Stage(
             number=draft.number,
             program=program,
-            rules=tuple(one.rule for one in keyed),
-            keys=tuple(one.key for one in keyed),
+            rules=tuple(keyed_rule.rule for keyed_rule in keyed),
+            keys=tuple(keyed_rule.key for keyed_rule in keyed),
             split=draft.split,
             routes=routes,
             outputs=tuple(draft.outputs.items()),
             supplies=supplies,
             in_parts=frozenset(filter(draft.is_in_parts, draft.located)),
-            counts_everything=any(counts_everything(one.rule) for one in keyed),
+            counts_everything=any(counts_everything(keyed_rule.rule) for keyed_rule in keyed),
             why="; ".join(draft.why),
         )
 
     def hints(
         self, draft: Draft, routes: Iterable[Route], supplies: Iterable[tuple[Predicate, Predicate, bool]]
     ) -> Hints:
-        known = self.program.hints
+        hints = self.program.hints
         irrevocable = [_given(route) for route in routes if route.lasting]
         irrevocable += [(name, timed) for name, signature, timed in supplies if signature in self.lasting]
-        copies = known.input_copies & draft.located.keys()
+        copies = hints.input_copies & draft.located.keys()
         return Hints(
             irrevocable=frozenset(irrevocable),
-            static=frozenset(role[0].renamed(name_of(role)) for role in draft.roles if role[0] in known.static),
+            static=frozenset(role[0].renamed(name_of(role)) for role in draft.roles if role[0] in hints.static),
             input_copies=frozenset(signature.renamed(draft.head(signature)) for signature in copies),
         )
 
@@ -228,23 +232,27 @@ class _Writer:
         yield from (signature.renamed(draft.head(signature)) for signature in draft.located if signature in names)
 
     def equality(self, draft: Draft) -> Equality | None:
-        """What a stage must know of equal things: pairs, to find representatives, or only those."""
-        known = self.program.equality
-        if known is None or not ((known.representative, None) in draft.roles or known.representative in draft.located):
+        """The equality of a stage: with pairs where it finds representatives, else without; None if it needs none."""
+        equality = self.program.equality
+        if equality is None or not (
+            (equality.representative, None) in draft.roles or equality.representative in draft.located
+        ):
             return None
-        here = known.representative in draft.located
+        here = equality.representative in draft.located
         return Equality(
-            _alone(known.same_pairs) if here else None,
-            _alone(known.same_keys) if here else None,
-            _alone(known.representative),
-            known.names,
+            _alone(equality.same_pairs) if here else None,
+            _alone(equality.same_keys) if here else None,
+            _alone(equality.representative),
+            equality.names,
         )
 
     def renamed(self, draft: Draft, keyed: list[Keyed]) -> Iterator[Rule]:
-        for one in keyed:
-            called = iter([name_of(role) for _, role in one.roles()])
-            head = replace(one.rule.head, predicate=draft.head(one.rule.head.signature))
-            yield replace(one.rule, head=head, body=tuple(_renamed(literal, called) for literal in one.rule.body))
+        for keyed_rule in keyed:
+            called = iter([name_of(role) for _, role in keyed_rule.roles()])
+            head = replace(keyed_rule.rule.head, predicate=draft.head(keyed_rule.rule.head.signature))
+            yield replace(
+                keyed_rule.rule, head=head, body=tuple(_renamed(literal, called) for literal in keyed_rule.rule.body)
+            )
 
     def renamed_background(self, draft: Draft) -> Iterator[Fact]:
         """All facts under the name of each role; those that do not belong into a bucket are left out there."""
@@ -257,7 +265,7 @@ def _alone(signature: Predicate) -> Predicate: ...
 @overload
 def _alone(signature: Predicate | None) -> Predicate | None: ...
 def _alone(signature: Predicate | None) -> Predicate | None:
-    """What a predicate is called in a stage that has all of it in one bucket."""
+    """The name of a predicate in a stage that has all of it in one bucket."""
     return signature and signature.renamed(name_of((signature, None)))
 
 
@@ -291,7 +299,7 @@ def _renamed(literal: Literal, called: Iterator[str]) -> Literal:
         case Not(formula):
             return replace(literal, formula=_renamed_formula(formula, next(called)))
         case Aggregate(body=inner):
-            return replace(literal, body=tuple(_renamed(each, called) for each in inner))
+            return replace(literal, body=tuple(_renamed(inner_literal, called) for inner_literal in inner))
         case formula:
             return _renamed_formula(formula, next(called))
 

@@ -20,7 +20,7 @@ from thalweg.planning.check_unmatched import check_unmatched
 from thalweg.planning.fuse_input_copies import fuse_input_copies
 from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
-from thalweg.planning.plan import Plan, Target
+from thalweg.planning.plan import Plan, PlanTarget
 from thalweg.planning.stratify import check_strata, stratify
 from thalweg.planning.view_elements import view_elements
 from thalweg.planning.withhold import withhold
@@ -39,13 +39,13 @@ PASSES: Final[tuple[Callable[[Plan], Plan], ...]] = (
 
 def check(program: Program) -> list[Diagnostic]:
     """Errors and warnings; a program that is safe and stratified is also looked at for what would fill the memory."""
-    found = check_safety(program) + check_strata(program) + check_future(program)
-    if any(one.severity == "error" for one in found):
-        return found
-    return found + check_endless(program) + check_capacity(program) + check_unmatched(program)
+    diagnostics = check_safety(program) + check_strata(program) + check_future(program)
+    if any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        return diagnostics
+    return diagnostics + check_endless(program) + check_capacity(program) + check_unmatched(program)
 
 
-def plan(program: Program, target: Target = Target()) -> Plan:
+def plan(program: Program, target: PlanTarget = PlanTarget()) -> Plan:
     """The plan of a program that has passed the checks; `RejectedError` where the engine cannot hold it.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
@@ -53,10 +53,10 @@ def plan(program: Program, target: Target = Target()) -> Plan:
     >>> [relation.name for relation in made.relations], made.strata
     (['p/0 in [0]', 'a/0 derived'], (0, 0))
     """
-    made = Plan(program, program, target)
-    for each in PASSES:
-        made = each(made)
-    return made
+    planned = Plan(program, program, target)
+    for planning_pass in PASSES:
+        planned = planning_pass(planned)
+    return planned
 
 
 class Planner:
@@ -65,8 +65,8 @@ class Planner:
     def __init__(self, program: Program) -> None:
         self.whole = plan(program)
 
-    def __call__(self, target: Target) -> Plan:
+    def __call__(self, target: PlanTarget) -> Plan:
         """The plan for a target."""
         if target.mixed != self.whole.target.mixed:
-            self.whole = plan(self.whole.source, Target(target.mixed))
+            self.whole = plan(self.whole.source, PlanTarget(target.mixed))
         return withhold(replace(self.whole, target=target))

@@ -24,7 +24,7 @@ _FOLLOWING: Final = "rules without a key follow each fact within its bucket"
 
 @dataclass(slots=True)
 class Draft:
-    """A stage in the making.
+    """A stage under construction.
 
     `roles` are those of its rules, with whether they include what is derived: `from` asks for streamed facts only.
     `located` has what it derives, `apart` those of which other rules are in a later stage, `merged` the roles that it
@@ -44,8 +44,8 @@ class Draft:
     def add(self, fit: Fit) -> None:
         self.rules += fit.rules
         self.located |= fit.located
-        for one in fit.rules:
-            for use, role in one.roles():
+        for keyed in fit.rules:
+            for use, role in keyed.roles():
                 self.roles[role] = self.roles.get(role, False) or use.formula.stream is None
 
     def has_all(self, component: Component, streamed: frozenset[Predicate]) -> bool:
@@ -58,12 +58,12 @@ class Draft:
         return signature in self.apart or (self.split and self.located[signature] is None)
 
     def head(self, signature: Predicate) -> str:
-        """What it calls the conclusions of its own rules."""
+        """The name of the conclusions of its own rules for a predicate."""
         return name_of((signature, IN_PARTS if self.is_in_parts(signature) else self.located[signature]))
 
 
 class Placing:
-    """The stages of a program in the making; `together` names what must not be spread in parts.
+    """The stages of a program under construction; `together` names what must not be spread in parts.
 
     `home` has the stage of each predicate: where its rules are, or where the conclusions of all its rules meet. `early`
     has the stages of rules whose conclusions come to its home from before. `carried` is what follows facts, in parts.
@@ -163,19 +163,19 @@ class Placing:
     def set_apart(self, component: Component) -> bool:
         """Evaluates the rules that no key can split in one bucket, and the others of their predicate in many."""
         alone = component.without_keys()
-        others = [rule for rule in component.rules if not any(rule is each for each in alone)]
-        if component.recursive or not alone or not others:
+        splittable = [rule for rule in component.rules if not any(rule is excluded for excluded in alone)]
+        if component.recursive or not alone or not splittable:
             return False
-        apart, rest, streamed = Component(alone, self.static), Component(others, self.static), self.inputs
-        if rest.located({}) is None:
+        apart, remaining, streamed = Component(alone, self.static), Component(splittable, self.static), self.inputs
+        if remaining.located({}) is None:
             return False
         early = self.at_or_after(self.after(alone), split=False)
-        if early.has_all(rest, streamed) or rest.reads(streamed) <= apart.reads(streamed):
+        if early.has_all(remaining, streamed) or remaining.reads(streamed) <= apart.reads(streamed):
             return False
         self.settle(early, apart.whole(), apart.why())
         early.apart |= component.arities.keys()
-        later = max(self.after(others), early.number + 1)
-        home = self.settled([*self.split(later), self.new()], rest.located)
+        later = max(self.after(splittable), early.number + 1)
+        home = self.settled([*self.split(later), self.new()], remaining.located)
         assert home is not None
         for signature in component.arities:
             self.early[signature] = early
@@ -183,7 +183,7 @@ class Placing:
         return True
 
     def gathered(self) -> frozenset[Predicate]:
-        """What is in parts and must be put together in one bucket all the same."""
+        """The predicates that are in parts and must be put together in one bucket."""
         read = (name for draft in self.drafts if not draft.split for name, _ in draft.roles)
         return frozenset(name for name in read if name in self.carried)
 
@@ -225,18 +225,18 @@ class Placing:
         """A stage in parts that derive nothing for each other; each gets what it reads."""
         if draft.split or draft.merged or draft.apart:
             return [draft]
-        reads = [(one.rule.head.signature, role[0]) for one in draft.rules for _, role in one.roles()]
+        reads = [(keyed.rule.head.signature, role[0]) for keyed in draft.rules for _, role in keyed.roles()]
         # What is in this bucket only because of what it reads stays with the other readers of that, too.
         shared = {name for head, name in reads if self.reasons[head] == _TOGETHER}
         links = [(head, name) for head, name in reads if name in draft.located or name in shared]
         # Nor is the whole input sent twice.
-        links += pairwise(one.rule.head.signature for one in draft.rules if counts_everything(one.rule))
-        found = components([*draft.located, *shared], links)
-        return [self.community(draft, group) for group in found] if len(found) > 1 else [draft]
+        links += pairwise(keyed.rule.head.signature for keyed in draft.rules if counts_everything(keyed.rule))
+        groups = components([*draft.located, *shared], links)
+        return [self.community(draft, group) for group in groups] if len(groups) > 1 else [draft]
 
     def community(self, draft: Draft, names: frozenset[Predicate]) -> Draft:
         part = Draft(draft.number, split=False)
-        rules = tuple(one for one in draft.rules if one.rule.head.signature in names)
+        rules = tuple(keyed for keyed in draft.rules if keyed.rule.head.signature in names)
         located = {name: place for name, place in draft.located.items() if name in names}
         part.add(Fit(rules, located))
         part.outputs = {inner: outer for inner, outer in draft.outputs.items() if outer in names}
@@ -285,7 +285,7 @@ def place_rules(program: Program) -> Placing:
 
 
 def name_of(role: Role) -> str:
-    """What the program of a stage calls a role. Nobody can type an apostrophe in a name.
+    """The name of a role in the program of a stage, with an apostrophe, which users cannot type in a name.
 
     >>> p = Predicate("p", 2)
     >>> name_of((p, 0)), name_of((p, None)), name_of((p, IN_PARTS))

@@ -55,7 +55,7 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class JoinOrder:
     """The order of steps that finds every answer of a rule in which a row of `start` takes part."""
 
     start: RelationAtom
@@ -80,8 +80,8 @@ class PlanRule:
     timed: bool = False
     origin: Rule | None = field(default=None, compare=False)
     binds: Mapping[int, str] = field(default_factory=dict, compare=False)
-    joins: tuple[Join, ...] = ()
-    backwards: Join | None = None
+    joins: tuple[JoinOrder, ...] = ()
+    backwards: JoinOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AggregateGroup:
     """The predicate `value` holds the `function` of the rows of `elements`, grouped by its first `width` arguments."""
 
     elements: Predicate
@@ -187,7 +187,7 @@ class InputCopies:
 
     @cached_property
     def back(self) -> dict[InputCopy, Predicate]:
-        return {made: source for source, made in self.into.items()}
+        return {copy: source for source, copy in self.into.items()}
 
     def sources(self, signature: Predicate) -> list[Predicate]:
         """The signatures that are fed as one."""
@@ -205,7 +205,7 @@ class InputCopies:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PlanTarget:
     """The state of a run that a plan is made for.
 
     `mixed` are derived predicates that streams turned out to bring as well, beyond those that were expected; `lacking`
@@ -218,7 +218,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that an engine needs to know; each pass fills some of it (see `passes`).
+    """Everything that an engine needs to evaluate a program; each pass fills some of it (see `passes`).
 
     `source` is the program as it was written, `program` the one that is evaluated. `incomplete` has the numbers of the
     relations that may lack rows.
@@ -226,10 +226,10 @@ class Plan:
 
     source: Program
     program: Program
-    target: Target = Target()
+    target: PlanTarget = PlanTarget()
     copies: InputCopies = InputCopies()
     normalised: tuple[Rule, ...] = ()
-    groups: tuple[Group, ...] = ()
+    groups: tuple[AggregateGroup, ...] = ()
     relations: tuple[Relation, ...] = ()
     rules: tuple[PlanRule, ...] = ()
     feeds: Mapping[tuple[Predicate, str | None], list[Feed]] = field(default_factory=dict)
@@ -275,8 +275,8 @@ class Plan:
     def mixed(self) -> frozenset[Predicate]:
         """The predicates that are derived, or imported, and streamed as well."""
         interface = self.source.interface
-        known = self.source.derived | {name for name, _ in interface.imports}
-        return self.target.mixed | (interface.inputs & known)
+        derived = self.source.derived | {name for name, _ in interface.imports}
+        return self.target.mixed | (interface.inputs & derived)
 
     @property
     def counted(self) -> Iterator[Relation]:
@@ -294,10 +294,10 @@ class Plan:
             head = rule.head.relation.number
             yield from ((head, atom.relation.number, 0) for atom in rule.positive)
             yield from ((head, atom.relation.number, 1) for atom in rule.negative)
-        yield from ((each.target.number, each.source.number, 0) for each in self.counts)
-        yield from ((each.value.number, each.elements.number, 1) for each in self.groupings)
+        yield from ((count.target.number, count.source.number, 0) for count in self.counts)
+        yield from ((group.value.number, group.elements.number, 1) for group in self.groupings)
 
     @property
     def remembers(self) -> Iterator[tuple[int, int, int]]:
         """The numbers of relations and of those whose earlier rows they rest on, in the form of `needs`."""
-        yield from ((each.target.number, each.source.number, 0) for each in self.recordings)
+        yield from ((recording.target.number, recording.source.number, 0) for recording in self.recordings)

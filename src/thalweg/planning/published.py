@@ -48,23 +48,23 @@ class Published:
     @cached_property
     def undirected(self) -> tuple[Edge, ...]:
         """Definition 1: between different predicates of a body, and from a negated one to itself."""
-        found: set[Edge] = set()
+        edges: set[Edge] = set()
         for rule in self.dependency.outlines:
-            found.update(combinations(sorted({need.predicate for need in rule.body}), 2))
-            found.update((need.predicate, need.predicate) for need in rule.body if need.how == "negative")
-        return tuple(sorted(found))
+            edges.update(combinations(sorted({need.predicate for need in rule.body}), 2))
+            edges.update((need.predicate, need.predicate) for need in rule.body if need.how == "negative")
+        return tuple(sorted(edges))
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
         """Definition 3 (i): two different inputs, each with a way to one end of an edge."""
         reaching = self.dependency.reaching
-        found = {
+        edges = {
             (min(pair), max(pair))
-            for one, other in self.undirected
-            for pair in product(reaching[one], reaching[other])
+            for first, second in self.undirected
+            for pair in product(reaching[first], reaching[second])
             if pair[0] != pair[1]
         }
-        return tuple(sorted(found))
+        return tuple(sorted(edges))
 
     @cached_property
     def communities(self) -> tuple[tuple[Predicate, ...], ...]:
@@ -113,8 +113,8 @@ class Published:
             if not any(set(pair) <= set(community) for community in self.communities)
         ]
         for rule in self.dependency.outlines:
-            for one, other in product(rule.body, repeat=2):
-                found = product(reaching[one.predicate], reaching[other.predicate])
-                if (one is not other or one.settled) and any(pair in apart for pair in found):
+            for first, second in product(rule.body, repeat=2):
+                pairs = product(reaching[first.predicate], reaching[second.predicate])
+                if (first is not second or first.settled) and any(pair in apart for pair in pairs):
                     return rule
         return Outline((), (), text="the program")

@@ -16,7 +16,7 @@ def split_variable(pattern: Pattern) -> str | None:
     """
     if pattern.modifier is None:
         return None
-    names = [one.event for one in occurrences(pattern.operand)]
+    names = [occurrence.event for occurrence in occurrences(pattern.operand)]
     bound = {clause.event: clause.variables for clause in pattern.clauses}
     carried = frozenset.intersection(*(bound.get(name, frozenset()) for name in names))
     # A variable of one name is its own in each occurrence.

@@ -46,9 +46,9 @@ def stage_patterns(definitions: Iterable[tuple[str, Pattern]]) -> tuple[PatternS
     levels: dict[str, tuple[int, bool]] = {}
     members: dict[tuple[int, bool], list[tuple[str, frozenset[str], str | None]]] = {}
     for name, pattern in definitions:
-        uses = frozenset(one.event for one in occurrences(pattern.operand))
+        uses = frozenset(occurrence.event for occurrence in occurrences(pattern.operand))
         key = split_variable(pattern)
-        used = [levels[one] for one in uses if one in levels]
+        used = [levels[event] for event in uses if event in levels]
         below = max((level for level, _ in used), default=0)
         stays = key is None and below > 0 and all(alone for level, alone in used if level == below)
         place = levels[name] = below if stays else below + 1, key is None
@@ -61,6 +61,6 @@ def stage_patterns(definitions: Iterable[tuple[str, Pattern]]) -> tuple[PatternS
 def _stage(
     number: int, members: list[tuple[str, frozenset[str], str | None]], numbers: Mapping[str, int]
 ) -> PatternStage:
-    read = {numbers.get(one, 0) for _, uses, _ in members for one in uses} - {number}
+    read = {numbers.get(name, 0) for _, uses, _ in members for name in uses} - {number}
     keys = {name: key for name, _, key in members if key is not None}
     return PatternStage(number, tuple(name for name, _, _ in members), tuple(sorted(read)), keys)

@@ -39,7 +39,7 @@ def stratify(plan: Plan) -> Plan:
     strata = least_levels(range(len(plan.relations)), plan.needs)
     assert strata is not None, "`check_strata` rejects a program without strata"
     uncertain = {relation.number for key, relation in plan.imports.items() if key not in plan.program.hints.irrevocable}
-    uncertain |= {each.target.number for each in plan.recordings if each.kind in ("followed", "streak")}
+    uncertain |= {recording.target.number for recording in plan.recordings if recording.kind in ("followed", "streak")}
     retractable = resting_on(uncertain, plan.needs).union(*ended_early(plan).values())
     return replace(
         plan,
@@ -49,7 +49,7 @@ def stratify(plan: Plan) -> Plan:
 
 
 def ended_early(plan: Plan) -> dict[str, frozenset[int]]:
-    """What may end rows before their horizon, with the relations whose rows it may end.
+    """The relations whose rows may end before their horizon, by the cause of that.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
     >>> from thalweg.planning.passes import plan
@@ -62,7 +62,9 @@ def ended_early(plan: Plan) -> dict[str, frozenset[int]]:
         NEGATION: {rule.head.relation for rule in plan.rules if rule.negative},
     }
     needs = list(plan.needs)
-    return {cause: resting_on({each.number for each in some}, needs) for cause, some in causes.items()}
+    return {
+        cause: resting_on({relation.number for relation in relations}, needs) for cause, relations in causes.items()
+    }
 
 
 def by_stratum(program: Program) -> list[list[Predicate]]:
@@ -81,20 +83,20 @@ def check_strata(program: Program) -> list[Diagnostic]:
     """E204 for each circle that runs through negation or an aggregate.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
-    >>> [found.notes for found in check_strata(Program((Rule(Atom("a"), (Not(Now(Atom("a"))),)),)))]
+    >>> [error.notes for error in check_strata(Program((Rule(Atom("a"), (Not(Now(Atom("a"))),)),)))]
     [('a/0 → not a/0',)]
     """
     needs = _within_circles(list(_needs(program)))
     below: dict[Predicate, list[Need]] = {}
     for need in needs:
         below.setdefault(need.head, []).append(need)
-    found, shown = [], set[Need]()
+    diagnostics, shown = [], set[Need]()
     for need in needs:
         if need.settled and need not in shown:
             circle = _circle(need, below)
             shown.update(circle)
-            found.append(_unstratified(circle))
-    return sorted(found, key=lambda diagnostic: (diagnostic.span.source.name, diagnostic.span.start))
+            diagnostics.append(_unstratified(circle))
+    return sorted(diagnostics, key=lambda diagnostic: (diagnostic.span.source.name, diagnostic.span.start))
 
 
 def _within_circles(needs: list[Need]) -> list[Need]:
@@ -116,21 +118,21 @@ def _needs(program: Program) -> Iterator[Need]:
 
 
 def _needed_for_groups(rule: Rule, is_settled: Settled) -> Iterator[tuple[Predicate, bool, str, Span]]:
-    """What says which groups there are, where an aggregate leaves that to the rest of the body."""
-    for found in rule.body:
-        if isinstance(found, Aggregate) and not bound_by_formulas(found.body) >= global_names(rule, found) - {
-            found.result.name
-        }:
+    """The predicates that bind the groups of an aggregate, where its own body does not."""
+    for aggregate in rule.body:
+        if isinstance(aggregate, Aggregate) and not bound_by_formulas(aggregate.body) >= global_names(
+            rule, aggregate
+        ) - {aggregate.result.name}:
             for literal in rule.body:
                 if isinstance(literal, Formula) and not is_settled(literal):
                     signature = literal.atom.signature
-                    yield signature, True, f"{found.function} for each {signature}", found.span
+                    yield signature, True, f"{aggregate.function} for each {signature}", aggregate.span
 
 
 def _needed(
     body: tuple[Literal, ...], function: str, is_settled: Settled
 ) -> Iterator[tuple[Predicate, bool, str, Span]]:
-    """What a body needs; inside an aggregate, in the words of its function."""
+    """The predicates that a body needs; those inside an aggregate are worded with its function."""
     for literal in body:
         match literal:
             case Not(formula) if is_settled(formula):

@@ -56,7 +56,7 @@ class Taxonomy:
     large: tuple[tuple[str, ...], ...] = ()
 
     def in_pairs(self) -> "Taxonomy":
-        """The same with every pair listed."""
+        """The same taxonomy with every disjoint pair listed."""
         pairs = (pair for members in self.large for pair in combinations(members, 2) if pair[0] != pair[1])
         return replace(self, disjoint=(*self.disjoint, *pairs), large=())
 
@@ -72,19 +72,19 @@ class Taxonomy:
 
     @cached_property
     def below(self) -> tuple[int, ...]:
-        found = [0] * len(self.classes)
+        below = [0] * len(self.classes)
         for sub, above in enumerate(self.above):
             for sup in bits(above):
-                found[sup] |= 1 << sub
-        return tuple(found)
+                below[sup] |= 1 << sub
+        return tuple(below)
 
     @cached_property
     def sides(self) -> tuple[tuple[int, int], ...]:
         """The disjoint pairs by position; of classes that mean the same, the first stands for all."""
         first = {above: position for position, above in reversed(list(enumerate(self.above)))}
         same = [first[above] for above in self.above]
-        pairs = (sorted((same[self.place[one]], same[self.place[other]])) for one, other in self.disjoint)
-        return tuple(dict.fromkeys((one, other) for one, other in pairs if one != other))
+        pairs = (sorted((same[self.place[left]], same[self.place[right]])) for left, right in self.disjoint)
+        return tuple(dict.fromkeys((left, right) for left, right in pairs if left != right))
 
 
 def taxonomy(inclusions: Iterable[Pair], disjoint: Iterable[Pair]) -> Taxonomy:
@@ -115,16 +115,16 @@ def bits(mask: int) -> Iterator[int]:
         mask ^= low
 
 
-def ntm(known: Taxonomy) -> Topology:
+def ntm(taxonomy: Taxonomy) -> Topology:
     """One bolt that checks every pair that follows.
 
     >>> ntm(taxonomy([("Student", "Person")], [("Person", "Work")]))[0].conjunctions
     (('Person', 'Work'), ('Student', 'Work'))
     """
-    return (Bolt(_conjunctions(known, _Part(known.sides, _everything(known)))),)
+    return (Bolt(_conjunctions(taxonomy, _Part(taxonomy.sides, _everything(taxonomy)))),)
 
 
-def groups(known: Taxonomy) -> tuple[tuple[Pair, ...], ...]:
+def groups(taxonomy: Taxonomy) -> tuple[tuple[Pair, ...], ...]:
     """The essential disjoint pairs in the order in which they can be checked.
 
     A pair is essential when no other is above it. All pairs of a class are in one group. A group comes after those with
@@ -134,47 +134,51 @@ def groups(known: Taxonomy) -> tuple[tuple[Pair, ...], ...]:
     >>> groups(taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")]))
     ((('Employee', 'Student'),), (('Person', 'Work'),))
     """
-    names = known.classes
-    return tuple(tuple((names[one], names[other]) for one, other in group) for group in in_order(known))
+    names = taxonomy.classes
+    return tuple(tuple((names[left], names[right]) for left, right in group) for group in in_order(taxonomy))
 
 
-def ltm(known: Taxonomy, bolts: int) -> Topology:
+def ltm(taxonomy: Taxonomy, bolts: int) -> Topology:
     """The groups on at most a number of bolts, so that the bolt with most operations has as few as possible.
 
     >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
     >>> [(len(bolt.conjunctions), bolt.inferences) for bolt in ltm(staff, bolts=2)]
     [(1, (('Student', 'Person'),)), (1, ())]
     """
-    sizes = best_sizes(known, in_order(known), bolts)
-    return assigned(known, sizes[-1]) if sizes else (Bolt(),)
+    sizes = best_sizes(taxonomy, in_order(taxonomy), bolts)
+    return assigned(taxonomy, sizes[-1]) if sizes else (Bolt(),)
 
 
-def best_sizes(known: Taxonomy, found: Groups, bolts: int) -> list[tuple[int, ...]]:
+def best_sizes(taxonomy: Taxonomy, groups: Groups, bolts: int) -> list[tuple[int, ...]]:
     """How many groups each bolt takes at best, for one bolt, for two, and so on."""
-    most = min(bolts, len(found))
-    costs = {(i, j): _operations(known, found, i, j) for i, j in combinations(range(len(found) + 1), 2)} if most else {}
+    most = min(bolts, len(groups))
+    costs = (
+        {(i, j): _operations(taxonomy, groups, i, j) for i, j in combinations(range(len(groups) + 1), 2)}
+        if most
+        else {}
+    )
     best: dict[tuple[int, int], tuple[int, int, tuple[int, ...]]] = {(0, 0): (0, 0, ())}
     for count in range(1, most + 1):
-        for end in range(count, len(found) + 1):
+        for end in range(count, len(groups) + 1):
             ways = ((best[count - 1, start], start) for start in range(end) if (count - 1, start) in best)
             best[count, end] = min(
                 (max(heaviest, costs[start, end]), total + costs[start, end], (*cuts, end - start))
                 for (heaviest, total, cuts), start in ways
             )
-    return [best[count, len(found)][2] for count in range(1, most + 1)]
+    return [best[count, len(groups)][2] for count in range(1, most + 1)]
 
 
-def assigned(known: Taxonomy, sizes: Sequence[int]) -> Topology:
+def assigned(taxonomy: Taxonomy, sizes: Sequence[int]) -> Topology:
     """The topology in which each bolt takes a number of the groups, in their order; a bolt may take none.
 
     >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
     >>> [len(bolt.conjunctions) for bolt in assigned(staff, [0, 2])]
     [0, 3]
     """
-    found = in_order(known)
+    groups = in_order(taxonomy)
     ends = [sum(sizes[: bolt + 1]) for bolt in range(len(sizes))]
-    assert ends[-1:] == [len(found)] or not found, "every group has a bolt"
-    return tuple(_bolt(known, found, end - size, end) for size, end in zip(sizes, ends, strict=True))
+    assert ends[-1:] == [len(groups)] or not groups, "every group has a bolt"
+    return tuple(_bolt(taxonomy, groups, end - size, end) for size, end in zip(sizes, ends, strict=True))
 
 
 class _Part(NamedTuple):
@@ -184,79 +188,88 @@ class _Part(NamedTuple):
     present: int
 
 
-def _everything(known: Taxonomy) -> int:
-    return (1 << len(known.classes)) - 1
+def _everything(taxonomy: Taxonomy) -> int:
+    return (1 << len(taxonomy.classes)) - 1
 
 
-def _bolt(known: Taxonomy, found: Groups, start: int, end: int) -> Bolt:
-    names = known.classes
-    present, later = _present(known, found, start), sides_of(found[end:])
-    inferred = _inferences(known, found, start, end)
+def _bolt(taxonomy: Taxonomy, groups: Groups, start: int, end: int) -> Bolt:
+    names = taxonomy.classes
+    present, later = _present(taxonomy, groups, start), sides_of(groups[end:])
+    inferred = _inferences(taxonomy, groups, start, end)
     inferences = ((names[sub], names[sup]) for sub, sups in inferred.items() for sup in bits(sups))
-    forwards = tuple(names[n] for n in bits(present & ~_taken(known, found, start, end) if later else 0))
-    return Bolt(_conjunctions(known, _part(known, found, start, end)), tuple(inferences), forwards)
+    forwards = tuple(names[n] for n in bits(present & ~_taken(taxonomy, groups, start, end) if later else 0))
+    return Bolt(_conjunctions(taxonomy, _part(taxonomy, groups, start, end)), tuple(inferences), forwards)
 
 
-def _operations(known: Taxonomy, found: Groups, start: int, end: int) -> int:
-    conjunctions = sum(others.bit_count() for others in _apart(known, _part(known, found, start, end)).values()) // 2
-    return conjunctions + sum(sups.bit_count() for sups in _inferences(known, found, start, end).values())
+def _operations(taxonomy: Taxonomy, groups: Groups, start: int, end: int) -> int:
+    conjunctions = (
+        sum(partners.bit_count() for partners in _apart(taxonomy, _part(taxonomy, groups, start, end)).values()) // 2
+    )
+    return conjunctions + sum(sups.bit_count() for sups in _inferences(taxonomy, groups, start, end).values())
 
 
-def _part(known: Taxonomy, found: Groups, start: int, end: int) -> _Part:
-    return _Part(tuple(pair for group in found[start:end] for pair in group), _present(known, found, start))
+def _part(taxonomy: Taxonomy, groups: Groups, start: int, end: int) -> _Part:
+    return _Part(tuple(pair for group in groups[start:end] for pair in group), _present(taxonomy, groups, start))
 
 
-def _present(known: Taxonomy, found: Groups, start: int) -> int:
+def _present(taxonomy: Taxonomy, groups: Groups, start: int) -> int:
     """The classes that arrive at a bolt: after the first groups only those that later ones ask for."""
-    return sides_of(found[start:]) if start else _everything(known)
+    return sides_of(groups[start:]) if start else _everything(taxonomy)
 
 
-def _taken(known: Taxonomy, found: Groups, start: int, end: int) -> int:
+def _taken(taxonomy: Taxonomy, groups: Groups, start: int, end: int) -> int:
     """The classes that end at a bolt. The first one that checks anything takes those that no pair is about, too."""
     if start == end:
         return 0
-    return _present(known, found, start) & ~sides_of(found[end:])
+    return _present(taxonomy, groups, start) & ~sides_of(groups[end:])
 
 
-def _inferences(known: Taxonomy, found: Groups, start: int, end: int) -> dict[int, int]:
+def _inferences(taxonomy: Taxonomy, groups: Groups, start: int, end: int) -> dict[int, int]:
     """What each class that ends at a bolt becomes: the classes next above it that later bolts ask for."""
-    later = sides_of(found[end:])
-    made = {sub: _nearest(known, known.above[sub] & later) for sub in bits(_taken(known, found, start, end))}
-    return {sub: sups for sub, sups in made.items() if sups}
+    later = sides_of(groups[end:])
+    inferences = {
+        sub: _nearest(taxonomy, taxonomy.above[sub] & later) for sub in bits(_taken(taxonomy, groups, start, end))
+    }
+    return {sub: sups for sub, sups in inferences.items() if sups}
 
 
-def _nearest(known: Taxonomy, among: int) -> int:
-    """Those of some classes that have no other of them below."""
-    return among & ~reduce(or_, (known.above[n] & ~(1 << n) for n in bits(among)), 0)
+def _nearest(taxonomy: Taxonomy, among: int) -> int:
+    """The classes of a set that have no other class of the set below them."""
+    return among & ~reduce(or_, (taxonomy.above[n] & ~(1 << n) for n in bits(among)), 0)
 
 
-def _conjunctions(known: Taxonomy, part: _Part) -> tuple[Pair, ...]:
-    apart = _apart(known, part)
-    return tuple((known.classes[one], known.classes[two]) for one in apart for two in bits(apart[one]) if one < two)
+def _conjunctions(taxonomy: Taxonomy, part: _Part) -> tuple[Pair, ...]:
+    apart = _apart(taxonomy, part)
+    return tuple(
+        (taxonomy.classes[left], taxonomy.classes[right])
+        for left in apart
+        for right in bits(apart[left])
+        if left < right
+    )
 
 
-def _apart(known: Taxonomy, part: _Part) -> dict[int, int]:
+def _apart(taxonomy: Taxonomy, part: _Part) -> dict[int, int]:
     """For each class that is present those it is disjoint with."""
-    others: dict[int, int] = {}
-    for one, other in part.pairs:
-        others[one] = others.get(one, 0) | known.below[other] & part.present
-        others[other] = others.get(other, 0) | known.below[one] & part.present
-    found: dict[int, int] = {}
-    for side, partners in others.items():
-        for n in bits(known.below[side] & part.present):
-            found[n] = found.get(n, 0) | partners
-    return {n: found[n] & ~(1 << n) for n in sorted(found)}
+    by_side: dict[int, int] = {}
+    for left, right in part.pairs:
+        by_side[left] = by_side.get(left, 0) | taxonomy.below[right] & part.present
+        by_side[right] = by_side.get(right, 0) | taxonomy.below[left] & part.present
+    apart: dict[int, int] = {}
+    for side, partners in by_side.items():
+        for n in bits(taxonomy.below[side] & part.present):
+            apart[n] = apart.get(n, 0) | partners
+    return {n: apart[n] & ~(1 << n) for n in sorted(apart)}
 
 
-def sides_of(some: Groups) -> int:
+def sides_of(groups: Groups) -> int:
     """The classes that some groups are about, as bits."""
-    return reduce(or_, (1 << side for group in some for pair in group for side in pair), 0)
+    return reduce(or_, (1 << side for group in groups for pair in group for side in pair), 0)
 
 
-def in_order(known: Taxonomy) -> Groups:
+def in_order(taxonomy: Taxonomy) -> Groups:
     """The groups by position."""
-    components = _components(_essential(known))
-    after = _successors(known, components)
+    components = _components(_essential(taxonomy))
+    after = _successors(taxonomy, components)
     levels = _levels(after, _ordered(after))
     highest = max(levels.values(), default=-1)
     return tuple(
@@ -265,42 +278,42 @@ def in_order(known: Taxonomy) -> Groups:
     )
 
 
-def _essential(known: Taxonomy) -> list[tuple[int, int]]:
+def _essential(taxonomy: Taxonomy) -> list[tuple[int, int]]:
     """The pairs without those that another one is above."""
     partners: dict[int, int] = {}
-    for one, other in known.sides:
-        partners[one] = partners.get(one, 0) | 1 << other
-        partners[other] = partners.get(other, 0) | 1 << one
-    sides = sides_of((known.sides,))
+    for left, right in taxonomy.sides:
+        partners[left] = partners.get(left, 0) | 1 << right
+        partners[right] = partners.get(right, 0) | 1 << left
+    sides = sides_of((taxonomy.sides,))
 
-    def is_covered(one: int, other: int) -> bool:
-        for sup in bits(known.above[one] & sides):
-            over = partners[sup] & known.above[other]
-            if over & ~(1 << other if sup == one else 0):
+    def is_covered(left: int, right: int) -> bool:
+        for sup in bits(taxonomy.above[left] & sides):
+            over = partners[sup] & taxonomy.above[right]
+            if over & ~(1 << right if sup == left else 0):
                 return True
         return False
 
-    return sorted(pair for pair in known.sides if not is_covered(*pair))
+    return sorted(pair for pair in taxonomy.sides if not is_covered(*pair))
 
 
 def _components(pairs: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """The pairs, those together that share a class, or share one with a third."""
     groups = components((pair[0] for pair in pairs), pairs)
     number = {side: number for number, group in enumerate(groups) for side in group}
-    found: list[list[tuple[int, int]]] = [[] for _ in groups]
+    grouped: list[list[tuple[int, int]]] = [[] for _ in groups]
     for pair in pairs:
-        found[number[pair[0]]].append(pair)
-    return found
+        grouped[number[pair[0]]].append(pair)
+    return grouped
 
 
-def _successors(known: Taxonomy, components: list[list[tuple[int, int]]]) -> list[set[int]]:
+def _successors(taxonomy: Taxonomy, components: list[list[tuple[int, int]]]) -> list[set[int]]:
     """For each component those with a class above one of its own, which may be itself."""
     owner = {side: n for n, component in enumerate(components) for pair in component for side in pair}
     sides = reduce(or_, (1 << side for side in owner), 0)
-    found: list[set[int]] = [set() for _ in components]
+    successors: list[set[int]] = [set() for _ in components]
     for side, n in owner.items():
-        found[n].update(owner[sup] for sup in bits(known.above[side] & sides & ~(1 << side)))
-    return found
+        successors[n].update(owner[sup] for sup in bits(taxonomy.above[side] & sides & ~(1 << side)))
+    return successors
 
 
 def _ordered(after: list[set[int]]) -> list[int]:
@@ -309,13 +322,13 @@ def _ordered(after: list[set[int]]) -> list[int]:
     for successors in after:
         for successor in successors:
             waiting_for[successor] += 1
-    found = [n for n, count in enumerate(waiting_for) if count == 0]
-    for n in found:
+    ordered = [n for n, count in enumerate(waiting_for) if count == 0]
+    for n in ordered:
         for successor in sorted(after[n]):
             waiting_for[successor] -= 1
             if waiting_for[successor] == 0:
-                found.append(successor)
-    return found
+                ordered.append(successor)
+    return ordered
 
 
 def _levels(after: list[set[int]], ordered: list[int]) -> dict[int, int]:
@@ -326,7 +339,7 @@ def _levels(after: list[set[int]], ordered: list[int]) -> dict[int, int]:
     return levels
 
 
-def pairs_in(known: Taxonomy) -> int:
+def pairs_in(taxonomy: Taxonomy) -> int:
     """How many pairs follow from those said to be disjoint."""
-    part = _Part(known.sides, _everything(known))
-    return sum(others.bit_count() for others in _apart(known, part).values()) // 2
+    part = _Part(taxonomy.sides, _everything(taxonomy))
+    return sum(partners.bit_count() for partners in _apart(taxonomy, part).values()) // 2

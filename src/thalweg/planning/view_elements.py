@@ -21,10 +21,10 @@ def view_elements(plan: Plan) -> Plan:
     >>> [(made.relations[number].name, view.source.name) for number, view in made.views.items()]
     [("'a0/1 derived", 'p/1 in [0]')]
     """
-    made: dict[int, list[PlanRule]] = {}
+    by_head: dict[int, list[PlanRule]] = {}
     for rule in plan.rules:
-        made.setdefault(rule.head.relation.number, []).append(rule)
-    views = {each.elements.number: _view(made.get(each.elements.number, [])) for each in plan.groupings}
+        by_head.setdefault(rule.head.relation.number, []).append(rule)
+    views = {grouping.elements.number: _view(by_head.get(grouping.elements.number, [])) for grouping in plan.groupings}
     return replace(plan, views={number: view for number, view in views.items() if view is not None})
 
 

@@ -73,7 +73,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One thing that a place takes from an earlier one, where the key is that of the export, and its name here.
+    """A predicate that a place takes from an earlier one: the key of the export, and its name here.
 
     What is heard has the name of its `stream`: it comes as events, one for each tick at which something holds.
     """
@@ -139,8 +139,8 @@ def wire(program: Program, parts: Sequence[Ports]) -> Wiring:
     """
     names = {alias: part.name for part in parts if part.streams for alias in part.aliases}
     if names:
-        known = lambda one: replace(one, stream=names.get(one.stream, one.stream))  # noqa: E731
-        rules = tuple(replace(rule, body=mapped(rule.body, known)) for rule in program.rules)
+        renamed = lambda formula: replace(formula, stream=names.get(formula.stream, formula.stream))  # noqa: E731
+        rules = tuple(replace(rule, body=mapped(rule.body, renamed)) for rule in program.rules)
         program = replace(program, rules=rules)
     return _Wires(program, parts).wiring()
 
@@ -180,7 +180,7 @@ class _Wires:
                     order.append((level, part))
         links = {number: tuple(self._links(level, part)) for number, (level, part) in enumerate(order)}
         delayed = {number: tuple(self._delayed(level)) for number, (level, part) in enumerate(order) if part is None}
-        exported = [link for some in (*links.values(), *delayed.values()) for link in some]
+        exported = [link for group in (*links.values(), *delayed.values()) for link in group]
         places = (
             self._layer(number, level, links[number], delayed[number], exported)
             if part is None
@@ -236,12 +236,12 @@ class _Wires:
 
     @cached_property
     def _files(self) -> dict[Predicate, set[str]]:
-        found: dict[Predicate, set[str]] = {}
+        files: dict[Predicate, set[str]] = {}
         for rule in self.program.rules:
             is_public = rule.head.predicate[0] != "'" and rule.head.signature.file is None
             if rule.span.source.name and is_public:
-                found.setdefault(rule.head.signature, set()).add(PurePath(rule.span.source.name).stem)
-        return found
+                files.setdefault(rule.head.signature, set()).add(PurePath(rule.span.source.name).stem)
+        return files
 
     # What is passed on ----------------------------------------------------------------------------------------------
 
@@ -255,7 +255,7 @@ class _Wires:
             yield from (link for at, link in self._sources(name) if at < level)
 
     def _delayed(self, level: int) -> Iterator[Link]:
-        """What comes of predicates whose past is read before they are known."""
+        """The links for predicates whose past is read before they are evaluated."""
         for name in sorted(self._later(level)):
             for _, link in self._sources(name):
                 key = (_present(name), False) if self._place_of.get(name) == link.source else link.key
@@ -263,8 +263,10 @@ class _Wires:
 
     def _later(self, level: int) -> set[Predicate]:
         """The predicates that rules of a level read the past of, and that later places give."""
-        read = (one for rule in self._rules_at(level) for one, _ in formulas(rule.body) if self._is_past(one))
-        return {one.atom.signature for one in read if self._is_later(one.atom.signature, level)}
+        read = (
+            formula for rule in self._rules_at(level) for formula, _ in formulas(rule.body) if self._is_past(formula)
+        )
+        return {formula.atom.signature for formula in read if self._is_later(formula.atom.signature, level)}
 
     def _is_later(self, name: Predicate, level: int) -> bool:
         by_parts = (self._levels[number] for number, part in enumerate(self.parts) if _holds(part, name))
@@ -277,8 +279,8 @@ class _Wires:
         """The levels that give facts of a predicate, as held ones."""
         if name in self._levels:
             timed = {rule.time is not None for rule in self.program.rules if rule.head.signature == name}
-            for one in sorted(timed):
-                yield self._levels[name], Link(self._place_of[name], (name, one), name)
+            for is_timed in sorted(timed):
+                yield self._levels[name], Link(self._place_of[name], (name, is_timed), name)
         for number, part in enumerate(self.parts):
             if _holds(part, name):
                 yield self._levels[number], Link(self._place_of[number], (name, False), name)
@@ -297,26 +299,28 @@ class _Wires:
     def _of_parts(self, part: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The places of parts whose events a part reads, and of those whose held facts it hears."""
         own, places = self.parts[part], self._place_of
-        known = list(enumerate(self.parts))
-        read = (one for one, other in known if other.streams and (own.hears(other.name) or _passed(other, own)))
-        heard = (one for one, other in known if not other.streams and own.hears(other.name))
-        return tuple(places[one] for one in read), tuple(places[one] for one in heard)
+        numbered = list(enumerate(self.parts))
+        read = (
+            number for number, other in numbered if other.streams and (own.hears(other.name) or _passed(other, own))
+        )
+        heard = (number for number, other in numbered if not other.streams and own.hears(other.name))
+        return tuple(places[number] for number in read), tuple(places[number] for number in heard)
 
     def _layer(
         self, number: int, level: int, links: tuple[Link, ...], delayed: tuple[Link, ...], exported: Sequence[Link]
     ) -> Layer:
         rules, later = self._rules_at(level), self._later(level)
         own = frozenset(rule.head.signature for rule in rules)
-        given = [link for link in exported if link.source == number]
-        copied = {link.key[0] for link in given if link.key[0].name.startswith(_PRESENT)}
+        own_links = [link for link in exported if link.source == number]
+        copied = {link.key[0] for link in own_links if link.key[0].name.startswith(_PRESENT)}
         imports: Passed = frozenset((link.name, link.key[1]) for link in (*links, *delayed))
-        known = own | {name for name, _ in imports}
+        available = own | {name for name, _ in imports}
         interface = replace(
             self.program.interface,
             outputs=self.program.outputs & own,
             imports=imports,
-            exports=frozenset(link.key for link in given),
-            inputs=self.program.interface.inputs | {name for name in known if self._is_streamed(name)},
+            exports=frozenset(link.key for link in own_links),
+            inputs=self.program.interface.inputs | {name for name in available if self._is_streamed(name)},
         )
         program = replace(
             self.program,
@@ -324,9 +328,9 @@ class _Wires:
             interface=interface,
             recorded=self.program.recorded | set(map(_before, later)),
         )
-        streaming = (one for one, part in enumerate(self.parts) if part.streams)
-        read = (one for one in streaming if any(self._rests_on(rule, self.parts[one]) for rule in rules))
-        return Layer(program, links, tuple(self._place_of[one] for one in read), delayed, rules)
+        streaming = (index for index, part in enumerate(self.parts) if part.streams)
+        read = (index for index in streaming if any(self._rests_on(rule, self.parts[index]) for rule in rules))
+        return Layer(program, links, tuple(self._place_of[index] for index in read), delayed, rules)
 
     def _is_streamed(self, name: Predicate) -> bool:
         return any(part.streams and part.writes(name) for part in self.parts)

@@ -25,10 +25,10 @@ def withhold(plan: Plan) -> Plan:
 
     >>> from thalweg.ir.nodes import Atom, InWindow, Not, Now, Program, Rule, TimeWindow
     >>> from thalweg.planning.passes import plan
-    >>> from thalweg.planning.plan import Target
+    >>> from thalweg.planning.plan import PlanTarget
     >>> p, r = InWindow(Atom("p"), TimeWindow(200)), Now(Atom("r"))
     >>> program = Program((Rule(Atom("a"), (r, Not(p))), Rule(Atom("b"), (r, p)), Rule(Atom("c"), (r,))))
-    >>> rest = plan(program, Target(lacking=frozenset({"p/0 in [200]"})))
+    >>> rest = plan(program, PlanTarget(lacking=frozenset({"p/0 in [200]"})))
     >>> [rule.head.relation.name for rule in rest.rules]
     ['b/0 derived', 'c/0 derived']
     >>> [rest.relations[number].name for number in sorted(rest.incomplete)]
@@ -50,6 +50,6 @@ def withhold(plan: Plan) -> Plan:
 
 def _linked(plan: Plan) -> Iterator[tuple[int, int, int]]:
     """Representatives rest on the pairs and keys that rules find."""
-    for found in (plan.same_pairs, plan.same_keys):
-        if plan.representative is not None and found is not None:
-            yield plan.representative.number, found.number, 0
+    for relation in (plan.same_pairs, plan.same_keys):
+        if plan.representative is not None and relation is not None:
+            yield plan.representative.number, relation.number, 0

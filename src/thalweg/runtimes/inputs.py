@@ -28,7 +28,7 @@ from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.open import open_stream, text_stream
 from thalweg.connectors.readers import Ahead, Reader, open_ordered
-from thalweg.connectors.replay import Pace, ReplayTransport
+from thalweg.connectors.replay import ReplayPace, ReplayTransport
 from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
@@ -106,7 +106,7 @@ class Streams:
             if one.live
         ]
         factors = [one.factor for one in transports if isinstance(one, ReplayTransport)]
-        self._pace = Pace(clock.tick_length, min(factors)) if factors else None
+        self._pace = ReplayPace(clock.tick_length, min(factors)) if factors else None
         recorded = [one.inner if isinstance(one, ReplayTransport) else one for one in transports if not one.live]
         recordings = [Recording(one, words, clock, interrupt, tally, limits) for one in recorded]
         self._recorded = Merge(recordings, interrupt)
@@ -228,7 +228,7 @@ class Streams:
         """The group of the recorded streams, where there are live ones, too."""
         return frozenset({self.groups - 1}) if self._live and self.groups > len(self._live) else frozenset()
 
-    def _paced(self, pace: Pace) -> Iterator[Timed | Far | None]:
+    def _paced(self, pace: ReplayPace) -> Iterator[Timed | Far | None]:
         while (tick := self._recorded.next_tick) is not None:
             if pace.early(tick) > 0:
                 yield None

@@ -1,4 +1,4 @@
-"""The only door to clingo.
+"""The only module that imports clingo.
 
 A window is solved by a fresh control. One that is kept from window to window, with the inputs as externals that are
 released when they leave, is wrong as soon as a rule must look back: what was grounded before an input came does not
@@ -27,7 +27,7 @@ MOST_ARGUMENTS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedProgram:
     """The statements of a program as clingo's parser reads them, those that clingo would fail at, and what it says."""
 
     nodes: list[Any]
@@ -35,7 +35,7 @@ class Parsed:
     messages: list[str]
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedProgram:
     """Parses a program without grounding it.
 
     Variables that are not safe and whatever else clingo only notices when it grounds are found here, too. A string that
@@ -63,7 +63,7 @@ def parse(text: str) -> Parsed:
                 builder.add(node)
         # A part that does not exist: all rules are checked, and none is grounded.
         control.ground([("nothing", [])])
-    return Parsed(nodes, wide, list(dict.fromkeys(messages)))
+    return ParsedProgram(nodes, wide, list(dict.fromkeys(messages)))
 
 
 class _Unquoted(ast.Transformer):
@@ -82,7 +82,7 @@ def _is_too_wide(node: Any) -> bool:
 
 @contextmanager
 def _said(messages: list[str]) -> Iterator[None]:
-    """What clingo raises repeats what it said before, unless it said nothing."""
+    """Adds the text of an error to the messages, unless clingo has written messages itself."""
     before = len(messages)
     try:
         yield
@@ -147,41 +147,41 @@ def solve(task: Task, over: Callable[[], object] = lambda: None) -> Solved:
     (('b',),)
     """
     began = perf_counter()
-    said: list[str] = []
-    control = clingo.Control(["--warn=none", "--seed=1", *_ASKED[task.models]], lambda _, text: said.append(text))
+    messages: list[str] = []
+    control = clingo.Control(["--warn=none", "--seed=1", *_ASKED[task.models]], lambda _, text: messages.append(text))
     try:
         control.add("base", [], task.program)
         control.add("base", [], task.facts)
         control.ground([("base", [])])
-        rest = None if task.limit is None else max(0.0, task.limit - (perf_counter() - began))
-        answers, complete = _answers(control, task, rest)
+        seconds_left = None if task.limit is None else max(0.0, task.limit - (perf_counter() - began))
+        answers, complete = _answers(control, task, seconds_left)
     except (RuntimeError, MemoryError) as error:
-        raise UnsolvableError("\n".join(said) or str(error)) from error
+        raise UnsolvableError("\n".join(messages) or str(error)) from error
     over()
     return Solved(tuple(sorted(answers)), complete, perf_counter() - began, len(control.symbolic_atoms))
 
 
 def _answers(control: clingo.Control, task: Task, seconds: float | None) -> tuple[tuple[tuple[str, ...], ...], bool]:
-    """What was found, and whether that is all that was asked for."""
-    found: list[tuple[str, ...]] = []
-    asked, cost, proven = task.models, False, False
+    """The answer sets that were found, and whether these are all that was asked for."""
+    answers: list[tuple[str, ...]] = []
+    models, cost, proven = task.models, False, False
     with control.solve(yield_=True, async_=True) as handle:
         for model in _models(handle, seconds):
             answer = tuple(sorted(map(str, model.symbols(shown=True))))
-            if asked != "all" or (model.cost and not proven):
+            if models != "all" or (model.cost and not proven):
                 # It is better than those before, or more is known of the consequences.
-                found.clear()
+                answers.clear()
             cost, proven = bool(model.cost), model.optimality_proven
-            found.append(answer)
-            if asked == "first" and not model.cost:
+            answers.append(answer)
+            if models == "first" and not model.cost:
                 return (answer,), True
         complete = handle.wait(0) and handle.get().exhausted
-    return (tuple(set(found)) if complete or _is_certain(asked, cost, proven) else ()), complete
+    return (tuple(set(answers)) if complete or _is_certain(models, cost, proven) else ()), complete
 
 
-def _is_certain(asked: str, cost: bool, proven: bool) -> bool:
+def _is_certain(models: str, cost: bool, proven: bool) -> bool:
     """Whether what was found before the end is true: consequences that may yet be taken back are not."""
-    return asked in ("first", "all") or (asked == "brave" and (proven or not cost))
+    return models in ("first", "all") or (models == "brave" and (proven or not cost))
 
 
 def _models(handle: clingo.SolveHandle, seconds: float | None) -> Iterator[clingo.Model]:

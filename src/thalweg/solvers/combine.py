@@ -37,7 +37,7 @@ def combine(parts: Sequence[Solved], until: float | None = None) -> tuple[tuple[
     sizes = [len(part.answers) for part in parts]
     if not all(sizes):
         return (), False
-    found = {
+    answer_sets = {
         _union([part.answers[number % size] for part, size in zip(parts, sizes, strict=True)])
         for number in range(max(sizes, default=1))
     }
@@ -46,8 +46,8 @@ def combine(parts: Sequence[Solved], until: float | None = None) -> tuple[tuple[
             if until is not None and perf_counter() > until:
                 complete = False
                 break
-            found.add(_union(chosen))
-    return tuple(sorted(found)), complete
+            answer_sets.add(_union(chosen))
+    return tuple(sorted(answer_sets)), complete
 
 
 def _union(answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

@@ -46,14 +46,14 @@ class SolverPool:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
-        self._workers = [Worker() for _ in range(size)]
+        self._idle: SimpleQueue[SolverProcess] = SimpleQueue()
+        self._workers = [SolverProcess() for _ in range(size)]
         self._threads = ThreadPoolExecutor(max(1, size))
         for worker in self._workers:
             self._idle.put(worker)
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
-        """What the tasks give, in their order; the time that one has waited for another is part of its limit."""
+        """The results of the tasks, in their order; the time that one has waited for another is part of its limit."""
         began = perf_counter()
         if not self._size:
             return [_in_time(task, began, _here) for task in tasks]
@@ -83,8 +83,8 @@ class SolverPool:
             worker.end()
 
 
-class Worker:
-    """One process at a time."""
+class SolverProcess:
+    """Runs one solver process at a time, and starts another when that has ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -96,18 +96,18 @@ class Worker:
         if task.limit is not None:
             late.start()
         try:
-            found = _exchange(process, task, late.cancel)
+            reply = _exchange(process, task, late.cancel)
         finally:
             late.cancel()
-        if isinstance(found, Solved):
-            self._atoms += found.atoms
+        if isinstance(reply, Solved):
+            self._atoms += reply.atoms
             if self._atoms > RENEWAL:
                 self.end()
-            return found
+            return reply
         self.end()
-        if found is None and late.finished.is_set() and task.limit is not None:
+        if reply is None and late.finished.is_set() and task.limit is not None:
             return Solved((), complete=False, seconds=task.limit + _GRACE)
-        raise _failed(found or "its process has ended, possibly out of memory")
+        raise _failed(reply or "its process has ended, possibly out of memory")
 
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-c", _MAIN.format(path=sys.path)]
@@ -140,8 +140,9 @@ def _in_time(task: Task, began: float, solver: Callable[[Task], Solved]) -> Solv
 
 
 def _exchange(process: "subprocess.Popen[bytes]", task: Task, over: Callable[[], object]) -> Solved | str | None:
-    """What the process says of a task, first that its search is over: an answer, what is wrong, or nothing, where the
-    process has ended.
+    """Sends a task to the process, and calls `over` when its search is over.
+
+    Returns the answer, an error message, or None where the process has ended.
     """
     assert process.stdin is not None
     assert process.stdout is not None
@@ -149,10 +150,10 @@ def _exchange(process: "subprocess.Popen[bytes]", task: Task, over: Callable[[],
         _send(process.stdin, task)
         if process.stdout.read(1):
             over()
-        found = pickle.load(process.stdout)
+        reply = pickle.load(process.stdout)
     except (EOFError, OSError, pickle.UnpicklingError):
         return None
-    return _unpacked(found) if isinstance(found, _Packed) else str(found)
+    return _unpacked(reply) if isinstance(reply, _Packed) else str(reply)
 
 
 class _Packed(NamedTuple):
@@ -188,8 +189,8 @@ def _here(task: Task) -> Solved:
         raise _failed(str(error)) from error
 
 
-def _failed(said: str) -> FailedError:
-    return FailedError(Diagnostic("E504", f"clingo has not solved a window: {said.strip()}"))
+def _failed(message: str) -> FailedError:
+    return FailedError(Diagnostic("E504", f"clingo has not solved a window: {message.strip()}"))
 
 
 def _end_with(parent: int) -> None:
@@ -200,7 +201,7 @@ def _end_with(parent: int) -> None:
 
 
 def work() -> None:
-    """What a process of the pool does: solves what comes in until nothing more comes."""
+    """The main loop of a process of the pool: solves the tasks that come in until its input ends."""
     # Ctrl-C is for the process that gives out the tasks.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A program that counts for ever must not take the machine with it: clingo fails when it gets no more.

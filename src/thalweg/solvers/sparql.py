@@ -65,35 +65,35 @@ def template(prologue: str, written: str, variables: Iterable[str]) -> list[tupl
     [('?s', '<http://ex.org/p>', '3')]
     """
     stand_ins = {f"<{_STAND_IN}{name}>": f"?{name}" for name in variables}
-    named = _VARIABLE.sub(lambda found: f"<{_STAND_IN}{found[1]}>" if found[1] else found[0], written)
+    named = _VARIABLE.sub(lambda match: f"<{_STAND_IN}{match[1]}>" if match[1] else match[0], written)
     before = f"{prologue}CONSTRUCT "
     query = f"{before}{named} WHERE {{}}"
     try:
         answer: Any = Store().query(query + _PADDING)
     except SyntaxError as error:
-        found = _mistake(query, str(error))
+        mistake = _mistake(query, str(error))
         # Up to a place the stand-ins are longer than what they stand for.
-        extra = sum(len(_STAND_IN) + 1 for _ in _STOOD_IN.finditer(query[: found.offset]))
-        return found._replace(offset=max(0, found.offset - len(before) - extra))
+        extra = sum(len(_STAND_IN) + 1 for _ in _STOOD_IN.finditer(query[: mistake.offset]))
+        return mistake._replace(offset=max(0, mistake.offset - len(before) - extra))
     numbers: dict[str, str] = {}
-    made = []
+    triples = []
     for triple in answer:
         texts = [stand_ins.get(text, text) for text in map(_text, triple)]
         # The store invents names for blank nodes, others in every process.
         terms = [numbers.setdefault(text, f"_:{len(numbers)}") if text.startswith("_:") else text for text in texts]
-        made.append((terms[0], terms[1], terms[2]))
-    return made
+        triples.append((terms[0], terms[1], terms[2]))
+    return triples
 
 
 def _mistake(query: str, message: str) -> Mistake:
-    found = _PLACE.match(message)
-    if found is None:
+    match = _PLACE.match(message)
+    if match is None:
         return Mistake(0, message)
     lines = (query + _PADDING).split("\n")
-    offset = sum(len(line) + 1 for line in lines[: int(found[1]) - 1]) + int(found[2]) - 1
+    offset = sum(len(line) + 1 for line in lines[: int(match[1]) - 1]) + int(match[2]) - 1
     # Where a keyword was expected, the place is behind as many letters as the longest of them has.
-    longest = max(map(len, _KEYWORD.findall(found[3])), default=0)
-    sentence = _SENTENCE.search(found[3])
+    longest = max(map(len, _KEYWORD.findall(match[3])), default=0)
+    sentence = _SENTENCE.search(match[3])
     return Mistake(max(0, min(offset - longest, len(query))), sentence[0].strip() if sentence else "")
 
 
@@ -124,10 +124,10 @@ class SparqlStore:
 
     def triples(self, graph: str | None, pattern: Sequence[str | None]) -> list[tuple[str, str, str]]:
         """The triples of a graph that match a pattern, as rows have them; None matches every term."""
-        subject, predicate, thing = (None if term is None else _node(term) for term in pattern)
+        subject, predicate, value = (None if term is None else _node(term) for term in pattern)
         where = DefaultGraph() if graph is None else _node(graph)
-        found: Any = self._store.quads_for_pattern(subject, predicate, thing, where)
-        return [(_text(one.subject), _text(one.predicate), _text(one.object)) for one in found]
+        quads: Any = self._store.quads_for_pattern(subject, predicate, value, where)
+        return [(_text(quad.subject), _text(quad.predicate), _text(quad.object)) for quad in quads]
 
     def ask(
         self,
@@ -196,9 +196,9 @@ def _text(node: Any) -> str:
         return f"<{node.value}>"
     if isinstance(node, Literal):
         # The store writes a whole decimal as `2`, which would be an integer to whoever reads it.
-        whole = ".0" if node.datatype == _DECIMAL and "." not in node.value else ""
+        suffix = ".0" if node.datatype == _DECIMAL and "." not in node.value else ""
         tag = f"@{node.language}" if node.language else f"<{node.datatype.value}>"
-        return as_row(literal(node.value + whole, tag))
+        return as_row(literal(node.value + suffix, tag))
     return str(node)
 
 
@@ -224,9 +224,9 @@ def as_stored(term: str) -> str:
 
 
 def _quad(triple: Sequence[str], graph: str | None) -> Any:
-    subject, predicate, thing = map(_node, triple)
+    subject, predicate, value = map(_node, triple)
     try:
-        return Quad(subject, predicate, thing, DefaultGraph() if graph is None else _node(graph))
+        return Quad(subject, predicate, value, DefaultGraph() if graph is None else _node(graph))
     except TypeError:
         raise ValueError(f"`{' '.join(triple)}` is not a triple") from None
 

@@ -31,5 +31,5 @@ class HandWoundClock:
 
     @property
     def holding(self) -> list[str]:
-        """What holds now, sorted."""
+        """The facts that hold now, sorted."""
         return sorted(map(str, self.engine.facts()))

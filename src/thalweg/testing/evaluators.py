@@ -21,7 +21,7 @@ from thalweg.runtimes.watermark import Watermark
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What began, what ended and what became unknown at one tick, spelled.
+    """The facts that began, ended and became unknown at a tick, as text.
 
     >>> str(Difference(begin=frozenset({"slow(a)"})))
     '+ slow(a)'
@@ -91,12 +91,14 @@ def feed(engine: RuleEngine, events: Iterable[Event]) -> Iterator[Delta]:
 def differences(changes: Iterable[Delta]) -> Changes:
     """The changes of an engine, as text."""
     return {
-        change.tick: Difference(*(frozenset(map(str, some)) for some in (change.begin, change.end, change.unknown)))
+        change.tick: Difference(*(frozenset(map(str, facts)) for facts in (change.begin, change.end, change.unknown)))
         for change in changes
     }
 
 
 def by_runtime(program: Program, events: Sequence[Event], first: int, last: int) -> Changes:
     """The changes as the embedded runtime gives them."""
-    answers = api.run(program, stream=events, emit="changes", start=first, end=last, report=lambda found: None)
-    return {found.t: Difference(frozenset(map(str, found.begin)), frozenset(map(str, found.end))) for found in answers}
+    answers = api.run(program, stream=events, emit="changes", start=first, end=last, report=lambda diagnostic: None)
+    return {
+        answer.t: Difference(frozenset(map(str, answer.begin)), frozenset(map(str, answer.end))) for answer in answers
+    }

@@ -141,7 +141,7 @@ class _Writer:
     def signature(self, below: int) -> Predicate:
         """A predicate of a layer up to `below`."""
         options = dict.fromkeys(INPUTS, -1) | self.derived
-        usable = [found for found, level in options.items() if level <= below]
+        usable = [predicate for predicate, level in options.items() if level <= below]
         signature = self.pick([*usable, _P, _E]) if {_P, _E} <= set(usable) else self.pick(usable)
         self.recursive |= self.derived.get(signature, -1) == self.level
         return signature
@@ -152,7 +152,11 @@ class _Writer:
 
     def past(self, argument: Callable[[], Expression], time: Callable[[], Variable | Constant]) -> Formula:
         """`before`, over any predicate that is streamed or recorded."""
-        kept = [each for each in (*INPUTS, *self.derived) if each not in self.derived or each in self.recorded]
+        kept = [
+            predicate
+            for predicate in (*INPUTS, *self.derived)
+            if predicate not in self.derived or predicate in self.recorded
+        ]
         signature = self.pick(kept)
         atom = Atom(signature.name, tuple(argument() for _ in range(signature.arity)))
         window, stream = PastWindow(self.pick((1, 1, 2, 3, 5))), self.pick(STREAMS) if self.chance(10) else None

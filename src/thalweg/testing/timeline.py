@@ -73,15 +73,15 @@ def check(case: Case, evaluator: Evaluator) -> None:
     >>> [case] = read_page(Source("", "## Now\\n    q :- p.\\n| t | in | out |\\n| 3 | p | + q |\\n| 4 | | - q |"))
     >>> check(case, by_semantics)
     """
-    found = evaluator(case.program, case.events, case.first, case.last)
-    different = [tick for tick in sorted({*case.changes, *found}) if case.changes.get(tick) != found.get(tick)]
+    actual = evaluator(case.program, case.events, case.first, case.last)
+    different = [tick for tick in sorted({*case.changes, *actual}) if case.changes.get(tick) != actual.get(tick)]
     if different:
-        raise AssertionError("\n".join([case.title, *(_disagreement(case, found, tick) for tick in different)]))
+        raise AssertionError("\n".join([case.title, *(_disagreement(case, actual, tick) for tick in different)]))
 
 
-def _disagreement(case: Case, found: Changes, tick: int) -> str:
+def _disagreement(case: Case, actual: Changes, tick: int) -> str:
     nothing = Difference()
-    page, evaluator = case.changes.get(tick, nothing), found.get(tick, nothing)
+    page, evaluator = case.changes.get(tick, nothing), actual.get(tick, nothing)
     return f"at {tick} the page says {str(page) or 'nothing'}; the evaluator says {str(evaluator) or 'nothing'}"
 
 
@@ -123,8 +123,8 @@ def _case(name: str, title: str, lines: list[Line]) -> Case:
 
 
 def _tick_length(lines: list[Line]) -> int:
-    found = [match for _, line in lines if (match := _TICK.fullmatch(line))]
-    return milliseconds(found[0].group(1)) if found else 1_000
+    matches = [match for _, line in lines if (match := _TICK.fullmatch(line))]
+    return milliseconds(matches[0].group(1)) if matches else 1_000
 
 
 def _rows(name: str, lines: list[Line]) -> Iterator[tuple[int, int, str, str]]:
@@ -151,7 +151,7 @@ def _events(source: Source, tick: int, prefixes: str) -> list[Event]:
 
 
 def _difference(source: Source, prefixes: str) -> Difference:
-    text, signs = source.text, [found for found in _SIGN.finditer(source.text) if found["sign"]]
+    text, signs = source.text, [match for match in _SIGN.finditer(source.text) if match["sign"]]
     if text and (not signs or signs[0].start() > 0):
         raise PageError(f"{source.name}:{source.first_line}: write `+ fact` for what begins and `- fact` for what ends")
     ends = [*(sign.start() for sign in signs[1:]), len(text)]

@@ -24,7 +24,7 @@ from thalweg.bench.conformance import (
     run_test,
     verdict_of,
 )
-from thalweg.bench.refutation import Closure, follows
+from thalweg.bench.refutation import ClosedGraph, follows
 from thalweg.diagnostics import RejectedError
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import read_graph
@@ -138,7 +138,7 @@ def test_what_is_found_counts_everywhere(
     verdict = run_test(
         test,
         lambda path: [("<x>", "<p>", "<y>")] if path == conclusion else [],
-        lambda triples: Closure([], [Fact("inconsistent")] if contradiction else []),
+        lambda triples: ClosedGraph([], [Fact("inconsistent")] if contradiction else []),
     )
     assert verdict.outcome == outcome
     assert bool(verdict.reason) == (outcome != PASS)
@@ -154,7 +154,7 @@ def test_what_cannot_be_read_is_not_supported(tmp_path: Path) -> None:
 def test_what_is_imported_is_missed(tmp_path: Path) -> None:
     imports = ("<a>", "<http://www.w3.org/2002/07/owl#imports>", "<b>")
     test = Test("t", FOLLOWS, ("RL",), tmp_path, tmp_path)
-    verdict = run_test(test, lambda path: [imports, ("<x>", "<p>", "<y>")], lambda triples: Closure([], []))
+    verdict = run_test(test, lambda path: [imports, ("<x>", "<p>", "<y>")], lambda triples: ClosedGraph([], []))
     assert (verdict.outcome, "<b>" in verdict.reason) == (NOT_SUPPORTED, True)
 
 

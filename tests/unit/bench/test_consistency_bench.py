@@ -13,8 +13,8 @@ from thalweg.bench.consistency import (
     NTM,
     Hierarchy,
     Large,
-    Result,
     Stream,
+    TopologyResult,
     assertions,
     best_ltm,
     draw_results,
@@ -25,13 +25,13 @@ from thalweg.bench.consistency import (
     run,
     verdict,
 )
-from thalweg.bench.report import Report
+from thalweg.bench.report import BenchmarkReport
 
 ONTOLOGY = Hierarchy("NPD", tuple(generated(40, 12)))
 
 
-def contest(ontology: Hierarchy, window: int, ticks: int, rate: int, people: int = 100) -> list[Result]:
-    return run(ontology, list(ontology.topologies()), Stream(ontology.known, rate, people), window, ticks)
+def contest(ontology: Hierarchy, window: int, ticks: int, rate: int, people: int = 100) -> list[TopologyResult]:
+    return run(ontology, list(ontology.topologies()), Stream(ontology.taxonomy, rate, people), window, ticks)
 
 
 def test_all_topologies_find_the_same_clashes() -> None:
@@ -47,21 +47,21 @@ def test_all_topologies_find_the_same_clashes() -> None:
 
 
 def test_a_window_holds_each_assertion_once() -> None:
-    stream = Stream(ONTOLOGY.known, rate=50, people=3)
+    stream = Stream(ONTOLOGY.taxonomy, rate=50, people=3)
     pairs = {pair for tick in range(4, 7) for pair in zip(*(part.tolist() for part in stream.tick(tick)), strict=True)}
     assert assertions(stream, last=6, window=2) == len(pairs)
 
 
 def test_halves_of_the_people_are_all_of_them() -> None:
-    whole = Stream(ONTOLOGY.known, rate=100).tick(1)
-    parts = [Stream(ONTOLOGY.known, rate=100, share=(part, 2)).tick(1) for part in range(2)]
+    whole = Stream(ONTOLOGY.taxonomy, rate=100).tick(1)
+    parts = [Stream(ONTOLOGY.taxonomy, rate=100, share=(part, 2)).tick(1) for part in range(2)]
     assert sum(len(people) for people, _ in parts) == len(whole[0])
     assert set(parts[0][0].tolist()).isdisjoint(parts[1][0].tolist())
 
 
 def test_the_university_has_its_axioms() -> None:
     university, _ = hierarchies(Console(quiet=True))
-    assert (len(university.known.classes), len(university.known.disjoint)) == (43, 68)
+    assert (len(university.taxonomy.classes), len(university.taxonomy.disjoint)) == (43, 68)
 
 
 def test_results_are_judged_and_drawn(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_results_are_judged_and_drawn(tmp_path: Path) -> None:
     targets = list(verdict(results))
     assert [target.claim.partition(":")[0] for target in targets] == ["NPD"] * 4
     assert best_ltm(results, "NPD").topology.startswith("LTM")
-    report = Report(tmp_path, "consistency")
+    report = BenchmarkReport(tmp_path, "consistency")
     draw_results(results, report.folder)
     report.add("found", results)
     assert (report.folder / "topologies.svg").stat().st_size > 1_000

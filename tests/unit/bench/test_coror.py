@@ -15,7 +15,7 @@ from thalweg.bench.coror import (
     OWLRL,
     PROFILES,
     Budget,
-    Closure,
+    ClosureCost,
     Renewal,
     Sliding,
     close,
@@ -28,12 +28,12 @@ from thalweg.bench.coror import (
     slide_through_run,
     verdict,
 )
-from thalweg.bench.report import Report, as_table
-from thalweg.bench.subjects import Subject, made
+from thalweg.bench.report import BenchmarkReport, as_table
+from thalweg.bench.subjects import Subject, generated_subject
 from thalweg.languages.owl.program import specialised
 from thalweg.model.rdf import as_ntriples
 
-SUBJECT = made(20)
+SUBJECT = generated_subject(20)
 UNIVERSITIES = Subject("university", tuple(university.ontology()), university.data)
 
 
@@ -90,12 +90,12 @@ def test_a_closure_has_what_follows(by: str, tmp_path: Path) -> None:
 
 def test_without_owlrl_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coror, "has_owlrl", lambda: False)
-    assert [each.owlrl for each in renew(SUBJECT, "pd", 50, (10, 100), beside=True, rounds=1)] == [None, None]
+    assert [each.owlrl for each in renew(SUBJECT, "pd", 50, (10, 100), with_owlrl=True, rounds=1)] == [None, None]
 
 
 def test_owlrl_finds_what_the_engine_finds() -> None:
     pytest.importorskip("owlrl")
-    (result,) = renew(SUBJECT, "rdfs", 20, (10,), beside=True, rounds=1)
+    (result,) = renew(SUBJECT, "rdfs", 20, (10,), with_owlrl=True, rounds=1)
     assert (result.owlrl or 0) > 0
     assert (result.replaced, result.data, result.axioms) == (2, 20, len(SUBJECT.schema))
 
@@ -108,15 +108,15 @@ def test_a_budget_is_measured_from_outside() -> None:
     assert budget.answers > 0
 
 
-def closure(by: str, triples: int, seconds: float, profile: str = "rl") -> Closure:
-    return Closure(by, profile, triples, 1, 0.0, 0.0, seconds, 1.0, 1.0, 1.0)
+def closure(by: str, triples: int, seconds: float, profile: str = "rl") -> ClosureCost:
+    return ClosureCost(by, profile, triples, 1, 0.0, 0.0, seconds, 1.0, 1.0, 1.0)
 
 
 def renewal(percent: float, milliseconds: float) -> Renewal:
     return Renewal("koala", "pd", 100, 90, 1_000, percent, round(percent * 10), milliseconds, 50.0, 1_000.0, 0.1)
 
 
-def results() -> tuple[list[Closure], list[Sliding], list[Renewal], list[Budget]]:
+def results() -> tuple[list[ClosureCost], list[Sliding], list[Renewal], list[Budget]]:
     closed = [closure(by, 50, seconds) for by, seconds in ((ENGINE, 1.0), (GENERIC, 1.5), (OWLRL, 9.0))]
     slid = [Sliding(ENGINE, "rl", live, 5.0, 20.0, 4.0, 8.0, 500.0) for live in (10_000, 100_000)]
     slid.append(Sliding("run", "rl", 10_000, 20.0, 30.0))
@@ -155,7 +155,7 @@ def test_results_are_written_and_drawn(tmp_path: Path) -> None:
     draw_results(slid, [*renewed, replace(renewed[0], percent=0.1)], {"no budget": [(1, 100), (2, 300)]}, tmp_path)
     drawn = {path.name for path in tmp_path.iterdir()}
     assert {f"{name}.svg" for name in ("added", "shares", "windows", "ontologies", "data", "memory")} <= drawn
-    report = Report(tmp_path, "coror")
+    report = BenchmarkReport(tmp_path, "coror")
     for some in results():
         assert as_table("x", some).row_count == len(some)
         report.add("x", some)
@@ -166,7 +166,7 @@ def test_results_are_written_and_drawn(tmp_path: Path) -> None:
 def test_every_subject_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def note(subject: Subject, profile: str, data: int, shares: object, beside: bool) -> list[Renewal]:
+    def note(subject: Subject, profile: str, data: int, shares: object, with_owlrl: bool) -> list[Renewal]:
         asked.append((subject.name, profile, data))
         return []
 

@@ -21,14 +21,14 @@ from thalweg.bench.interleaved import (
     WINDOW,
     Contender,
     Heat,
-    Result,
+    HeatResult,
     Sample,
     compete,
     engines,
     record,
 )
 from thalweg.bench.interleaved import session as fresh_session
-from thalweg.bench.report import Report, Target
+from thalweg.bench.report import BenchmarkReport, BenchmarkTarget
 from thalweg.bench.spark import batch_rows, draw_results, heats, row, verdict
 from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
 from thalweg.diagnostics import Source
@@ -42,9 +42,9 @@ HEAT = Heat("engines", 2, DENSE, engines(2), batches=8, rows=1_000)
 STREAMS = (DIAMOND, KEYED, DENSE, CLOSURE)
 
 
-def result(seconds: list[float], heat: Heat = HEAT, contender: Contender = HEAT.contenders[0]) -> Result:
+def result(seconds: list[float], heat: Heat = HEAT, contender: Contender = HEAT.contenders[0]) -> HeatResult:
     samples = [Sample(heat.rows, each, 2 * heat.rows, 4, 1_000) for each in seconds]
-    return Result(heat, contender, samples, dict.fromkeys(range(len(samples)), 500))
+    return HeatResult(heat, contender, samples, dict.fromkeys(range(len(samples)), 500))
 
 
 def test_the_first_batches_do_not_count() -> None:
@@ -59,7 +59,7 @@ def test_growth_compares_the_last_third_with_the_first() -> None:
 
 def test_state_is_compared_at_its_largest() -> None:
     found = result([1.0] * 8)
-    found.held |= {2: 100, 3: 300, 6: 450, 7: 10}
+    found.state_sizes |= {2: 100, 3: 300, 6: 450, 7: 10}
     assert found.held_growth == 1.5
 
 
@@ -104,7 +104,7 @@ def test_the_verdict_finds_every_heat_it_needs(quick: bool, tmp_path: Path) -> N
         f"{name}, 2 cores: at least 60% of the pipeline whose engine concludes nothing"
         for name in ("join", "dense join")
     }
-    report = Report(tmp_path, "spark")
+    report = BenchmarkReport(tmp_path, "spark")
     report.add("results", [row(each, results) for each in results])
     report.write("batches", [batch for each in results for batch in batch_rows(each)])
     report.close(targets)
@@ -120,7 +120,7 @@ def test_the_verdict_sees_what_grows() -> None:
     results = [result([1.0] * heat.batches, heat, each) for heat in heats(True) for each in heat.contenders]
     (dense,) = (each for each in results if is_dense(each.heat) and each.contender.name == ENGINE)
     dense.samples[:] = [replace(each, seconds=1.0 + n) for n, each in enumerate(dense.samples)]
-    dense.held |= {len(dense.samples) - 1: 5_000}
+    dense.state_sizes |= {len(dense.samples) - 1: 5_000}
     missed = failed(verdict(results))
     assert any("cost per row" in claim for claim in missed)
     assert any("state in the store" in claim for claim in missed)
@@ -135,7 +135,7 @@ def _seconds(name: str) -> float:
     return {ENGINE: 2.0, SILENT: 1.0, ECHO: 1.5, SPARK: 20.0}[name]
 
 
-def failed(targets: list[Target]) -> set[str]:
+def failed(targets: list[BenchmarkTarget]) -> set[str]:
     return {target.claim for target in targets if not target.holds}
 
 
@@ -160,7 +160,7 @@ def test_all_do_what_they_are_measured_for(tmp_path: Path) -> None:
     assert answers[ECHO] == len(closed)
     assert answers[ENGINE] == len(set(meetings(closed)))
     assert answers[SPARK] == len(meetings([(a, b) for a, b, _ in pairs]))
-    assert found[ENGINE].held[batches - 1] > 16 * rows
+    assert found[ENGINE].state_sizes[batches - 1] > 16 * rows
 
 
 def meetings(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:

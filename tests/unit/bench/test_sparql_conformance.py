@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.bench.one_window import as_continuous
-from thalweg.bench.oxigraph import Answer, ask, node, read_answer, read_bindings, read_rows, same, store, triple
+from thalweg.bench.oxigraph import SparqlAnswer, ask, node, read_answer, read_bindings, read_rows, same, store, triple
 from thalweg.bench.query_ways import NotRulesError
 from thalweg.bench.sparql_conformance import (
     FAIL,
@@ -102,7 +102,7 @@ def test_results_are_read_in_every_form(tmp_path: Path) -> None:
     (tmp_path / "g.ttl").write_text("<http://a> <http://p> 1 .", encoding="utf-8")
     made = ask(data, "CONSTRUCT { <http://a> <http://p> 1 } {}", "http://example.org/")
     assert same(read_answer(tmp_path / "g.ttl", "http://example.org/"), made)
-    assert same(ask(data, "ASK {}", "http://example.org/"), Answer(True))
+    assert same(ask(data, "ASK {}", "http://example.org/"), SparqlAnswer(True))
 
 
 @pytest.mark.parametrize(
@@ -125,14 +125,14 @@ def test_when_rows_are_the_same(one: str, other: str, equal: bool) -> None:
 
 def test_order_counts_where_both_have_one() -> None:
     up, down = ({"x": node("1")}, {"x": node("2")}), ({"x": node("2")}, {"x": node("1")})
-    assert same(Answer(rows=up, ordered=True), Answer(rows=down))
-    assert not same(Answer(rows=up, ordered=True), Answer(rows=down, ordered=True))
+    assert same(SparqlAnswer(rows=up, ordered=True), SparqlAnswer(rows=down))
+    assert not same(SparqlAnswer(rows=up, ordered=True), SparqlAnswer(rows=down, ordered=True))
 
 
 def test_printed_rows_are_read_back() -> None:
     printed = read_bindings([{"x": "<http://a>", "n": "2.5", "l": '"chat"@fr', "b": "_:b0"}])
     assert same(printed, read_rows('?x\t?n\t?l\t?b\n<http://a>\t2.5\t"chat"@fr\t_:z\n'))
-    assert str(Answer(triples=(triple("<http://a>", "<http://p>", "3"),))) == "1 triples"
+    assert str(SparqlAnswer(triples=(triple("<http://a>", "<http://p>", "3"),))) == "1 triples"
 
 
 @pytest.mark.parametrize(
@@ -159,14 +159,14 @@ def test_what_is_wrong_stays_wrong() -> None:
 
 
 def test_verdicts_are_counted_and_failures_have_reasons(group: Path) -> None:
-    def not_for_rules(test: SparqlTest) -> Answer:
+    def not_for_rules(test: SparqlTest) -> SparqlAnswer:
         raise NotRulesError("it is too hard")
 
-    def refuses(test: SparqlTest) -> Answer:
+    def refuses(test: SparqlTest) -> SparqlAnswer:
         raise SyntaxError("no")
 
     graphs, right, wrong = find_sparql_tests(group)
-    ways = {PYOXIGRAPH: by_pyoxigraph, RULES: not_for_rules, PER_WINDOW: lambda test: Answer()}
+    ways = {PYOXIGRAPH: by_pyoxigraph, RULES: not_for_rules, PER_WINDOW: lambda test: SparqlAnswer()}
     verdicts = [run_sparql_test(test, ways) for test in (graphs, right)]
     assert verdicts[0].outcomes == {PYOXIGRAPH: PASS, RULES: NO_RULES, PER_WINDOW: FAIL}
     assert failures(verdicts) == [{"test": "own, graphs", "by": PER_WINDOW, "reason": "0 rows instead of 2 rows"}]
@@ -177,7 +177,7 @@ def test_verdicts_are_counted_and_failures_have_reasons(group: Path) -> None:
     assert [target.holds for target in sparql_targets(verdicts)] == [False]
     refused = [run_sparql_test(test, {PYOXIGRAPH: refuses}) for test in (graphs, wrong)]
     assert [each.outcomes[PYOXIGRAPH] for each in refused] == [FAIL, PASS]
-    taken = run_sparql_test(wrong, {PYOXIGRAPH: lambda test: Answer()})
+    taken = run_sparql_test(wrong, {PYOXIGRAPH: lambda test: SparqlAnswer()})
     assert taken.outcomes[PYOXIGRAPH] == FAIL
 
 
@@ -203,4 +203,4 @@ def test_what_pyoxigraph_passes_is_passed() -> None:
         pytest.skip("the tests of SPARQL are not there")
     verdicts = list(map(run_sparql_test, find_sparql_tests(DATA)))
     assert sum(each.outcomes[PYOXIGRAPH] == PASS for each in verdicts) == 224
-    assert [target.found for target in sparql_targets(verdicts)] == ["224 of 224"]
+    assert [target.figure for target in sparql_targets(verdicts)] == ["224 of 224"]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from thalweg.bench import window_evaluators
-from thalweg.bench.report import Report, as_table
+from thalweg.bench.report import BenchmarkReport, as_table
 from thalweg.bench.streamrule import PROGRAMS, SCENARIOS, draw_runs, verdict
 from thalweg.bench.university import mingled
-from thalweg.bench.window_evaluators import ENGINE, EVALUATORS, PIECES, WHOLE, Run, blocks, measure, series
+from thalweg.bench.window_evaluators import ENGINE, EVALUATORS, PIECES, WHOLE, WindowRun, blocks, measure, series
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.reader import read_program
 from thalweg.planning.input_dependency import analyse
@@ -72,7 +72,7 @@ def test_a_run_that_cannot_keep_up_is_shown_with_its_windows(monkeypatch: pytest
     found = measure(WHOLE, SCENARIOS["negation"], 200, 9)
     assert (found.windows, found.stopped) == (1, "cannot keep up, after 1 windows")
     mine = replace(found, by=ENGINE, worst_s=0.1, growth=1.0)
-    assert next((target.found, target.holds) for target in verdict([], [mine])) == (found.stopped, False)
+    assert next((target.figure, target.holds) for target in verdict([], [mine])) == (found.stopped, False)
 
 
 @pytest.mark.slow
@@ -83,19 +83,21 @@ def test_ten_minutes_of_a_stream_take_no_more_memory_than_some_of_them() -> None
 
 
 def test_an_engine_that_was_stopped_misses_its_target() -> None:
-    found = [Run(by, "recursive", 5_000, 0, 0, nan, nan, nan, nan, nan, "more than 1 s") for by in (WHOLE, ENGINE)]
-    assert [(target.found, target.holds) for target in verdict(found, [])] == [("more than 1 s", False)]
+    found = [
+        WindowRun(by, "recursive", 5_000, 0, 0, nan, nan, nan, nan, nan, "more than 1 s") for by in (WHOLE, ENGINE)
+    ]
+    assert [(target.figure, target.holds) for target in verdict(found, [])] == [("more than 1 s", False)]
 
 
 def test_results(tmp_path: Path) -> None:
     found = [
-        Run(by, "recursive", 5_000, 1, 10, seconds, seconds, 0.5, 30.0, 1.0)
+        WindowRun(by, "recursive", 5_000, 1, 10, seconds, seconds, 0.5, 30.0, 1.0)
         for by, seconds in zip(EVALUATORS, (6.0, 5.0, 1.0), strict=True)
     ]
-    streamed = [Run(by, "negation", 5_000, 29, 10, 1.0, 2.5, 0.5, 100.0, 1.0) for by in (PIECES, ENGINE)]
+    streamed = [WindowRun(by, "negation", 5_000, 29, 10, 1.0, 2.5, 0.5, 100.0, 1.0) for by in (PIECES, ENGINE)]
     targets = verdict(found, streamed)
     assert [target.holds for target in targets] == [True, True, False, False, True]
-    report = Report(tmp_path, "x")
+    report = BenchmarkReport(tmp_path, "x")
     report.add("static", found)
     assert (tmp_path / "x" / "static.csv").read_text().splitlines()[1].startswith('"clingo, whole",recursive,5000,1,10')
     draw_runs(tmp_path, "static", "triples", found)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.bench.subjects import KNOWN, about, instances, made, universities, well_known
+from thalweg.bench.subjects import KNOWN, about, generated_subject, instances, universities, well_known
 from thalweg.languages.owl.program import specialised
 from thalweg.model.vocabulary import OWL, RDFS, TYPE
 from thalweg.runtimes.rule_engine import RuleEngine as Engine
@@ -14,7 +14,7 @@ OBJECT, KIND = f"<{OWL}ObjectProperty>", f"<{OWL}Class>"
 
 
 def test_ontologies_grow_with_their_classes() -> None:
-    small, large = made(100), made(1_000)
+    small, large = generated_subject(100), generated_subject(1_000)
     assert 9 < len(large.schema) / len(small.schema) < 11
     kinds = Counter(p for _, p, _ in small.schema)
     assert min(kinds[f"<{space}{name}>"] for space, name in ((RDFS, "domain"), (OWL, "inverseOf"))) > 0
@@ -22,7 +22,7 @@ def test_ontologies_grow_with_their_classes() -> None:
 
 
 def test_instances_are_as_many_as_asked_for_and_the_same_again() -> None:
-    subject = made(20)
+    subject = generated_subject(20)
     found = subject.data(777)
     assert len(set(found)) == 777
     assert found == subject.data(777)
@@ -30,7 +30,7 @@ def test_instances_are_as_many_as_asked_for_and_the_same_again() -> None:
 
 
 def test_a_property_leads_to_one_and_from_one() -> None:
-    found = [triple for triple in made(40).data(3_000) if triple[1] != TYPE]
+    found = [triple for triple in generated_subject(40).data(3_000) if triple[1] != TYPE]
     assert max(Counter((s, p) for s, p, _ in found).values()) == 1
     assert max(Counter((p, o) for _, p, o in found).values()) == 1
 
@@ -43,7 +43,7 @@ def test_a_value_that_everyone_has_is_left_alone() -> None:
 
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
 def test_what_follows_grows_with_the_data(profile: str) -> None:
-    subject = made(40)
+    subject = generated_subject(40)
     sizes = []
     for number in (1_000, 4_000):
         engine = Engine(specialised("x", [*subject.schema, *subject.data(number)], profile), first=0)

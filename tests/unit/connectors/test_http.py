@@ -9,7 +9,7 @@ import pytest
 
 from thalweg import api
 from thalweg.connectors import broker
-from thalweg.connectors.http import Events, HttpTransport
+from thalweg.connectors.http import HttpTransport, ServerSentEvents
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import FailedError, RejectedError
 
@@ -94,7 +94,7 @@ def test_a_run_that_is_resumed_asks_for_what_comes_behind_its_last_event():
 
 
 def test_an_event_without_its_blank_line_is_not_complete():
-    assert Events().feed(b": only a comment\n\ndata: p at 3.\n") == []
+    assert ServerSentEvents().feed(b": only a comment\n\ndata: p at 3.\n") == []
 
 
 def test_the_server_may_send_us_on_and_ask_who_we_are():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thalweg.connectors.mapping.mapping import EACH, Cell, Constant, Mapping, Path, Template, Time
+from thalweg.connectors.mapping.mapping import EACH, Cell, ConstantArgument, Mapping, Path, Template, Time
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.diagnostics import RejectedError
 from thalweg.model.predicate import Predicate
@@ -22,11 +22,17 @@ def cell(*steps: str | None, kind: str = "any") -> Cell:
         ("temp(device_id, meta.temp) at ts ms", "temp", (cell("device_id"), cell("meta", "temp")), "ms", None),
         ("temp(r[].id, r[].v)", "temp", (cell("r", EACH, "id"), cell("r", EACH, "v")), None, None),
         ("temp(`a name`, `x.y`.z)", "temp", (cell("a name"), cell("x.y", "z")), None, None),
-        ('p("b c", "road1", 44.0, -2.50)', "p", tuple(map(Constant, ('"b c"', "road1", "44", "-2.5"))), None, None),
+        (
+            'p("b c", "road1", 44.0, -2.50)',
+            "p",
+            tuple(map(ConstantArgument, ('"b c"', "road1", "44", "-2.5"))),
+            None,
+            None,
+        ),
         ("p(number(a), text(b))", "p", (cell("a", kind="number"), cell("b", kind="text")), None, None),
         ("p(number, text)", "p", (cell("number"), cell("text")), None, None),
         ("p(<http://a/{d}/{r.x}>)", "p", (Template(("http://a/", Path(("d",)), "/", Path(("r", "x")))),), None, None),
-        ("p(<http://a/b>)", "p", (Constant("<http://a/b>"),), None, None),
+        ("p(<http://a/b>)", "p", (ConstantArgument("<http://a/b>"),), None, None),
         ("north: temp(v) at ts s", "temp", (cell("v"),), "s", "north"),
         ("`north side`: ex:temp(v)", "<http://example.org/temp>", (cell("v"),), None, "north side"),
         ("<http://a/p>(v) at at", "<http://a/p>", (cell("v"),), Time(Path(("at",))), None),

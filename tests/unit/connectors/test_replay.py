@@ -5,7 +5,7 @@ import pytest
 from thalweg import api
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import open_stream
-from thalweg.connectors.replay import Pace, ReplayTransport
+from thalweg.connectors.replay import ReplayPace, ReplayTransport
 from thalweg.diagnostics import RejectedError
 
 
@@ -20,14 +20,14 @@ def test_a_replay_gives_the_answers_of_the_recording(tmp_path):
 
 
 def test_an_event_waits_for_its_time():
-    pace = Pace(tick_length=1_000, factor=2)
+    pace = ReplayPace(tick_length=1_000, factor=2)
     assert pace.early(10) == 0
     assert 0 < pace.early(12) <= 1
     assert pace.early(9) == 0
 
 
 def test_a_wait_ends_when_the_user_wants_to_end():
-    interrupt, pace = Interrupt(), Pace(1_000, 1)
+    interrupt, pace = Interrupt(), ReplayPace(1_000, 1)
     pace.early(0)
     interrupt.asked = True
     assert not pace.wait(1_000_000, interrupt)

@@ -107,7 +107,7 @@ def test_a_part_that_is_given_less_draws_no_conclusion_from_it():
     engine.advance(0, [fact("r(x)")], [Given(Predicate("q", 1), False, rows, none)])
     engine.advance(3)
     engine.doubt({(Predicate("q", 1), False): (Predicate("p", 1),)})
-    assert engine.advance(4, given=[Given(Predicate("q", 1), False, none, rows)])[0].shed == (Predicate("p", 1),)
+    assert engine.advance(4, imports=[Given(Predicate("q", 1), False, none, rows)])[0].shed == (Predicate("p", 1),)
     assert not engine.facts()
     assert differences(engine.advance(7)) == {}
     engine.doubt({})

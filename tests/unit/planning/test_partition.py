@@ -27,7 +27,7 @@ from thalweg.planning.check_safety import check_safety
 from thalweg.planning.locality import in_order, rests_on, uses
 from thalweg.planning.partition import Route, Stage, partition
 from thalweg.planning.passes import plan
-from thalweg.planning.plan import Target
+from thalweg.planning.plan import PlanTarget
 from thalweg.planning.stratify import check_strata
 from thalweg.runtimes.spark.job import Job
 from thalweg.testing.strategies import programs
@@ -577,7 +577,7 @@ def test_every_stage_can_be_run(program: Program) -> None:
             each for each in (*check_safety(stage.program), *check_strata(stage.program)) if each.severity == "error"
         ]
         assert errors == []
-        made = plan(stage.program, Target(mixed=stage.program.derived))
+        made = plan(stage.program, PlanTarget(mixed=stage.program.derived))
         assert {name for name, _ in stage.outputs} <= made.outputs.keys()
         assert {(name, timed) for name, _, timed in stage.supplies} == made.exports.keys()
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.connectors.mapping.mapping import Argument, Cell, Constant, Kind, Path, Template
+from thalweg.connectors.mapping.mapping import Argument, Cell, ConstantArgument, Kind, Path, Template
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.number import NO_VALUE, show_number
 from thalweg.model.number_columns import decimal_word, double_words, integer_words
@@ -51,7 +51,7 @@ class Coded:
 
 
 def coded_rows(words: list[int], null: list[int], wrong: dict[int, str]) -> Coded:
-    """What was coded one by one; `null` are the places without a value."""
+    """The words of values that were coded one by one; `null` are the places without a value."""
     empty = None
     if null:
         empty = np.zeros(len(words), dtype=bool)
@@ -60,7 +60,7 @@ def coded_rows(words: list[int], null: list[int], wrong: dict[int, str]) -> Code
 
 
 def taken(distinct: Coded, places: NDArray[Any], null: NDArray[np.bool_] | None) -> Coded:
-    """What rows have, from what the distinct values have that stand in them; `null` are the rows without a value."""
+    """The words of rows, taken from those of their distinct values; `null` are the rows without a value."""
     if distinct.null is not None:
         null = _either(null, distinct.null[places])
     wrong: dict[int, str] = {}
@@ -76,7 +76,7 @@ def code_argument(
 ) -> Coded:
     """The words of an argument in all rows; with `comma`, `21,5` is a number."""
     match argument:
-        case Constant(term):
+        case ConstantArgument(term):
             return Coded(np.full(rows, words.code(term), dtype=np.int64))
         case Cell(path, kind):
             return code_cells(columns[path], kind, words, comma)
@@ -157,41 +157,41 @@ def _code_texts(texts: Any, kind: Kind, words: Dictionary, comma: bool) -> Coded
     # What may be a whole number beyond the doubles that are exact is read by itself: an identifier keeps its digits.
     numeric = pc.and_not(pc.match_substring_regex(texts, f"^{JSON_NUMBER}$"), pc.match_substring_regex(texts, _LONG))
     numeric = numeric.fill_null(False).to_numpy(zero_copy_only=False)
-    found = np.zeros(len(texts), dtype=np.int64)
+    codes = np.zeros(len(texts), dtype=np.int64)
     where = np.flatnonzero(numeric)
     if len(where):
-        found[where] = double_words(texts.take(pa.array(where)).cast(pa.float64()).to_numpy(zero_copy_only=False))
-    rest = np.flatnonzero(~numeric | (found == NO_VALUE))
-    coded = _code_values(texts.take(pa.array(rest)).to_pylist(), kind, words, comma)
-    found[rest] = coded.words
+        codes[where] = double_words(texts.take(pa.array(where)).cast(pa.float64()).to_numpy(zero_copy_only=False))
+    textual = np.flatnonzero(~numeric | (codes == NO_VALUE))
+    coded = _code_values(texts.take(pa.array(textual)).to_pylist(), kind, words, comma)
+    codes[textual] = coded.words
     null = None
     if coded.null is not None:
         null = np.zeros(len(texts), dtype=bool)
-        null[rest] = coded.null
-    return Coded(found, null, {int(rest[place]): reason for place, reason in coded.wrong.items()})
+        null[textual] = coded.null
+    return Coded(codes, null, {int(textual[place]): reason for place, reason in coded.wrong.items()})
 
 
 def _code_values(values: Iterable[Any], kind: Kind, words: Dictionary, comma: bool) -> Coded:
     """Cell by cell: for distinct values, and for what is of several types."""
-    known: dict[Any, int] = {}
-    found: list[int] = []
+    cached: dict[Any, int] = {}
+    codes: list[int] = []
     null: list[int] = []
     wrong: dict[int, str] = {}
     for place, value in enumerate(values):
         # In a dict `1`, `1.0` and `True` would be one.
         key = value if type(value) is str else (type(value), value) if not isinstance(value, dict | list) else None
-        word = known.get(key)
+        word = cached.get(key)
         if word is None:
             word = NO_VALUE
             try:
                 if is_missing(value):
                     null.append(place)
                 else:
-                    known[key] = word = words.code(cell_term(value, kind, comma))
+                    cached[key] = word = words.code(cell_term(value, kind, comma))
             except ValueError as error:
                 wrong[place] = str(error)
-        found.append(word)
-    return coded_rows(found, null, wrong)
+        codes.append(word)
+    return coded_rows(codes, null, wrong)
 
 
 def is_missing(value: Any) -> bool:
@@ -261,11 +261,11 @@ def _constant(text: str) -> str:
 
 def _plain(text: str) -> str:
     """A number that is written in another way than JSON's: `0042`, `+5`, `.5`."""
-    found = _ANY_NUMBER.match(text)
-    if not found or not (found[2] or found[3]):
+    match = _ANY_NUMBER.match(text)
+    if not match or not (match[2] or match[3]):
         raise ValueError(f"`{text}` is not a number")
-    sign, whole, part, power = found.groups()
-    return f"{sign.replace('+', '')}{whole.lstrip('0') or '0'}{f'.{part}' if part else ''}{power or ''}"
+    sign, integer, part, power = match.groups()
+    return f"{sign.replace('+', '')}{integer.lstrip('0') or '0'}{f'.{part}' if part else ''}{power or ''}"
 
 
 def _spelled(number: str, written: str) -> str:
@@ -287,7 +287,7 @@ def _code_template(template: Template, columns: dict[Path, Column], rows: int, w
     for piece in template.pieces:
         if isinstance(piece, Path):
             encoded = texts_of(columns[piece]).dictionary_encode()
-            safe = pa.array([one if alone else _escaped(one) for one in encoded.dictionary.to_pylist()], pa.string())
+            safe = pa.array([text if alone else _escaped(text) for text in encoded.dictionary.to_pylist()], pa.string())
             pieces.append(safe.take(encoded.indices) if len(safe) else pa.nulls(rows, pa.string()))
         else:
             pieces.append(pa.repeat(pa.scalar(piece), rows))
@@ -296,22 +296,25 @@ def _code_template(template: Template, columns: dict[Path, Column], rows: int, w
 
 
 def _by_distinct(column: Any, term: Callable[[str], str], words: Dictionary) -> Coded:
-    found, wrong = [], {}
+    codes, wrong = [], {}
     for place, text in enumerate(column.dictionary.to_pylist()):
         try:
-            found.append(words.code(term(text)))
+            codes.append(words.code(term(text)))
         except ValueError as error:
-            found.append(NO_VALUE)
+            codes.append(NO_VALUE)
             wrong[place] = str(error)
-    if not found:
+    if not codes:
         return Coded(np.zeros(len(column), dtype=np.int64), np.ones(len(column), dtype=bool))
-    coded = Coded(np.array(found, dtype=np.int64), None, wrong)
+    coded = Coded(np.array(codes, dtype=np.int64), None, wrong)
     return taken(coded, column.indices.fill_null(0).to_numpy(zero_copy_only=False), _nulls(column))
 
 
 def _escaped(text: str) -> str:
     """A text as a part of an IRI: letters and digits of any script as they are, signs percent-encoded."""
-    return "".join(one if one.isalnum() or one in _UNRESERVED else quote(one, safe="") for one in text)
+    return "".join(
+        character if character.isalnum() or character in _UNRESERVED else quote(character, safe="")
+        for character in text
+    )
 
 
 def _iri(text: str) -> str:
@@ -372,8 +375,8 @@ def _nulls(column: Any) -> NDArray[np.bool_] | None:
     return empty
 
 
-def _either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    return other if one is None else one if other is None else one | other
+def _either(first: NDArray[np.bool_] | None, second: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    return second if first is None else first if second is None else first | second
 
 
 def _checked(coded: Coded, column: Any, reason: str) -> Coded:

@@ -28,7 +28,7 @@ _SAYS: Final = re.compile(r"sep=(.)\s*\Z", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class StatedDialect:
-    """What is said of how a table is written, and need not be found out: `[streams.north] separator = ";"`.
+    """The parts of a table's dialect that are stated, and not detected: `[streams.north] separator = ";"`.
 
     `columns` are the names of the columns, whatever a header calls them.
     """
@@ -86,17 +86,17 @@ def dialect_of(text: str, wanted: Iterable[frozenset[str]] = (), stated: StatedD
     lines = text.splitlines()[:_SAMPLE]
     if not any(map(str.strip, lines)):
         return None
-    sought = [some for some in wanted if some]
-    said = _SAYS.match(lines[0].strip())
-    separator = stated.separator or (said[1] if said else None)
-    found = _header_of(lines, sought, separator) if stated.header is not False else None
-    separator = separator or (found[1] if found else _separator(lines))
+    sought = [required for required in wanted if required]
+    declared = _SAYS.match(lines[0].strip())
+    separator = stated.separator or (declared[1] if declared else None)
+    header = _header_of(lines, sought, separator) if stated.header is not False else None
+    separator = separator or (header[1] if header else _separator(lines))
     rows = [cells_of(line, separator) for line in lines]
-    usual = len(rows[found[0]]) if found else len(stated.columns) or _usual_width(rows)
-    first = found[0] if found else _first_row(lines, rows, usual)
+    usual = len(rows[header[0]]) if header else len(stated.columns) or _usual_width(rows)
+    first = header[0] if header else _first_row(lines, rows, usual)
     body = [row for row in rows[first:] if len(row) == usual]
     names = tuple(cell.strip() for cell in rows[first])
-    has_header = not body or not any(map(_is_data, body[0])) or any(some <= {*names} for some in sought)
+    has_header = not body or not any(map(_is_data, body[0])) or any(required <= {*names} for required in sought)
     if stated.header is not None:
         has_header = stated.header
     if stated.columns or not has_header:
@@ -111,10 +111,10 @@ def dialect_of(text: str, wanted: Iterable[frozenset[str]] = (), stated: StatedD
 
 def _header_of(lines: list[str], wanted: Iterable[frozenset[str]], separator: str | None) -> tuple[int, str] | None:
     """The line that has all the names of a mapping, and its separator; one name may stand anywhere."""
-    for some in (one for one in wanted if len(one) > 1):
+    for required in (names for names in wanted if len(names) > 1):
         for number, line in enumerate(lines):
             for sign in (separator,) if separator else _SEPARATORS:
-                if some <= {cell.strip() for cell in cells_of(line, sign)} and not line.lstrip().startswith("#"):
+                if required <= {cell.strip() for cell in cells_of(line, sign)} and not line.lstrip().startswith("#"):
                     return number, sign
     return None
 
@@ -127,14 +127,14 @@ def _first_row(lines: list[str], rows: list[list[str]], usual: int) -> int:
 
 def _separator(lines: list[str]) -> str:
     """The sign that divides most lines into the same number of cells, and into the most."""
-    found = []
+    candidates = []
     for order, separator in enumerate(_SEPARATORS):
         widths = [len(cells_of(line, separator)) for line in lines if line.strip() and not line.startswith("#")]
         usual, lines_of_it = Counter(widths).most_common(1)[0] if widths else (1, 0)
         if usual > 1:
             agreement = lines_of_it / len(widths)
-            found.append((agreement > 0.8, widths[0] == usual, agreement, usual, -order, separator))
-    return max(found)[-1] if found else ","
+            candidates.append((agreement > 0.8, widths[0] == usual, agreement, usual, -order, separator))
+    return max(candidates)[-1] if candidates else ","
 
 
 def cells_of(line: str, separator: str) -> list[str]:

@@ -104,9 +104,9 @@ def _read(column: Column, time: Time) -> _Times:
         return _Times(_numbers(column.cast(pa.float64()).to_numpy(zero_copy_only=False), time, null))
     if kinds.is_string(column.type) or kinds.is_large_string(column.type) or kinds.is_string_view(column.type):
         if len(column) > _FEW and null is None:
-            found = _all_at_once(column)
-            if found is not None:
-                return found
+            times = _all_at_once(column)
+            if times is not None:
+                return times
         return _one_by_one(column.to_pylist(), time)
     return _one_by_one(column.to_pylist(), time)
 
@@ -138,14 +138,14 @@ def _scaled(number: int | float, time: Time, written: str) -> int:
     if abs(number) > 2**62:
         raise ValueError(_far(written, time))
     if time.unit == "ns":
-        found = int(number // 1_000)
+        microseconds = int(number // 1_000)
     elif isinstance(number, int):
-        found = number * MICROSECONDS[time.unit]
+        microseconds = number * MICROSECONDS[time.unit]
     else:
-        found = round(number * MICROSECONDS[time.unit])
-    if not -LATEST < found < LATEST:
+        microseconds = round(number * MICROSECONDS[time.unit])
+    if not -LATEST < microseconds < LATEST:
         raise ValueError(_far(written, time))
-    return found
+    return microseconds
 
 
 def _far(written: str, time: Time) -> str:
@@ -195,14 +195,14 @@ def _all_at_once(texts: Any) -> _Times | None:
 
 
 def _one_by_one(values: list[Any], time: Time) -> _Times:
-    known: dict[Any, tuple[int, bool]] = {}
+    cached: dict[Any, tuple[int, bool]] = {}
     words: list[int] = []
     null: list[int] = []
     local: list[int] = []
     wrong: dict[int, str] = {}
     for place, value in enumerate(values):
         is_key = not isinstance(value, dict | list | bool)
-        word, is_local = known.get(value, _NONE) if is_key else _NONE
+        word, is_local = cached.get(value, _NONE) if is_key else _NONE
         if word == _NONE[0]:
             word, is_local = 0, False
             if is_missing(value):
@@ -210,7 +210,7 @@ def _one_by_one(values: list[Any], time: Time) -> _Times:
             else:
                 try:
                     word, is_local = _instant(value, time)
-                    known[value] = word, is_local
+                    cached[value] = word, is_local
                 except ValueError as error:
                     wrong[place] = str(error)
         words.append(word)

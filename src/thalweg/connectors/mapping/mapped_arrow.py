@@ -50,14 +50,14 @@ class MappedArrowReader(MappedRows):
         """The items of a record batch."""
         names = batch.schema.names
         self._source.tally.met(names)
-        found: list[tuple[Mapping, Columns]] = []
+        served: list[tuple[Mapping, Columns]] = []
         for mapping in self._source.mappings:
             columns = columns_of(batch, mapping)
             if columns is not None:
-                found.append((mapping, columns))
+                served.append((mapping, columns))
                 # Also where no row follows, or no row has all values.
                 self._source.tally.fitted(mapping, 0)
-        wrong = self._misfit(names, found, batch)
+        wrong = self._misfit(names, served, batch)
         if wrong is not None:
             self.hopeless = True
             yield wrong
@@ -66,17 +66,17 @@ class MappedArrowReader(MappedRows):
         def place(row: int) -> tuple[int, str]:
             return self._row + row + 1, ",".join(_shown(column[row].as_py()) for column in batch.columns)
 
-        yield from self._items(found, place, {})
+        yield from self._items(served, place, {})
         self._row += batch.num_rows
 
-    def _misfit(self, names: list[str], found: list[tuple[Mapping, Columns]], batch: Any) -> Diagnostic | None:
+    def _misfit(self, names: list[str], served: list[tuple[Mapping, Columns]], batch: Any) -> Diagnostic | None:
         source, header = self._source, ",".join(names)
-        used = {path.column for mapping, _ in found for path in mapping.paths}
+        used = {path.column for mapping, _ in served for path in mapping.paths}
         if doubled := [name for name in used if names.count(name) > 1]:
             return source.doubled(doubled[0], 1, header)
-        if not found:
+        if not served:
             return source.misfit(first_of(batch), 1, header)
-        return source.untimed(mapping for mapping, _ in found)
+        return source.untimed(mapping for mapping, _ in served)
 
 
 def _shown(cell: object) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from thalweg.connectors.batches import Item
 from thalweg.connectors.lines import LineError, State, wrong_line
 from thalweg.connectors.mapping.dialect import Dialect, dialect_of
-from thalweg.connectors.mapping.mapped_facts import Columns, Said
+from thalweg.connectors.mapping.mapped_facts import Columns, RowReports
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, columns_of
 from thalweg.connectors.mapping.mapping import Mapping, Path
 from thalweg.connectors.mapping.propose import first_row
@@ -64,14 +64,14 @@ class MappedCsvReader(MappedRows):
         return self._read(lines[:end])
 
     def finish(self) -> Iterator[Item]:
-        rest, self._rest = self._rest, b""
-        return self._read(rest)
+        pending, self._rest = self._rest, b""
+        return self._read(pending)
 
     def save(self) -> State:
         dialect = None if self._dialect is None else self._dialect.as_data()
-        rest = self._rest.decode("latin-1")
+        pending = self._rest.decode("latin-1")
         return {
-            "rest": rest,
+            "rest": pending,
             "line": self._line,
             "text": self._text.save(),
             "dialect": dialect,
@@ -95,16 +95,16 @@ class MappedCsvReader(MappedRows):
     def _read(self, data: bytes) -> Iterator[Item]:
         if not data or self.hopeless:
             return
-        if self._dialect is None and self._source.stated.encoding is None and (found := binary(data)) is not None:
+        if self._dialect is None and self._source.stated.encoding is None and (problem := binary(data)) is not None:
             self.hopeless = True
-            yield wrong_line(self._source.name, 1, "", LineError(found[0], 0), found[1])
+            yield wrong_line(self._source.name, 1, "", LineError(problem[0], 0), problem[1])
             return
         data, undecoded = self._text.as_utf8(data)
         if b"\n" not in data:
             # Lines may end as they once did on a Macintosh.
             data = data.replace(b"\r", b"\n")
         if self._dialect is None:
-            wanted = (frozenset(path.whole for path in one.paths) for one in self._source.mappings)
+            wanted = (frozenset(path.whole for path in mapping.paths) for mapping in self._source.mappings)
             dialect = dialect_of(data.decode(errors="replace"), (*wanted, *STATING), self._source.stated)
             if dialect is None:
                 return
@@ -145,9 +145,9 @@ class MappedCsvReader(MappedRows):
         if not self._is_mapped:
             return self._unmapped.begin(dialect, data.decode(errors="replace"))
         source.tally.met(dialect.names)
-        for one in self._served:
+        for mapping in self._served:
             # Also where no row follows.
-            source.tally.fitted(one, 0)
+            source.tally.fitted(mapping, 0)
         used = {name for mapping in self._served for path in mapping.paths for name in (path.column, path.whole)}
         if doubled := [name for name in dialect.doubled if name in used]:
             return source.doubled(doubled[0], line, header)
@@ -159,9 +159,9 @@ class MappedCsvReader(MappedRows):
     def _serving(self, dialect: Dialect) -> tuple[Mapping, ...]:
         names = set(dialect.names)
         return tuple(
-            one
-            for one in self._source.mappings
-            if all((path.whole if not path.array else "") in names for path in one.paths)
+            mapping
+            for mapping in self._source.mappings
+            if all((path.whole if not path.array else "") in names for path in mapping.paths)
         )
 
     def _rows(self, data: bytes) -> Iterator[Item]:
@@ -174,19 +174,19 @@ class MappedCsvReader(MappedRows):
         except ValueError:
             # Something in it cannot be parsed as a whole: what is wrong with which row is found slowly.
             table, invalid = records.parsed(self._wanted())
-        said: Said = {}
+        reports: RowReports = {}
         for before, (number, reason) in enumerate(invalid):
             # Rows that were left out come before the row that has their place now; comments are only left out.
             if reason:
-                said.setdefault(number - before, []).append(partial(self._invalid, records, number, reason))
+                reports.setdefault(number - before, []).append(partial(self._invalid, records, number, reason))
         gone = [number for number, _ in invalid]
         place = partial(records.place, gone)
-        found: list[tuple[Mapping, Columns]] = []
+        served: list[tuple[Mapping, Columns]] = []
         for mapping in self._served:
             columns = columns_of(table, mapping, self._dialect.comma)
             assert columns is not None, "its names are in the header"
-            found.append((mapping, columns))
-        yield from self._items(found, place, said)
+            served.append((mapping, columns))
+        yield from self._items(served, place, reports)
 
     def _wanted(self) -> list[str]:
         return list(dict.fromkeys(path.whole for mapping in self._served for path in mapping.paths))
@@ -194,7 +194,7 @@ class MappedCsvReader(MappedRows):
     def _wrong(
         self, row: int, path: Path | None, reason: str, place: Callable[[int], tuple[int, str]]
     ) -> Iterator[Diagnostic]:
-        """What is wrong with a row; a line that begins with `#` and is not a row is a comment."""
+        """The diagnostic for a row; none for a comment, a line that begins with `#` and is not a row."""
         return iter(()) if _is_comment(place(row)[1]) else super()._wrong(row, path, reason, place)
 
     def _invalid(self, records: "_Records", number: int, reason: str) -> Iterator[Diagnostic]:
@@ -318,9 +318,9 @@ class _Records:
             pending: list[str] = []
             for line in self._data.decode(errors="replace").split("\n"):
                 pending.append(line)
-                whole = "\n".join(pending)
-                if whole.count('"') % 2 == 0:
-                    if whole.strip("\r\n"):
+                record = "\n".join(pending)
+                if record.count('"') % 2 == 0:
+                    if record.strip("\r\n"):
                         self._lines.append((start, pending[0].rstrip("\r")))
                     start += len(pending)
                     pending = []

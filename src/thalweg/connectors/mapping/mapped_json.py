@@ -22,14 +22,14 @@ import numpy as np
 from thalweg.connectors.batches import Item
 from thalweg.connectors.json_lines import JsonLinesReader, parse_lines
 from thalweg.connectors.lines import LineError, State, lines_of, undecodable, wrong_line
-from thalweg.connectors.mapping.mapped_facts import Columns, Said
+from thalweg.connectors.mapping.mapped_facts import Columns, RowReports
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
 from thalweg.connectors.mapping.propose import proposal_for_message
 from thalweg.diagnostics import Diagnostic
 
 MESSAGES: Final = "messages"
-"""What diagnostics call messages that Python hands over."""
+"""The name in diagnostics of messages that Python hands over."""
 _OBJECT: Final = "a message is an object of JSON, or an array of them"
 _ENCODING: Final = 'write UTF-8, or say the encoding in a deployment: `encoding = "latin-1"` below `[streams.NAME]`'
 _UNDECODED: Final = re.compile("[\udc80-\udcff]")
@@ -85,15 +85,15 @@ class MappedJsonReader(MappedRows):
         """A reader of messages that Python holds."""
         return cls(source, JsonLinesReader(source.words, source.name, source.stream, source.clock))
 
-    def held(self, held: Iterable[Table[str, Any]]) -> Iterator[Item]:
+    def held(self, rows: Iterable[Table[str, Any]]) -> Iterator[Item]:
         """The items of messages that Python holds; one that has not what any mapping needs is wrong."""
-        messages, mappings = list(map(dict, held)), self._source.mappings
+        messages, mappings = list(map(dict, rows)), self._source.mappings
         self._source.tally.met(messages[0])
-        said: Said = {}
+        reports: RowReports = {}
         for row, message in enumerate(messages) if mappings else ():
-            if not _is_event(message) and not any(_has_names(message, one) for one in mappings):
-                said[row] = [partial(self._misfit, row, message)]
-        yield from self._mapped(messages, lambda row: (row + 1, str(messages[row])), said, by_names=True)
+            if not _is_event(message) and not any(_has_names(message, mapping) for mapping in mappings):
+                reports[row] = [partial(self._misfit, row, message)]
+        yield from self._mapped(messages, lambda row: (row + 1, str(messages[row])), reports, by_names=True)
 
     def _misfit(self, row: int, message: dict[str, Any]) -> Iterator[Diagnostic]:
         needed = " or ".join(f"`{mapping}`" for mapping in self._source.mappings)
@@ -116,17 +116,17 @@ class MappedJsonReader(MappedRows):
         text, is_decoded = _text(data, self._encoding)
         lines, start = lines_of(text), 0
         while start < len(lines):
-            some = lines[start : start + _TOGETHER]
-            values = list(parse_lines(some))
+            block = lines[start : start + _TOGETHER]
+            values = list(parse_lines(block))
             if any(value is False for value in values):
                 yield from self._documents("\n".join(lines[start:]), last, is_decoded)
                 return
-            for place, line in enumerate(() if is_decoded else some):
+            for place, line in enumerate(() if is_decoded else block):
                 if _UNDECODED.search(line):
-                    values[place], some[place] = _undecoded(line, self._encoding)
-            yield from self._messages(values, self._line, some)
-            self._line += len(some)
-            start += len(some)
+                    values[place], block[place] = _undecoded(line, self._encoding)
+            yield from self._messages(values, self._line, block)
+            self._line += len(block)
+            start += len(block)
 
     def _documents(self, text: str, last: bool, is_decoded: bool) -> Iterator[Item]:
         """Documents that may stand on several lines, and lines that are none.
@@ -151,8 +151,8 @@ class MappedJsonReader(MappedRows):
             wrong = undecoded[slice(bisect_left(undecoded, begins), bisect_left(undecoded, place))]
             if wrong:
                 ends = text.find("\n", wrong[0])
-                whole = text[text.rfind("\n", 0, wrong[0]) + 1 : ends if ends >= 0 else len(text)]
-                value, shown = _undecoded(whole, self._encoding)
+                undecoded_line = text[text.rfind("\n", 0, wrong[0]) + 1 : ends if ends >= 0 else len(text)]
+                value, shown = _undecoded(undecoded_line, self._encoding)
                 number += text.count("\n", begins, wrong[0])
             values.append(value)
             at.append((number, shown))
@@ -160,7 +160,7 @@ class MappedJsonReader(MappedRows):
         if place < end:
             self._rest = _bytes(text[place:] + "\n", self._encoding) + self._rest
             self._wanted = 2 * len(self._rest) if len(self._rest) > _LARGE else 0
-        yield from self._messages(values, self._line, [one for _, one in at], [number for number, _ in at])
+        yield from self._messages(values, self._line, [excerpt for _, excerpt in at], [number for number, _ in at])
         self._line = line if place >= end else line - 1
 
     def _messages(
@@ -173,29 +173,29 @@ class MappedJsonReader(MappedRows):
 
         messages: list[dict[str, Any]] = []
         origins: list[int] | None = None
-        said: Said = {}
+        reports: RowReports = {}
         if all(type(value) is dict for value in values):
             messages = values  # type: ignore[assignment]
         else:
             origins = []
             for place, value in enumerate(values):
-                for one in value if isinstance(value, list) else (value,):
-                    if isinstance(one, dict):
-                        messages.append(one)
+                for element in value if isinstance(value, list) else (value,):
+                    if isinstance(element, dict):
+                        messages.append(element)
                         origins.append(place)
-                    elif one is not None or isinstance(value, list):
+                    elif element is not None or isinstance(value, list):
                         say = partial(self._not_a_message, line_of(place), value)
-                        said.setdefault(len(messages), []).append(say)
+                        reports.setdefault(len(messages), []).append(say)
         where = line_of if origins is None else lambda row: line_of(origins[row])
         if messages:
             self._source.tally.met(messages[0])
-        yield from self._mapped(messages, where, said)
+        yield from self._mapped(messages, where, reports)
 
     def _mapped(
         self,
         messages: Sequence[dict[str, Any]],
         place: Callable[[int], tuple[int, str]],
-        said: Said,
+        reports: RowReports,
         by_names: bool = False,
     ) -> Iterator[Item]:
         """The items of messages; a mapping serves them if one has a value for all its names, or `by_names` alone."""
@@ -211,7 +211,9 @@ class MappedJsonReader(MappedRows):
                 self._fitted.add(mapping)
                 for path, lacking in self._lacking.pop(mapping, {}).items():
                     self._source.tally.empty(mapping, path, lacking)
-            if not (mapping in self._fitted or (by_names and any(_has_names(one, mapping) for one in messages))):
+            if not (
+                mapping in self._fitted or (by_names and any(_has_names(message, mapping) for message in messages))
+            ):
                 self._count_lacking(mapping, columns)
                 continue
             if (wrong := self._source.untimed([mapping])) is not None:
@@ -225,10 +227,10 @@ class MappedJsonReader(MappedRows):
             self._source.tally.unfit(sum(not _is_event(messages[row]) for row in unused))
         for row in unused:
             if _is_event(messages[row]):
-                said.setdefault(row, []).append(partial(self._event, messages[row], place(row)[0]))
+                reports.setdefault(row, []).append(partial(self._event, messages[row], place(row)[0]))
             elif not self._source.mappings:
-                said.setdefault(row, []).append(partial(self._unmapped_message, messages[row], place(row)))
-        yield from self._items(served, place, said)
+                reports.setdefault(row, []).append(partial(self._unmapped_message, messages[row], place(row)))
+        yield from self._items(served, place, reports)
 
     def _count_lacking(self, mapping: Mapping, columns: Columns) -> None:
         """Counts the messages that lack what a mapping needs, by the first name that is missing."""
@@ -290,7 +292,7 @@ def _raw(line: str) -> bytes:
 
 
 def _undecoded(line: str, encoding: str) -> tuple[LineError, str]:
-    """What is wrong with a line that is not in its encoding, and how it is shown."""
+    """The error of a line that is not in its encoding, and the line as it is shown."""
     raw = _raw(line)
     try:
         raw.decode(encoding)
@@ -328,13 +330,13 @@ def _columns(messages: Sequence[dict[str, Any]], mapping: Mapping) -> Columns:
     if not mapping.array:
         return Columns({path: _column(_values(messages, path.steps)) for path in mapping.paths}, len(messages))
     rows: list[int] = []
-    found: dict[Path, list[Any]] = {path: [] for path in mapping.paths}
+    by_path: dict[Path, list[Any]] = {path: [] for path in mapping.paths}
     for row, message in enumerate(messages):
         for filled in _elements({(): message}, mapping.array):
             rows.append(row)
-            for path, values in found.items():
+            for path, values in by_path.items():
                 values.append(_value(filled[path.array], path.steps[len(path.array) :]))
-    columns = {path: _column(values) for path, values in found.items()}
+    columns = {path: _column(values) for path, values in by_path.items()}
     return Columns(columns, len(rows), np.array(rows, dtype=np.int64))
 
 
@@ -353,16 +355,16 @@ def _elements(around: dict[Steps, Any], array: Steps) -> Iterator[dict[Steps, An
 def _values(messages: Sequence[dict[str, Any]], steps: Steps) -> list[Any]:
     try:
         # Mostly every message has every key.
-        found = list(map(itemgetter(steps[0]), messages))
+        values = list(map(itemgetter(steps[0]), messages))
         for step in steps[1:]:
-            found = list(map(itemgetter(step), found))
-        return found
+            values = list(map(itemgetter(step), values))
+        return values
     except (KeyError, TypeError, IndexError):
         return [_value(message, steps) for message in messages]
 
 
 def _value(inside: Any, steps: Steps) -> Any:
-    """What is at the end of a way; None where it ends before."""
+    """The value at the end of a path; None where the path ends before."""
     for step in steps:
         if not isinstance(inside, dict):
             return None

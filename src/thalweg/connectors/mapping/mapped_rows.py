@@ -1,4 +1,4 @@
-"""What the readers of mapped tables and messages have in common: which mappings serve, and what is said about rows."""
+"""The common base of readers of mapped tables and messages: the mappings that serve, and diagnostics of rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from thalweg.connectors.batches import Item
 from thalweg.connectors.lines import LineError, wrong_line
 from thalweg.connectors.mapping.dialect import UNSTATED, StatedDialect
-from thalweg.connectors.mapping.mapped_facts import Columns, Facts, Runs, Said, facts_of
+from thalweg.connectors.mapping.mapped_facts import Columns, MappedFacts, RowReports, Runs, facts_of
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
 from thalweg.connectors.mapping.propose import proposal
 from thalweg.connectors.mapping.tally import Tally
@@ -24,7 +24,7 @@ _AT: Final = "say which column has the time: `{} at ts`; or tie it to the source
 
 @dataclass(frozen=True, slots=True)
 class MappedStream:
-    """What a mapped reader knows of its source: recorded facts need a time, others are of the tick of their arrival.
+    """The source of a mapped reader: recorded facts need a time, others are of the tick of their arrival.
 
     A background has no times at all, so that only mappings without one serve it. What is pushed may have a `tick`,
     which is that of the rows whose mapping says no time.
@@ -41,8 +41,8 @@ class MappedStream:
     @property
     def mappings(self) -> tuple[Mapping, ...]:
         timeless = self.kind == "background"
-        mine = (one for one in self.tally.mappings if one.serves(self.stream, self.topic))
-        return tuple(one for one in mine if not (timeless and one.time is not None))
+        mine = (mapping for mapping in self.tally.mappings if mapping.serves(self.stream, self.topic))
+        return tuple(mapping for mapping in mine if not (timeless and mapping.time is not None))
 
     @property
     def topic(self) -> str | None:
@@ -51,7 +51,7 @@ class MappedStream:
 
     @property
     def stated(self) -> StatedDialect:
-        """What is said of how its table is written."""
+        """The stated dialect of its table."""
         return self.tally.stated.get(self.stream or "", UNSTATED)
 
     @property
@@ -83,7 +83,7 @@ class MappedStream:
         if (
             not timed
             and not self.mappings
-            and any(one.time is not None and one.serves(self.stream) for one in self.tally.mappings)
+            and any(mapping.time is not None and mapping.serves(self.stream) for mapping in self.tally.mappings)
         ):
             message += ": a background has no times, so a mapping with `at` is not for it"
         return wrong_line(self.name, line, header, LineError(message, 0), help)
@@ -94,8 +94,8 @@ class MappedStream:
         return wrong_line(self.name, line, header, LineError(message, 0), "rename one of them")
 
     def untimed(self, served: Iterable[Mapping]) -> Diagnostic | None:
-        """What is wrong where mappings say no time, and this is a recorded stream."""
-        timeless = [one for one in served if one.time is None]
+        """The diagnostic for mappings without a time, where the stream is recorded; None where all is well."""
+        timeless = [mapping for mapping in served if mapping.time is None]
         needs_time = self.kind in ("recorded", "pushed") and self.tick is None
         return self.without_time(timeless[0]) if timeless and needs_time else None
 
@@ -120,24 +120,24 @@ class MappedRows:
 
     def _items(
         self,
-        found: Sequence[tuple[Mapping, Columns]],
+        served: Sequence[tuple[Mapping, Columns]],
         place: Callable[[int], tuple[int, str]],
-        said: Said,
+        reports: RowReports,
     ) -> Iterator[Item]:
         """Batches, and what is wrong with rows; `place` has the line of a row."""
         source = self._source
-        made: list[Facts] = []
+        parts: list[MappedFacts] = []
         arrival, before, after = source.arrival, source.clock.save(), dict[str, int]()
-        for mapping, columns in found:
+        for mapping, columns in served:
             # Each mapping reads the same rows from the first on.
             source.clock.load(before)
             for facts in facts_of(mapping, columns, source.words, source.clock, source.tally, arrival):
-                made.append(facts)
+                parts.append(facts)
                 for row, (path, reason) in facts.wrong.items():
-                    said.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
+                    reports.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
             after |= {zone: max(latest, after.get(zone, latest)) for zone, latest in source.clock.save().items()}
         source.clock.load(after)
-        self._runs = runs = Runs(made, source.stream, said)
+        self._runs = runs = Runs(parts, source.stream, reports)
         yield from runs
         self._runs = None
 
@@ -156,7 +156,7 @@ class MappedRows:
 
 
 def columns_of(batch: Any, mapping: Mapping, comma: bool = False) -> Columns | None:
-    """What a mapping needs of a record batch; None where it does not fit.
+    """The columns of a record batch that a mapping needs; None where it does not fit.
 
     >>> import pyarrow as pa
     >>> from thalweg.connectors.mapping.read_mapping import read_mappings
@@ -193,12 +193,12 @@ def _parents(batch: Any, array: Steps) -> list[Any]:
 
 
 def _walk(batch: Any, steps: Steps) -> Any:
-    """What is at the end of a path, in as many places as the arrays on it have elements."""
+    """The column at the end of a path, with a place for each element of the arrays on it."""
     import pyarrow.compute as pc
 
     names = batch.schema.names
-    whole = Path(steps).whole
-    column = _whole_column(batch, names, whole) if EACH not in steps else None
+    name = Path(steps).whole
+    column = _whole_column(batch, names, name) if EACH not in steps else None
     if column is not None:
         return column
     column = _whole_column(batch, names, str(steps[0]))

@@ -61,14 +61,14 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a column; `kind` says what it is, where that is not left to how it is written."""
+    """The value of a column; `kind` fixes its type, which otherwise depends on how it is written."""
 
     path: Path
     kind: Kind = "any"
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantArgument:
     """The same term in every fact."""
 
     term: str
@@ -93,7 +93,7 @@ class Time:
     zone: str | None = None
 
 
-Argument = Cell | Constant | Template
+Argument = Cell | ConstantArgument | Template
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +113,16 @@ class Mapping:
     @property
     def paths(self) -> tuple[Path, ...]:
         """All the names it needs, each once."""
-        found: dict[Path, None] = {}
+        paths: dict[Path, None] = {}
         for argument in self.arguments:
             match argument:
                 case Cell(path):
-                    found[path] = None
+                    paths[path] = None
                 case Template(pieces):
-                    found.update((piece, None) for piece in pieces if isinstance(piece, Path))
+                    paths.update((piece, None) for piece in pieces if isinstance(piece, Path))
         if self.time is not None:
-            found[self.time.path] = None
-        return tuple(found)
+            paths[self.time.path] = None
+        return tuple(paths)
 
     @property
     def array(self) -> Steps:

@@ -49,16 +49,16 @@ def proposal_for_message(message: Mapping[str, Any], timed: bool = True) -> str:
     return f"map its keys to facts, for example `--map '{mapping_for(values_of(message), timed)}'`"
 
 
-def in_python(found: Diagnostic) -> Diagnostic:
-    """What is wrong, with mappings as Python writes them: `map=`, not `--map`.
+def in_python(diagnostic: Diagnostic) -> Diagnostic:
+    """The diagnostic with mappings as Python writes them: `map=`, not `--map`.
 
     >>> in_python(Diagnostic("E301", "no mapping", help="for example `--map 'p(a) at ts'`")).help
     'for example `map="p(a) at ts"`'
     """
-    span, help = found.span, _PROPOSED.sub(r'map="\1"', found.help)
+    span, help = diagnostic.span, _PROPOSED.sub(r'map="\1"', diagnostic.help)
     if span.source.name == OPTION:
         span = replace(span, source=replace(span.source, name="map"))
-    return replace(found, span=span, help=help)
+    return replace(diagnostic, span=span, help=help)
 
 
 @contextmanager
@@ -86,14 +86,12 @@ def first_row(text: str, dialect: Dialect) -> dict[str, Any]:
     >>> first_row("device,temp\\na,\\nb,21.5\\n", Dialect(("device", "temp")))
     {'device': 'a', 'temp': '21.5'}
     """
-    found: dict[str, Any] = dict.fromkeys(dialect.names)
+    row: dict[str, Any] = dict.fromkeys(dialect.names)
     for line in text.splitlines()[dialect.skipped :][:_ROWS]:
         cells = cells_of(line, dialect.separator)
         if len(cells) == len(dialect.names):
-            found |= {
-                name: cell for name, cell in zip(dialect.names, cells, strict=True) if found[name] is None and cell
-            }
-    return found
+            row |= {name: cell for name, cell in zip(dialect.names, cells, strict=True) if row[name] is None and cell}
+    return row
 
 
 def mapping_for(values: Mapping[str, Any], timed: bool = True) -> str:
@@ -105,15 +103,15 @@ def mapping_for(values: Mapping[str, Any], timed: bool = True) -> str:
     if not values:
         return f"value(KEY){' at TIME' if timed else ''}"
     time = _time(values)
-    rest = [path for path in values if path != time] or list(values)
-    who = next((path for path in rest if _WHO.search(_last(path))), None)
-    who = who or next((path for path in rest if not _is_number(values[path])), rest[0])
-    others = [path for path in rest if path != who]
-    value = next((path for path in others if _is_number(values[path])), others[0] if others else None)
-    arguments = ", ".join(path for path in (who, value) if path is not None)
+    paths = [path for path in values if path != time] or list(values)
+    subject = next((path for path in paths if _WHO.search(_last(path))), None)
+    subject = subject or next((path for path in paths if not _is_number(values[path])), paths[0])
+    candidates = [path for path in paths if path != subject]
+    value = next((path for path in candidates if _is_number(values[path])), candidates[0] if candidates else None)
+    arguments = ", ".join(path for path in (subject, value) if path is not None)
     unit = "" if time is None else _unit(values[time])
     at = f" at {time or 'TIME'}{f' {unit}' if unit else ''}" if timed else ""
-    return f"{_predicate(value if value is not None else who)}({arguments}){at}"
+    return f"{_predicate(value if value is not None else subject)}({arguments}){at}"
 
 
 def _time(values: Mapping[str, Any]) -> str | None:
@@ -150,8 +148,8 @@ def _last(path: str) -> str:
 def _predicate(path: str) -> str:
     # Letters without their marks: `Straße` is `strasse`.
     letters = "".join(sign for sign in normalize("NFKD", _last(path).casefold()) if not combining(sign))
-    found = re.sub(r"\W+", "_", letters, flags=re.ASCII).strip("_")
-    return found if _PREDICATE.match(found) else "reading"
+    name = re.sub(r"\W+", "_", letters, flags=re.ASCII).strip("_")
+    return name if _PREDICATE.match(name) else "reading"
 
 
 def values_of(message: Mapping[str, Any], before: str = "") -> dict[str, Any]:
@@ -160,13 +158,13 @@ def values_of(message: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     >>> list(values_of({"ts": 1, "tags": ["a"], "r": [{"id": 7, "v": 5, "notes": ["b"]}]}))
     ['ts', 'r[].id', 'r[].v']
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in message.items():
         inner = value[0] if isinstance(value, list) and value else value
         path = f"{before}{spelled(key)}{'[]' if isinstance(value, list) else ''}"
-        found |= values_of(inner, f"{path}.") if isinstance(inner, dict) else {path: inner}
+        values |= values_of(inner, f"{path}.") if isinstance(inner, dict) else {path: inner}
     if before:
-        return found
+        return values
     # Elements of two arrays do not go into one mapping: those of the one with the most values do.
-    arrays = Counter(path.rpartition("[]")[0] for path in found if "[]" in path).most_common(1)
-    return {path: one for path, one in found.items() if "[]" not in path or path.rpartition("[]")[0] == arrays[0][0]}
+    arrays = Counter(path.rpartition("[]")[0] for path in values if "[]" in path).most_common(1)
+    return {path: leaf for path, leaf in values.items() if "[]" not in path or path.rpartition("[]")[0] == arrays[0][0]}

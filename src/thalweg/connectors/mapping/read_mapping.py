@@ -17,7 +17,7 @@ from thalweg.connectors.mapping.mapping import (
     EACH,
     Argument,
     Cell,
-    Constant,
+    ConstantArgument,
     Kind,
     Mapping,
     Path,
@@ -64,16 +64,16 @@ def read_mappings(texts: str | Iterable[str], prefixes: Prefixes = NO_PREFIXES) 
     >>> read_mappings(f"{RDF_TYPE}(id, <http://ex.org/Car>)")[0].predicate
     '<http://ex.org/Car>/1'
     """
-    found: list[Mapping] = []
+    mappings: list[Mapping] = []
     wrong: list[Diagnostic] = []
     for text in [texts] if isinstance(texts, str) else texts:
         try:
-            found.append(_Reader(text, prefixes).mapping())
+            mappings.append(_Reader(text, prefixes).mapping())
         except RejectedError as error:
             wrong += error.diagnostics
     if wrong:
         raise RejectedError(wrong)
-    return tuple(found)
+    return tuple(mappings)
 
 
 class _Reader:
@@ -103,48 +103,48 @@ class _Reader:
         span = Span(self._source, 0, len(self._text))
         stream = (tied["plain"] or tied["quoted"]) if tied else None
         match arguments:
-            case [thing, Constant(term)] if name == RDF_TYPE and names_a_predicate(term):
-                name, arguments = term, [thing]
+            case [subject, ConstantArgument(term)] if name == RDF_TYPE and names_a_predicate(term):
+                name, arguments = term, [subject]
         mapping = Mapping(Predicate(name, len(arguments)), tuple(arguments), time, stream, span)
         self._check_arrays(mapping)
         return mapping
 
     def _predicate(self) -> str:
         at = self._at
-        found = self._take(_PREDICATE)
-        if not found:
+        token = self._take(_PREDICATE)
+        if not token:
             self._fail("expected the name of a predicate, which begins with a lower-case letter, or an IRI")
-        if found["name"]:
-            return str(found["name"])
-        if found["iri"]:
-            return str(found["iri"])
-        prefix = found["prefix"] or ""
+        if token["name"]:
+            return str(token["name"])
+        if token["iri"]:
+            return str(token["iri"])
+        prefix = token["prefix"] or ""
         if prefix not in self._prefixes:
-            way_out = f"declare it with `--prefix {prefix}=http://…`, or write `{prefix}: {found['local']}(…)` for the "
+            way_out = f"declare it with `--prefix {prefix}=http://…`, or write `{prefix}: {token['local']}(…)` for the "
             self._fail(f"the prefix `{prefix}:` is not declared", at, f"{way_out}stream `{prefix}`", "E103")
-        return f"<{self._prefixes[prefix]}{found['local']}>"
+        return f"<{self._prefixes[prefix]}{token['local']}>"
 
     def _argument(self) -> Argument:
         self._blanks()
         at = self._at
-        if found := self._take(_KIND):
-            kind: Kind = "number" if found[1] == "number" else "text"
+        if token := self._take(_KIND):
+            kind: Kind = "number" if token[1] == "number" else "text"
             cell = Cell(self._path(), kind)
             if not self._word(")"):
                 self._fail("expected `)`")
             return cell
-        if found := self._take(_TEXT):
+        if token := self._take(_TEXT):
             try:
-                return Constant(constant(str(json.loads(found[0]))))
+                return ConstantArgument(constant(str(json.loads(token[0]))))
             except ValueError:
                 self._fail("this text has an unknown escape", at)
-        if found := self._take(_NUMBER):
-            word = read_number(found[0]) if len(found[0]) < 200 else None
+        if token := self._take(_NUMBER):
+            word = read_number(token[0]) if len(token[0]) < 200 else None
             if word is None:
                 self._fail("this number is too large", at)
-            return Constant(show_number(shortest(word)))
-        if found := self._take(_TEMPLATE):
-            return self._template(found[0], at)
+            return ConstantArgument(show_number(shortest(word)))
+        if token := self._take(_TEMPLATE):
+            return self._template(token[0], at)
         return Cell(self._path())
 
     def _template(self, text: str, at: int) -> Argument:
@@ -162,16 +162,16 @@ class _Reader:
                 pieces.append(piece)
         if not pieces:
             self._fail("this IRI is empty", at)
-        return Template(tuple(pieces)) if len(pieces) > 1 or isinstance(pieces[0], Path) else Constant(text)
+        return Template(tuple(pieces)) if len(pieces) > 1 or isinstance(pieces[0], Path) else ConstantArgument(text)
 
     def _path(self) -> Path:
         self._blanks()
         steps: Steps = ()
         while True:
-            found = self._take(_STEP)
-            if not found:
+            token = self._take(_STEP)
+            if not token:
                 self._fail("expected a column's name; put a name with blanks or signs in backticks: `` `a name` ``")
-            steps += (found["plain"] or found["quoted"], *([EACH] * (len(found["each"]) // 2)))
+            steps += (token["plain"] or token["quoted"], *([EACH] * (len(token["each"]) // 2)))
             if not self._text.startswith(".", self._at):
                 return Path(steps)
             self._at += 1
@@ -183,8 +183,8 @@ class _Reader:
         self._at += 2
         path = self._path()
         self._blanks()
-        found = self._take(_UNIT)
-        unit: Unit = found[1] if found else ""  # type: ignore[assignment]
+        token = self._take(_UNIT)
+        unit: Unit = token[1] if token else ""  # type: ignore[assignment]
         return Time(path, unit, self._zone())
 
     def _zone(self) -> str | None:
@@ -216,10 +216,10 @@ class _Reader:
         self._at = _BLANKS.match(self._text, self._at).end()  # type: ignore[union-attr]
 
     def _take(self, pattern: re.Pattern[str]) -> "re.Match[str] | None":
-        found = pattern.match(self._text, self._at)
-        if found:
-            self._at = found.end()
-        return found
+        token = pattern.match(self._text, self._at)
+        if token:
+            self._at = token.end()
+        return token
 
     def _word(self, word: str) -> bool:
         self._blanks()

@@ -37,7 +37,7 @@ def encoding_of(begun: bytes) -> str:
 
 
 def binary(begun: bytes) -> tuple[str, str] | None:
-    """What a file is that is not text, by how it begins, and what to do with it; None for text.
+    """The kind of a file that is not text, by how it begins, and the way out; None for text.
 
     >>> binary(b"\\x1f\\x8b\\x08")[0], binary(b"device,temp"), binary("a,b".encode("utf-16"))
     ('this is compressed with gzip', None, None)
@@ -112,7 +112,7 @@ class TableText:
         if not self.encoding:
             self.encoding = encoding_of(data)
         if self.encoding == "cp1252" and not self._is_stated and _SEQUENCE.search(data):
-            return b"\n".join(one if _is_utf8(one) else _of_windows(one) for one in data.split(b"\n")), []
+            return b"\n".join(line if _is_utf8(line) else _of_windows(line) for line in data.split(b"\n")), []
         if self.encoding == "cp1252":
             return _of_windows(data), []
         try:

@@ -1,4 +1,4 @@
-"""What mappings found: which of them fitted a source, how many facts each made, and where cells were empty.
+"""The statistics of mappings: which of them fitted a source, how many facts each made, and where cells were empty.
 
 One tally is shared by all sources of a run, because a mapping is in vain only where it fits none of them.
 """
@@ -76,7 +76,7 @@ class Tally:
         self._malformed += 1
 
     def summary(self, is_resumed: bool = False) -> Iterator[Diagnostic]:
-        """What deserves a warning at the end of a run; one that `is_resumed` may have fitted mappings before."""
+        """The warnings at the end of a run; one that `is_resumed` may have fitted mappings before."""
         for mapping in self.mappings:
             if mapping in self._fitted:
                 if self._passed_over(mapping):
@@ -85,7 +85,7 @@ class Tally:
                 yield self._never_fitted(mapping, "never fitted")
 
     def counts(self) -> Iterator[Counted]:
-        """What a live run warns of while it goes on: messages that fit no mapping, and rows without a value.
+        """The warnings of a live run while it goes on: messages that fit no mapping, and rows without a value.
 
         A mapping that others leave nothing for may be for messages that are rare: it has time.
         """
@@ -125,5 +125,5 @@ class Tally:
         return Diagnostic("W306", f"`{mapping}` {how}{tied}", mapping.span, help_, tuple(notes))
 
 
-def _counted(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -21,29 +21,31 @@ if TYPE_CHECKING:
 
 
 def compile(sources: Sequence[Source], options: Options) -> "tuple[AspProgram, list[Diagnostic]]":
-    """One program from all texts, which knows the background, as far as they can be read, and every diagnostic."""
+    """Compiles all texts, as far as they can be read, to one program with the background; with every diagnostic."""
     from thalweg.languages.asp.directives import contradictions, take_out
     from thalweg.languages.asp.frame import own_frame
     from thalweg.languages.asp.numbers import in_facts
     from thalweg.languages.asp.reader import read_program
     from thalweg.planning.check_endless import counts_for_ever
 
-    found = list(contradictions(map(take_out, sources)))
+    diagnostics = list(contradictions(map(take_out, sources)))
     # Each is read on its own, so that whatever is wrong has its place; then they are one.
-    found += (one for source in sources for one in read_program(source, options.inputs)[1])
-    whole = Source(", ".join(one.name for one in sources), "\n#program base.\n".join(one.text for one in sources))
-    program, wrong = read_program(sources[0] if len(sources) == 1 else whole, options.inputs)
-    found += wrong if len(sources) > 1 and not found else ()
+    diagnostics += (diagnostic for source in sources for diagnostic in read_program(source, options.inputs)[1])
+    joined = Source(
+        ", ".join(source.name for source in sources), "\n#program base.\n".join(source.text for source in sources)
+    )
+    program, wrong = read_program(sources[0] if len(sources) == 1 else joined, options.inputs)
+    diagnostics += wrong if len(sources) > 1 and not diagnostics else ()
     if program.window is not None:
         try:
             own_frame(program.window, Clock(options.tick_length))
         except RejectedError as error:
-            found += error.diagnostics
+            diagnostics += error.diagnostics
     if options.background and program.reckons:
-        found += in_facts(options.background, replace(program.names, signatures=program.mentioned))
-    if not found:
-        found += (counts_for_ever(one.span) for one in program.obstacles if one.endless)
-    return program.taking(options.mapped).knowing(options.background), found
+        diagnostics += in_facts(options.background, replace(program.names, signatures=program.mentioned))
+    if not diagnostics:
+        diagnostics += (counts_for_ever(obstacle.span) for obstacle in program.obstacles if obstacle.endless)
+    return program.taking(options.mapped).knowing(options.background), diagnostics
 
 
 def includes(source: Source) -> Sequence[tuple[str, Span]]:

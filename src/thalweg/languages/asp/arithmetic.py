@@ -27,7 +27,12 @@ def calculated(operator: str, left: Expression, right: Expression) -> Expression
     """
     plain = Operation(operator, left, right)
     bare = Operation(operator, _inside(left), _inside(right))
-    return in_range(next((one for one in (bare, plain) if _most(one) < LARGEST_INTEGER - _SHIFT), _halves(left, right)))
+    return in_range(
+        next(
+            (operation for operation in (bare, plain) if _most(operation) < LARGEST_INTEGER - _SHIFT),
+            _halves(left, right),
+        )
+    )
 
 
 def in_range(value: Expression) -> Expression:
@@ -62,7 +67,7 @@ def _halves(left: Expression, right: Expression) -> Expression:
 
 
 def _inside(term: Expression) -> Expression:
-    """What was brought into range."""
+    """The expression under the `mod` and the shift that `in_range` adds; any other expression unchanged."""
     match term:
         case Operation("-", Operation("mod", Operation("+", start, Constant(shift)), range), _) if range == _RANGE:
             more = int(shift) - _SHIFT
@@ -71,7 +76,7 @@ def _inside(term: Expression) -> Expression:
 
 
 def _most(term: Expression) -> int:
-    """How far from zero a value can be."""
+    """The largest absolute value that an expression can have."""
     match term:
         case Variable():
             return _SHIFT

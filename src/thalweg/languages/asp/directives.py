@@ -75,38 +75,38 @@ class Directives:
 def take_out(source: Source) -> Directives:
     """Separates our directives from clingo's text.
 
-    >>> found = take_out(Source("x.lp", "#prefix ex: <http://ex.org/>. a :- ex_p(X)."))
-    >>> found.text, found.prefixes
+    >>> directives = take_out(Source("x.lp", "#prefix ex: <http://ex.org/>. a :- ex_p(X)."))
+    >>> directives.text, directives.prefixes
     ('                              a :- ex_p(X).', {'ex': 'http://ex.org/'})
     """
-    found = Directives(source.text)
+    directives = Directives(source.text)
     at = 0
     while token := _TOKEN.search(source.text, at):
         at = token.end()
         if token["note"]:
-            _note(found, token["note"])
-            _blank(found, token.start(), token.end())
+            _note(directives, token["note"])
+            _blank(directives, token.start(), token.end())
         elif token["block"] or token["comment"]:
-            at = _comment(found, source, token)
+            at = _comment(directives, source, token)
         elif token["directive"]:
-            at = _directive(found, source, token)
+            at = _directive(directives, source, token)
         elif token["script"]:
-            _script(found, source, token)
+            _script(directives, source, token)
         elif token["foreign"]:
-            _foreign(found, source, token)
-    found.text = _painted_over(source.text, found.covered)
-    return found
+            _foreign(directives, source, token)
+    directives.text = _painted_over(source.text, directives.covered)
+    return directives
 
 
 def contradictions(directives: Iterable[Directives]) -> Iterator[Diagnostic]:
-    """What is said in two ways.
+    """Yields an error for each prefix, and each window, that directives state in two ways.
 
     >>> twice = take_out(Source("x.lp", "#prefix ex: <http://a#>. #prefix ex: <http://b#>."))
-    >>> [found.message for found in contradictions([twice])]
+    >>> [diagnostic.message for diagnostic in contradictions([twice])]
     ['the prefix `ex:` is <http://b#> here, and <http://a#> elsewhere']
     """
     first: dict[str, tuple[str, Span]] = {}
-    for what, how, span in (one for each in directives for one in each.said):
+    for what, how, span in (statement for read in directives for statement in read.said):
         before, place = first.setdefault(what, (how, span))
         if how != before:
             line, column = place.source.position(place.start)
@@ -127,79 +127,81 @@ def signatures(text: str) -> list[Predicate]:
     """
     if not _SIGNATURES.match(text):
         raise ValueError(f"`{text.strip()}` is not a list of predicates such as `speed/2,light/1`")
-    return [Predicate.read(one.strip()) for one in text.split(",")]
+    return [Predicate.read(signature.strip()) for signature in text.split(",")]
 
 
-def _note(found: Directives, text: str) -> None:
+def _note(directives: Directives, text: str) -> None:
     note = _NOTE.match(text)
     if note and _SIGNATURES.match(note["list"].rstrip().rstrip(".")):
-        found.inputs += signatures(note["list"].rstrip().rstrip("."))
+        directives.inputs += signatures(note["list"].rstrip().rstrip("."))
 
 
-def _directive(found: Directives, source: Source, token: re.Match[str]) -> int:
-    """Reads one directive; where to go on."""
+def _directive(directives: Directives, source: Source, token: re.Match[str]) -> int:
+    """Reads the directive at a token; returns the offset behind it."""
     start, text = token.start(), source.text
     if prefix := _PREFIX.match(text, start):
         name = prefix["name"] or ""
-        found.prefixes[name] = prefix["space"]
-        found.said.append((f"the prefix `{name}:`", f"<{prefix['space']}>", Span(source, start, prefix.end())))
-        return _blank(found, start, prefix.end())
+        directives.prefixes[name] = prefix["space"]
+        directives.said.append((f"the prefix `{name}:`", f"<{prefix['space']}>", Span(source, start, prefix.end())))
+        return _blank(directives, start, prefix.end())
     if (listed := _INPUT.match(text, start)) and _SIGNATURES.match(listed["list"]):
-        found.inputs += signatures(listed["list"])
-        return _blank(found, start, listed.end())
+        directives.inputs += signatures(listed["list"])
+        return _blank(directives, start, listed.end())
     if included := _INCLUDE.match(text, start):
-        found.includes.append((included["file"], Span(source, included.start("file"), included.end("file"))))
-        return _blank(found, start, included.end())
+        directives.includes.append((included["file"], Span(source, included.start("file"), included.end("file"))))
+        return _blank(directives, start, included.end())
     if own := _OWN_INCLUDE.match(text, start):
         message = f"`{own['file']}` is one of clingo's own files, which cannot be included"
-        found.wrong.append(Diagnostic("E511", message, Span(source, *own.span("file")), help=_EXAMPLES["#include"]))
-        return _blank(found, start, own.end())
+        directives.wrong.append(
+            Diagnostic("E511", message, Span(source, *own.span("file")), help=_EXAMPLES["#include"])
+        )
+        return _blank(directives, start, own.end())
     if (stream := _FROM.match(text, start)) and (window := _WINDOW.match(stream["window"])):
-        found.window = OwnWindow(
+        directives.window = OwnWindow(
             window["window"], window["slide"], Span(source, stream.start("window"), stream.end("window"))
         )
-        found.said.append(("the window", f"[{stream['window'].strip()}]", found.window.span))
-        return _blank(found, start, stream.end())
+        directives.said.append(("the window", f"[{stream['window'].strip()}]", directives.window.span))
+        return _blank(directives, start, stream.end())
     line_end = text.find("\n", start)
     end = line_end if line_end >= 0 else len(text)
     word = token["directive"]
     wrong = Diagnostic("E101", f"this is not a valid `{word}`", Span(source, start, token.end()), help=_EXAMPLES[word])
-    found.wrong.append(wrong)
-    return _blank(found, start, end)
+    directives.wrong.append(wrong)
+    return _blank(directives, start, end)
 
 
-def _script(found: Directives, source: Source, token: re.Match[str]) -> None:
-    """A program is data: whatever runs it must not run code that comes with it."""
+def _script(directives: Directives, source: Source, token: re.Match[str]) -> None:
+    """Reports a script and blanks it out: code that comes with a program is not run."""
     span = Span(source, token.start(), token.start() + len("#script"))
     help = "write it as rules, or compute it beforehand and pass the result with `--background`"
-    found.wrong.append(Diagnostic("E501", "scripts are not run", span, help))
-    _blank(found, token.start(), token.end())
+    directives.wrong.append(Diagnostic("E501", "scripts are not run", span, help))
+    _blank(directives, token.start(), token.end())
 
 
-def _foreign(found: Directives, source: Source, token: re.Match[str]) -> None:
-    """Clingo's names are ASCII, and its scanner does not survive anything else outside strings and comments."""
+def _foreign(directives: Directives, source: Source, token: re.Match[str]) -> None:
+    """Reports a character outside ASCII and replaces it: clingo's scanner fails on it outside strings and comments."""
     span = Span(source, token.start(), token.end())
     help = "clingo's names are made of ASCII letters; put other text in quotes"
-    found.wrong.append(Diagnostic("E101", f"unexpected `{token.group()}`", span, help))
-    found.covered.append((*token.span(), "_"))
+    directives.wrong.append(Diagnostic("E101", f"unexpected `{token.group()}`", span, help))
+    directives.covered.append((*token.span(), "_"))
 
 
-def _comment(found: Directives, source: Source, token: re.Match[str]) -> int:
+def _comment(directives: Directives, source: Source, token: re.Match[str]) -> int:
     """Takes a comment out; `%* … *%` may hold others of its kind."""
     if token["comment"]:
-        return _blank(found, *token.span())
+        return _blank(directives, *token.span())
     depth = 0
     for mark in _BLOCK.finditer(source.text, token.start()):
         depth += 1 if mark.group() == "%*" else -1
         if not depth:
-            return _blank(found, token.start(), mark.end())
+            return _blank(directives, token.start(), mark.end())
     span, help = Span(source, *token.span()), "end it with `*%`, or begin it with `%`"
-    found.wrong.append(Diagnostic("E101", "this comment is not closed", span, help))
-    return _blank(found, token.start(), len(source.text))
+    directives.wrong.append(Diagnostic("E101", "this comment is not closed", span, help))
+    return _blank(directives, token.start(), len(source.text))
 
 
-def _blank(found: Directives, start: int, end: int) -> int:
-    found.covered.append((start, end, " "))
+def _blank(directives: Directives, start: int, end: int) -> int:
+    directives.covered.append((start, end, " "))
     return end
 
 

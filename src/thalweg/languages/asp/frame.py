@@ -82,17 +82,17 @@ def read_frame(window: int | Duration | None, slide: int | Duration | None, cloc
 
 
 def _length(text: int | Duration, clock: Clock) -> tuple[int, bool]:
-    found = re.fullmatch(r"([0-9]{1,18})\s*(#?)", str(text).strip())
-    ticks, rest = (
-        (int(found[1]), 0)
-        if found
+    number = re.fullmatch(r"([0-9]{1,18})\s*(#?)", str(text).strip())
+    ticks, remainder = (
+        (int(number[1]), 0)
+        if number
         else divmod(milliseconds(text if isinstance(text, timedelta) else str(text)), clock.tick_length)
     )
-    if rest:
+    if remainder:
         raise UnevenError(f"`{text}` is not a whole number of ticks of {clock.tick_length} ms")
     if not 0 < ticks < FOREVER:
         raise ValueError(f"`{text}` is not a window's length: it must be longer than 0, and finite")
-    return ticks, bool(found and found[2])
+    return ticks, bool(number and number[2])
 
 
 def own_frame(window: OwnWindow, clock: Clock) -> Frame:

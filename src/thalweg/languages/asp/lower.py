@@ -78,8 +78,8 @@ class _Lowering(Predicates):
         self.rules: list[Rule] = []
         self.facts: list[Fact] = []
         self.obstacles: list[Obstacle] = []
-        facts = {head for one in source.outlines if one.is_fact for head in one.heads}
-        derived = {head for one in source.outlines if not one.is_fact for head in one.heads}
+        facts = {head for outline in source.outlines if outline.is_fact for head in outline.heads}
+        derived = {head for outline in source.outlines if not outline.is_fact for head in outline.heads}
         inputs = set(source.inputs)
         # An input that is also derived, output or spelled in two ways is copied: then one relation has all of it.
         self.copied = {name for name in inputs if name in derived | facts | source.shown or self._is_named(name)}
@@ -145,7 +145,8 @@ class _Lowering(Predicates):
 
     def exclusion(self, outline: Outline) -> Rule:
         atoms = [
-            Atom(self.name(one.predicate), tuple(Variable(arg or "_") for arg in one.args)) for one in outline.body
+            Atom(self.name(occurrence.predicate), tuple(Variable(arg or "_") for arg in occurrence.args))
+            for occurrence in outline.body
         ]
         return Rule(Atom(INCONSISTENT.predicate), tuple(map(self.formula, atoms)))
 
@@ -190,18 +191,18 @@ class _Lowering(Predicates):
         if name is None or Predicate(name, 2) not in self.source.inputs:
             return
         typed = self.spelled(Predicate(name, 2))
-        asked = [
+        classes = [
             formula.atom.args[1]
             for rule in self.rules
             for formula, _ in formulas(rule.body)
             if formula.atom.signature == typed and isinstance(formula, Now)
         ]
-        if any(isinstance(one, Variable) for one in asked):
+        if any(isinstance(term, Variable) for term in classes):
             self.obstacles.append(Obstacle(f"`{name}` is used with a variable class"))
-        for one in dict.fromkeys(one.term for one in asked if not isinstance(one, Variable)):  # type: ignore[union-attr]
-            if one.startswith("<"):
-                body = InWindow(Atom(one, (Variable("X"),)), self.window)
-                self.rules.append(Rule(Atom(typed.name, (Variable("X"), Constant(one))), (body,)))
+        for name_of_class in dict.fromkeys(constant.term for constant in classes if not isinstance(constant, Variable)):  # type: ignore[union-attr]
+            if name_of_class.startswith("<"):
+                body = InWindow(Atom(name_of_class, (Variable("X"),)), self.window)
+                self.rules.append(Rule(Atom(typed.name, (Variable("X"), Constant(name_of_class))), (body,)))
 
     def is_type(self, signature: Predicate) -> bool:
         return signature.arity == 2 and self.names.iri(signature.name.removeprefix("-")) == RDF_TYPE
@@ -209,9 +210,9 @@ class _Lowering(Predicates):
     def place_of_output(self, signature: Predicate) -> Span:
         """Where a predicate becomes an output: at `#show`, or at the first rule for it."""
         shows = (node for node in self.source.nodes if type_of(node) == "ShowSignature")
-        said = (self.places.of(node) for node in shows if signature.endswith(Predicate(node.name, node.arity)))
+        shown = (self.places.of(node) for node in shows if signature.endswith(Predicate(node.name, node.arity)))
         rules = (outline.span for outline in self.source.outlines if signature in outline.heads)
-        return next(chain(said, rules), NOWHERE)
+        return next(chain(shown, rules), NOWHERE)
 
     def program(self) -> Program:
         outputs = self.outputs
@@ -227,8 +228,8 @@ class _Lowering(Predicates):
         """What answers rest on: nothing else has to be derived."""
         needs: dict[Predicate, set[Predicate]] = {}
         for rule in self.rules:
-            asked = (formula.atom.signature for formula, _ in formulas(rule.body))
-            needs.setdefault(rule.head.signature, set()).update(asked)
+            signatures = (formula.atom.signature for formula, _ in formulas(rule.body))
+            needs.setdefault(rule.head.signature, set()).update(signatures)
         return frozenset(reachable(outputs, lambda signature: needs.get(signature, ())))
 
 

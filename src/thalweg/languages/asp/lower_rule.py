@@ -50,7 +50,7 @@ class UnsupportedError(Exception):
 
 
 class Predicates(Protocol):
-    """What a rule has to know of its program."""
+    """The parts of a program that the lowering of a rule looks at."""
 
     names: Names
     constants: dict[str, Any]
@@ -62,7 +62,7 @@ class Predicates(Protocol):
 
 def variables_in(node: Any) -> set[str]:
     """The names of the variables in a node, if there is one."""
-    return set() if node is None else {one.name for one in within(node) if type_of(one) == "Variable"}
+    return set() if node is None else {inner.name for inner in within(node) if type_of(inner) == "Variable"}
 
 
 def _outer_variables(literal: Any) -> set[str]:
@@ -73,7 +73,7 @@ def _outer_variables(literal: Any) -> set[str]:
 
 
 class LoweredRule:
-    """One rule on its way."""
+    """Lowers one rule of clingo: its substitutions, tests and formulas so far."""
 
     def __init__(self, program: Predicates, node: Any) -> None:
         self.program = program
@@ -107,19 +107,19 @@ class LoweredRule:
         for literal in self.node.body:
             for operator, left, right in self.comparisons(literal):
                 if operator == "=" and self.is_simple(left) and self.is_simple(right):
-                    one, other = self.term(left), self.term(right)
-                    if isinstance(one, Variable):
-                        self.replace(one.name, other)
+                    term, other = self.term(left), self.term(right)
+                    if isinstance(term, Variable):
+                        self.replace(term.name, other)
                     elif isinstance(other, Variable):
-                        self.replace(other.name, one)
-                    elif one != other:
+                        self.replace(other.name, term)
+                    elif term != other:
                         return False
         return True
 
     def replace(self, name: str, term: Expression) -> None:
         if term == Variable(name):
             return
-        self.same = {key: term if known == Variable(name) else known for key, known in self.same.items()}
+        self.same = {key: term if value == Variable(name) else value for key, value in self.same.items()}
         self.same[name] = term
 
     def comparisons(self, literal: Any) -> list[tuple[str, Any, Any]]:
@@ -224,7 +224,9 @@ class LoweredRule:
 
     def measure(self, result: Variable, function: str, element: Any) -> Aggregate:
         outside = self.same
-        shared = variables_in(self.node.head) | {name for one in self.node.body for name in _outer_variables(one)}
+        shared = variables_in(self.node.head) | {
+            name for literal in self.node.body for name in _outer_variables(literal)
+        }
         # What is local to the aggregate gets a name of its own.
         self.same = outside | {name: self.variable() for name in sorted(variables_in(element) - shared - {"_"})}
         terms = tuple(map(self.term, element.terms))
@@ -258,11 +260,11 @@ class LoweredRule:
             if operator not in ("=", "!=") and self.is_integer(large) and isinstance(small, Variable):
                 self.demand(small)
         for operator, left, right, node in waiting:
-            found = self.test(operator, left, right, node)
-            if len(found) == 1:
-                plain += found[0]
+            cases = self.test(operator, left, right, node)
+            if len(cases) == 1:
+                plain += cases[0]
             else:
-                splits.append(found)
+                splits.append(cases)
         if len(splits) > _MOST_SPLITS:
             raise UnsupportedError("too many comparisons with terms that may or may not be numbers", self.node)
         guards = [Comparison("is", Variable(name), INTEGER) for name in self.integers if name not in self.certain]
@@ -274,7 +276,7 @@ class LoweredRule:
         bound = bound_by_formulas(self.formulas)
         # What a sum is compared with may be any number; what it gives has 32 bits, and is asked last.
         waiting = sorted(self.tests, key=lambda test: self.is_sum(test[1]))
-        while step := next((one for one in waiting if self.binds(one, bound)), None):
+        while step := next((test for test in waiting if self.binds(test, bound)), None):
             operator, left, right, _ = step
             free, value = (left, right) if isinstance(left, Variable) and left.name not in bound else (right, left)
             assert isinstance(free, Variable)
@@ -367,13 +369,13 @@ class LoweredRule:
 
     def constant(self, text: str, node: Any) -> Constant:
         if text in self.program.constants:
-            known = self.program.constants[text]
-            if str(known) == text:
+            value = self.program.constants[text]
+            if str(value) == text:
                 return Constant(text)
-            found = self.term(known)
-            if not isinstance(found, Constant):
-                raise UnsupportedError(f"the value of `{text}` is left to clingo", known)
-            return found
+            term_of_value = self.term(value)
+            if not isinstance(term_of_value, Constant):
+                raise UnsupportedError(f"the value of `{text}` is left to clingo", value)
+            return term_of_value
         term = self.program.names.as_term(text)
         if not is_term(term):
             raise UnsupportedError(f"`{text}` is left to clingo", node)
@@ -382,13 +384,13 @@ class LoweredRule:
     @staticmethod
     def calculation(operator: str, left: Expression, right: Expression, node: Any) -> Expression:
         """An expression; its value where that is known."""
-        known = [side.term for side in (left, right) if isinstance(side, Constant)]
-        if not all(map(is_integer, known)):
+        constants = [side.term for side in (left, right) if isinstance(side, Constant)]
+        if not all(map(is_integer, constants)):
             raise UnsupportedError("arithmetic on a non-number is left to clingo", node)
-        if len(known) < 2:
+        if len(constants) < 2:
             return calculated(operator, left, right)
-        one, other = map(int, known)
-        value = str(one + other if operator == "+" else one - other if operator == "-" else one * other)
+        first, other = map(int, constants)
+        value = str(first + other if operator == "+" else first - other if operator == "-" else first * other)
         if not is_integer(value):
             raise UnsupportedError("a number that is too large is left to clingo", node)
         return Constant(value)

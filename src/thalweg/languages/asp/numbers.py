@@ -19,12 +19,12 @@ _MOST_LITERALS: Final = 100_000
 
 
 class Numbers:
-    """Looks at what comes in until there is something to tell.
+    """Looks at incoming batches, and reports the first number that clingo does not have.
 
     >>> from thalweg.model.event import Batch
     >>> dictionary, batch = Dictionary(), Batch()
     >>> for term in ("7", "20.5"): batch.add(Predicate("speed", 1), [dictionary.code(term)])
-    >>> Numbers(dictionary, lambda found: print(found.code, found.message)).look(batch)
+    >>> Numbers(dictionary, lambda diagnostic: print(diagnostic.code, diagnostic.message)).look(batch)
     W508 `20.5` in `speed/1` is not an integer of 32 bits: clingo compares it as text
     """
 
@@ -35,12 +35,12 @@ class Numbers:
         self._reported = False
 
     def look(self, batch: Batch) -> None:
-        """Tells of the first such number in a batch."""
+        """Reports the first number in a batch that clingo does not have, once."""
         for signature, words in () if self._reported else batch.rows.items():
-            found = self._first(np.asarray(words, dtype=np.int64).reshape(-1))
-            if found is not None:
+            term = self._first(np.asarray(words, dtype=np.int64).reshape(-1))
+            if term is not None:
                 self._reported = True
-                self._report(_no_number(found, signature))
+                self._report(_no_number(term, signature))
                 return
 
     def _first(self, words: NDArray[np.int64]) -> str | None:
@@ -58,12 +58,12 @@ def in_facts(facts: Iterable[Fact], names: Names) -> Iterator[Diagnostic]:
     """Reports the first such number in facts that the program reads.
 
     >>> limit = Fact("limit", ("7.5",))
-    >>> [found.message for found in in_facts([limit], Names({}, frozenset({limit.signature})))]
+    >>> [diagnostic.message for diagnostic in in_facts([limit], Names({}, frozenset({limit.signature})))]
     ['`7.5` in `limit/1` is not an integer of 32 bits: clingo compares it as text']
     """
     mattering = (fact for fact in facts if names.known_as(fact.signature))
-    found = ((term, fact.signature) for fact in mattering for term in fact.terms if is_text_to_clingo(term))
-    yield from (_no_number(*one) for one in islice(found, 1))
+    terms = ((term, fact.signature) for fact in mattering for term in fact.terms if is_text_to_clingo(term))
+    yield from (_no_number(*pair) for pair in islice(terms, 1))
 
 
 def _no_number(term: str, signature: Predicate) -> Diagnostic:

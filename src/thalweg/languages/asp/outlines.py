@@ -51,16 +51,20 @@ def type_of(node: Any) -> str:
 def outlines_of(nodes: Iterable[Any], places: Places) -> list[Outline]:
     """The outlines of all statements that derive or forbid something."""
     nodes = [node for node in nodes if type_of(node) not in EVERYWHERE]
-    edges = tuple(one for node in nodes if type_of(node) == "Edge" for one in _occurrences(node.body, "aggregate"))
-    found = [_outline(node, places, edges) for node in nodes]
-    found += _exclusions(found)
+    edges = tuple(
+        occurrence for node in nodes if type_of(node) == "Edge" for occurrence in _occurrences(node.body, "aggregate")
+    )
+    outlines = [_outline(node, places, edges) for node in nodes]
+    outlines += _exclusions(outlines)
     if not any(map(_is_boundless, nodes)):
-        return found
-    everything = sorted({name for one in found for name in one.predicates})
-    whole = tuple(Occurrence(name, "aggregate") for name in everything)
+        return outlines
+    everything = sorted({name for outline in outlines for name in outline.predicates})
+    occurrences = tuple(Occurrence(name, "aggregate") for name in everything)
     return [
-        replace(one, body=(*one.body, *whole), kind="choice") if one.heads or one.kind == "constraint" else one
-        for one in found
+        replace(outline, body=(*outline.body, *occurrences), kind="choice")
+        if outline.heads or outline.kind == "constraint"
+        else outline
+        for outline in outlines
     ]
 
 
@@ -136,10 +140,10 @@ def _literal(literal: Any, how: How) -> Iterator[Occurrence]:
     atom = literal.atom
     match type_of(atom):
         case "SymbolicAtom":
-            found = signatures(atom.symbol)
+            predicates = signatures(atom.symbol)
             # Alternatives of different arity: any of them may be meant, so none is needed for the rule to apply.
-            how = "aggregate" if len(found) > 1 else "negative" if literal.sign and how == "positive" else how
-            yield from (Occurrence(name, how, args) for name, args in found.items())
+            how = "aggregate" if len(predicates) > 1 else "negative" if literal.sign and how == "positive" else how
+            yield from (Occurrence(name, how, args) for name, args in predicates.items())
         case "BodyAggregate":
             for element in atom.elements:
                 yield from _occurrences(element.condition, "aggregate")
@@ -153,11 +157,14 @@ def signatures(symbol: Any, sign: str = "") -> dict[Predicate, tuple[str | None,
         case "UnaryOperation":
             return signatures(symbol.argument, "" if sign else "-")
         case "Pool":
-            found = [signatures(one, sign) for one in symbol.arguments]
-            return {name: (None,) * len(args) for one in found for name, args in one.items()}
+            alternatives = [signatures(alternative, sign) for alternative in symbol.arguments]
+            return {name: (None,) * len(args) for alternative in alternatives for name, args in alternative.items()}
         case "SymbolicTerm":
             return {Predicate(f"{sign}{symbol.symbol}", 0): ()}
-    args = tuple(one.name if type_of(one) == "Variable" and one.name != "_" else None for one in symbol.arguments)
+    args = tuple(
+        argument.name if type_of(argument) == "Variable" and argument.name != "_" else None
+        for argument in symbol.arguments
+    )
     return {Predicate(f"{sign}{symbol.name}", len(args)): args}
 
 
@@ -165,10 +172,10 @@ def within(node: Any) -> Iterator[Any]:
     """A node and all nodes inside of it, in the order in which they are written."""
     waiting = [node]
     while waiting:
-        one = waiting.pop()
-        yield one
-        children = (getattr(one, key) for key in one.child_keys)
-        inside = [each for child in children if child is not None for each in _nodes(child)]
+        parent = waiting.pop()
+        yield parent
+        children = (getattr(parent, key) for key in parent.child_keys)
+        inside = [inner for child in children if child is not None for inner in _nodes(child)]
         waiting += reversed(inside)
 
 
@@ -195,14 +202,14 @@ def _nodes(child: Any) -> Iterable[Any]:
 def _is_boundless(node: Any) -> bool:
     """Whether a statement may depend on anything, and anything on it."""
     return type_of(node) == "Rule" and any(
-        type_of(one) == "TheoryAtom"
-        for one in (node.head, *(getattr(literal, "atom", literal) for literal in node.body))
+        type_of(atom) == "TheoryAtom"
+        for atom in (node.head, *(getattr(literal, "atom", literal) for literal in node.body))
     )
 
 
 def _exclusions(outlines: list[Outline]) -> Iterator[Outline]:
     """`a` and `-a` cannot both hold: the constraint that clingo keeps to itself."""
-    predicates = {one for outline in outlines for one in outline.predicates}
+    predicates = {predicate for outline in outlines for predicate in outline.predicates}
     for negative in sorted(predicates):
         positive = negative.renamed(negative.name.removeprefix("-"))
         if negative.startswith("-") and positive in predicates:

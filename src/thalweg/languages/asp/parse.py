@@ -22,13 +22,15 @@ def parse(text: str, source: Source) -> tuple[list[Any], list[Diagnostic]]:
 
     The text may have been prepared: its places are those of the source.
 
-    >>> [found.message for found in parse("a(X) :- p.", Source("x.lp", "a(X) :- p."))[1]]
+    >>> [diagnostic.message for diagnostic in parse("a(X) :- p.", Source("x.lp", "a(X) :- p."))[1]]
     ['variable `X` is not bound by a positive atom']
     """
     parsed = parse_statements(text)
     places = Places(source)
     wrong = [_too_wide(node, places) for node in parsed.wide]
-    return parsed.nodes, wrong + [found for message in parsed.messages for found in _complaints(message, places)]
+    return parsed.nodes, wrong + [
+        diagnostic for message in parsed.messages for diagnostic in _complaints(message, places)
+    ]
 
 
 def _too_wide(node: Any, places: Places) -> Diagnostic:
@@ -38,26 +40,26 @@ def _too_wide(node: Any, places: Places) -> Diagnostic:
 
 def _complaints(message: str, places: Places) -> Iterator[Diagnostic]:
     """Clingo's messages at our place and in our form."""
-    found = list(_MESSAGE.finditer(message))
-    unsafe = [one for one in found if one["kind"] == "note" and _UNSAFE.match(one["text"])]
-    for one in unsafe:
-        name = one["text"].split("'")[1]
+    messages = list(_MESSAGE.finditer(message))
+    unsafe = [match for match in messages if match["kind"] == "note" and _UNSAFE.match(match["text"])]
+    for match in unsafe:
+        name = match["text"].split("'")[1]
         what = "the variable `_`" if name.startswith("#Anon") else f"variable `{name}`"
         help = f"use it in an atom that is neither negated nor compared, for example `known({name})`"
-        yield Diagnostic("E203", f"{what} is not bound by a positive atom", _span(one, places), help)
-    errors = [one for one in found if one["kind"] == "error"]
+        yield Diagnostic("E203", f"{what} is not bound by a positive atom", _span(match, places), help)
+    errors = [match for match in messages if match["kind"] == "error"]
     if not unsafe and errors:
         text = " ".join(errors[0]["text"].split())
-        notes = tuple(" ".join(one["text"].split()) for one in found if one["kind"] == "note")
+        notes = tuple(" ".join(match["text"].split()) for match in messages if match["kind"] == "note")
         yield _complaint(text, errors[0], notes, places)
-    if not found and message.strip():
+    if not messages and message.strip():
         yield Diagnostic("E501", f"clingo rejects the program: {' '.join(message.split())}", help=_REJECTED)
 
 
 def _complaint(text: str, place: re.Match[str], notes: tuple[str, ...], places: Places) -> Diagnostic:
     if text.startswith("syntax error"):
-        said = text.removeprefix("syntax error, ")
-        return Diagnostic("E101", f"syntax error: {said}", _span(place, places), help=_SYNTAX, notes=notes)
+        detail = text.removeprefix("syntax error, ")
+        return Diagnostic("E101", f"syntax error: {detail}", _span(place, places), help=_SYNTAX, notes=notes)
     return Diagnostic("E501", f"clingo rejects the program: {text}", _span(place, places), help=_REJECTED, notes=notes)
 
 

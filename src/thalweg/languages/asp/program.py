@@ -46,7 +46,7 @@ class AspProgram:
     @cached_property
     def mentioned(self) -> frozenset[Predicate]:
         """The signatures that the program mentions."""
-        return self.shown.union(self.inputs, *(one.predicates for one in self.outlines))
+        return self.shown.union(self.inputs, *(outline.predicates for outline in self.outlines))
 
     @cached_property
     def _names_of_all(self) -> Names:
@@ -76,11 +76,11 @@ class AspProgram:
 
     def showing(self, predicates: Iterable[Predicate]) -> "AspProgram":
         """The program with answers of some predicates, whatever its own `#show` says."""
-        known = self._names_of_all
+        names = self._names_of_all
         nodes = tuple(node for node in self.nodes if type_of(node) != "ShowSignature")
         return replace(
             self,
-            shown=self.derived & {name for one in predicates for name in known.known_as(one)},
+            shown=self.derived & {name for predicate in predicates for name in names.known_as(predicate)},
             everywhere=tuple(statement(node) for node in nodes if type_of(node) in EVERYWHERE),
             nodes=nodes,
         )
@@ -88,7 +88,7 @@ class AspProgram:
     @property
     def derived(self) -> frozenset[Predicate]:
         """The signatures that the program has rules or facts for."""
-        return frozenset(head for one in self.outlines for head in one.heads)
+        return frozenset(head for outline in self.outlines for head in outline.heads)
 
     def readers(self) -> Program:
         """Rules that read the inputs under the names that other programs have for them."""
@@ -103,13 +103,15 @@ class AspProgram:
         """The program with what always holds as its own facts; that of inputs comes with every window."""
         names = self._names_of_all
         atoms = (atom for fact in background for atom in names.atoms(fact))
-        known = tuple(dict.fromkeys(atom for atom in atoms if _signature(*atom) not in self.inputs))
+        background_atoms = tuple(dict.fromkeys(atom for atom in atoms if _signature(*atom) not in self.inputs))
         texts: dict[Predicate, list[str]] = {}
-        for name, terms in known:
+        for name, terms in background_atoms:
             args = f"({','.join(map(names.as_symbol_text, terms))})" if terms else ""
             texts.setdefault(_signature(name, terms), []).append(f"{name}{args}.")
-        facts = (Outline((signature,), (), text=" ".join(some)) for signature, some in sorted(texts.items()))
-        return replace(self, outlines=(*self.outlines, *facts), known=known)
+        facts = (
+            Outline((signature,), (), text=" ".join(statements)) for signature, statements in sorted(texts.items())
+        )
+        return replace(self, outlines=(*self.outlines, *facts), known=background_atoms)
 
     def part(self, rules: Sequence[int], inputs: Sequence[Predicate]) -> "AspProgram":
         """The program that has some of the outlines, and takes some of the inputs.
@@ -121,29 +123,29 @@ class AspProgram:
         'b(X) :- p(X); r(X).'
         """
         chosen = set(rules)
-        outlines = tuple(one for number, one in enumerate(self.outlines) if number in chosen)
+        outlines = tuple(outline for number, outline in enumerate(self.outlines) if number in chosen)
         # Statements come first and in order; what they exclude and what is known beside them follows.
         statements = (node for node in self.nodes if type_of(node) not in EVERYWHERE)
         out = {id(node) for number, node in enumerate(statements) if number not in chosen}
-        facts = {head for one in outlines if one.is_fact for head in one.heads}
+        facts = {head for outline in outlines if outline.is_fact for head in outline.heads}
         return replace(
             self,
             outlines=outlines,
             inputs=tuple(inputs),
             names=replace(self.names, signatures=frozenset(inputs)),
             nodes=tuple(node for node in self.nodes if id(node) not in out),
-            known=tuple(one for one in self.known if _signature(*one) in facts),
+            known=tuple(atom for atom in self.known if _signature(*atom) in facts),
         )
 
     def text(self, rules: Iterable[int] | None = None) -> str:
         """The program, or the part of it with some of the outlines, as clingo reads it."""
         chosen = self.outlines if rules is None else [self.outlines[number] for number in rules]
-        return "\n".join([*self.everywhere, *(one.text for one in chosen)])
+        return "\n".join([*self.everywhere, *(outline.text for outline in chosen)])
 
     def lowered(self, window: int) -> Program | None:
-        """The same as rules over windows of a number of ticks; None where `obstacles` say why not."""
-        found = lower(self, window)
-        return found if isinstance(found, Program) else None
+        """The program as rules over windows of a number of ticks; None where `obstacles` say why not."""
+        program = lower(self, window)
+        return program if isinstance(program, Program) else None
 
     @cached_property
     def reckons(self) -> bool:
@@ -153,8 +155,8 @@ class AspProgram:
     @cached_property
     def obstacles(self) -> tuple[Obstacle, ...]:
         """What keeps the program from being evaluated incrementally."""
-        found = lower(self, 1)
-        return () if isinstance(found, Program) else found
+        result = lower(self, 1)
+        return () if isinstance(result, Program) else result
 
 
 def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: Sequence[Predicate] = ()) -> AspProgram:
@@ -181,13 +183,13 @@ def _signature(name: str, terms: tuple[str, ...]) -> Predicate:
 
 def of_base(nodes: Iterable[Any]) -> list[Any]:
     """The statements outside of all `#program` parts but `base`, which is what is grounded."""
-    found, inside = [], True
+    statements, inside = [], True
     for node in nodes:
         if type_of(node) == "Program":
             inside = node.name == "base" and not node.parameters
         elif inside:
-            found.append(node)
-    return found
+            statements.append(node)
+    return statements
 
 
 def declared(nodes: Iterable[Any], directives: Directives) -> set[Predicate]:
@@ -197,17 +199,19 @@ def declared(nodes: Iterable[Any], directives: Directives) -> set[Predicate]:
 
 
 def undefined(outlines: Iterable[Outline]) -> set[Predicate]:
-    """Predicates without rules and facts: what else should bring them than a stream?"""
+    """The predicates without rules and facts, which are taken for inputs."""
     outlines = tuple(outlines)
-    return {need.predicate for one in outlines for need in one.body} - {head for one in outlines for head in one.heads}
+    return {need.predicate for outline in outlines for need in outline.body} - {
+        head for outline in outlines for head in outline.heads
+    }
 
 
 def shown(nodes: Sequence[Any], outlines: Iterable[Outline]) -> frozenset[Predicate]:
     """What answers contain: what `#show` names; without it, whatever the program has rules or facts for."""
-    said = [node for node in nodes if type_of(node) == "ShowSignature"]
-    if not said:
-        return frozenset(head for one in outlines for head in one.heads)
-    return frozenset(Predicate(f"{'' if node.positive else '-'}{node.name}", node.arity) for node in said if node.name)
+    shows = [node for node in nodes if type_of(node) == "ShowSignature"]
+    if not shows:
+        return frozenset(head for outline in outlines for head in outline.heads)
+    return frozenset(Predicate(f"{'' if node.positive else '-'}{node.name}", node.arity) for node in shows if node.name)
 
 
 def calls(nodes: Iterable[Any], source: Source) -> list[Diagnostic]:
@@ -215,19 +219,19 @@ def calls(nodes: Iterable[Any], source: Source) -> list[Diagnostic]:
     places = Places(source)
     help = "write it as rules, or compute it beforehand and pass the result with `--background`"
     return [
-        Diagnostic("E501", f"`@{one.name}` calls a script, and scripts are not run", places.of(one), help)
+        Diagnostic("E501", f"`@{term.name}` calls a script, and scripts are not run", places.of(term), help)
         for node in nodes
-        for one in within(node)
-        if type_of(one) == "Function" and one.external
+        for term in within(node)
+        if type_of(term) == "Function" and term.external
     ]
 
 
 def unused(nodes: Iterable[Any], source: Source) -> list[Diagnostic]:
     """Warnings about statements that are never looked at."""
     places = Places(source)
-    found = []
+    diagnostics = []
     for node in nodes:
         if type_of(node) == "Program" and (node.name != "base" or node.parameters):
             message = f"the part `{node.name}` is never grounded: only `base` is"
-            found.append(Diagnostic("W502", message, places.of(node), help="remove the line, or move the rules"))
-    return found
+            diagnostics.append(Diagnostic("W502", message, places.of(node), help="remove the line, or move the rules"))
+    return diagnostics

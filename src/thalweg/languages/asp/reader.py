@@ -15,8 +15,8 @@ def read_program(source: Source, inputs: Sequence[Predicate] = ()) -> tuple[AspP
 
     Its inputs are those that the user names, else those that it names itself and all without rules and facts.
 
-    >>> program, found = read_program(Source("jam.lp", "jam(X) :- slow(X), not light(X)."))
-    >>> program.inputs, found
+    >>> program, diagnostics = read_program(Source("jam.lp", "jam(X) :- slow(X), not light(X)."))
+    >>> program.inputs, diagnostics
     (('light/1', 'slow/1'), [])
     """
     try:

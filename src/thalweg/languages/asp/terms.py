@@ -105,8 +105,8 @@ class Names:
     @cached_property
     def _longest_first(self) -> list[tuple[str, str]]:
         """Prefixes as they begin names, `ub_`, with their namespaces, `<http://example.org/ub#`."""
-        found = [(f"{name}_" if name else "", f"<{space}") for name, space in self.prefixes.items()]
-        return sorted(found, key=lambda one: (-len(one[0]), one))
+        prefixes = [(f"{name}_" if name else "", f"<{space}") for name, space in self.prefixes.items()]
+        return sorted(prefixes, key=lambda pair: (-len(pair[0]), pair))
 
     @cached_property
     def type_name(self) -> str | None:
@@ -157,7 +157,7 @@ class Names:
         'f(a,1)'
         """
         if text[0] == '"' and text[-1] == '"':
-            return term_of_content(re.sub(r"\\(.)", lambda found: _UNESCAPES[found.group(1)], text[1:-1]))
+            return term_of_content(re.sub(r"\\(.)", lambda escape: _UNESCAPES[escape.group(1)], text[1:-1]))
         return self.iri(text) or text if BARE.match(text) else text
 
     def canonical(self, term: str) -> str:
@@ -189,8 +189,8 @@ class Names:
         >>> names.known_as(Predicate("<http://ub#Dean>", 1))
         {'ub_Dean/1'}
         """
-        some = Fact(signature.name, ("x",) * signature.arity)
-        return {interned(name, len(args)) for name, args in self.atoms(some)}
+        fact = Fact(signature.name, ("x",) * signature.arity)
+        return {interned(name, len(args)) for name, args in self.atoms(fact)}
 
     def fact(self, name: str, args: tuple[str, ...]) -> Fact:
         """The fact of an atom in an answer, its arguments as clingo prints them.

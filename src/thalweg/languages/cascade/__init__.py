@@ -27,18 +27,20 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[CascadeProgra
 
     graphs = options.dataset.resources
     read = [read_events(source, options.tick_length, graphs) for source in sources]
-    written = [one for some, _, _ in read for one in some]
+    written = [event for definitions, _, _ in read for event in definitions]
     events, wrong = in_order(written)
-    selections = tuple(one for _, some, _ in read for one in some)
-    found = [one for *_, some in read for one in some]
+    selections = tuple(selection for _, chosen, _ in read for selection in chosen)
+    diagnostics = [diagnostic for *_, reported in read for diagnostic in reported]
     # A definition that could not be read is not unknown to those that use it.
-    unknown = () if any(one.code == "E101" for one in found) else tuple(undefined(written, found))
+    unknown = (
+        () if any(diagnostic.code == "E101" for diagnostic in diagnostics) else tuple(undefined(written, diagnostics))
+    )
     name = PurePath(sources[0].name).stem if sources else ""
     program = CascadeProgram(tuple(events), selections, unknown, options.dataset, options.tick_length, name)
-    found += [*wrong, *too_many(selections)]
-    if not any(one.severity == "error" for one in found):
-        found += (one for _, one in impossible_patterns(events, options.tick_length))
-    return program, found
+    diagnostics += [*wrong, *too_many(selections)]
+    if not any(diagnostic.severity == "error" for diagnostic in diagnostics):
+        diagnostics += (warning for _, warning in impossible_patterns(events, options.tick_length))
+    return program, diagnostics
 
 
 def includes(source: Source) -> Sequence[tuple[str, Span]]:

@@ -19,18 +19,18 @@ def check_selection(query: "Query", span: Span) -> Iterator[Diagnostic]:
     from thalweg.languages.rspql.algebra import patterns
     from thalweg.languages.rspql.lexer import tokens
 
-    found = patterns(query.algebra)
-    if query.algebra is None or sum(one.says("SELECT") for one in tokens(query.text)) > 1:
+    triples = patterns(query.algebra)
+    if query.algebra is None or sum(token.says("SELECT") for token in tokens(query.text)) > 1:
         help_ = "write its triples without a query inside"
         yield Diagnostic("E812", "a selection is made of triples, and those of this one are not known", span, help_)
-    elif any(one.path is not None or one.terms[1] is None for one in found):
+    elif any(pattern.path is not None or pattern.terms[1] is None for pattern in triples):
         help_ = "write the triples along the path, with variables between them"
         yield Diagnostic("E812", "a selection is made of triples, and those along a path are not known", span, help_)
-    elif any(None in one.terms for one in found):
+    elif any(None in pattern.terms for pattern in triples):
         help_ = "write a variable in the place of the blank node"
         yield Diagnostic(
             "E812", "a selection is made of triples, and what a blank node stands for is not known", span, help_
         )
-    elif not any(one.graph is not None for one in found):
+    elif not any(pattern.graph is not None for pattern in triples):
         help_ = "write `WINDOW :w { … }` around the triples of events"
         yield Diagnostic("E812", "the selection does not look at a window, so it never selects an event", span, help_)

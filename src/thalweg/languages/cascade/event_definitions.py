@@ -41,7 +41,7 @@ class NamedEvent:
         """The names of the events that it is made of."""
         if isinstance(self.definition, ClassText):
             return frozenset()
-        return frozenset(one.event for one in occurrences(self.definition.operand))
+        return frozenset(occurrence.event for occurrence in occurrences(self.definition.operand))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,49 +76,50 @@ class CascadeProgram:
     @property
     def top(self) -> frozenset[str]:
         """The events that no other definition uses."""
-        used = frozenset(name for one in self.events for name in one.uses)
-        return frozenset(one.name for one in self.events) - used
+        used = frozenset(name for event in self.events for name in event.uses)
+        return frozenset(event.name for event in self.events) - used
 
     @property
     def classes(self) -> "list[tuple[str, ClassText]]":
         """The events that are classes."""
-        return [(one.name, one.definition) for one in self.events if isinstance(one.definition, ClassText)]
+        return [(event.name, event.definition) for event in self.events if isinstance(event.definition, ClassText)]
 
     @property
     def named_classes(self) -> frozenset[str]:
         """The names that the classes of its events are written with, those of properties among them."""
-        return frozenset(name for _, one in self.classes for name in _IRI.findall(one.text))
+        return frozenset(name for _, definition in self.classes for name in _IRI.findall(definition.text))
 
     @property
     def looked_up(self) -> frozenset[Predicate] | None:
         """The predicates, as rules have them, of the triples that clauses look up; None where that is any."""
-        patterns = [one.definition for one in self.events if isinstance(one.definition, Pattern)]
-        triples = [one for pattern in patterns for clause in pattern.clauses for one in clause.triples]
-        if any((one.object if one.predicate == RDF_TYPE else one.predicate)[0] == "?" for one in triples):
+        patterns = [event.definition for event in self.events if isinstance(event.definition, Pattern)]
+        triples = [triple for pattern in patterns for clause in pattern.clauses for triple in clause.triples]
+        if any((triple.object if triple.predicate == RDF_TYPE else triple.predicate)[0] == "?" for triple in triples):
             return None
         return frozenset(
-            Predicate(one.object, 1) if one.predicate == RDF_TYPE else Predicate(one.predicate, 2) for one in triples
+            Predicate(triple.object, 1) if triple.predicate == RDF_TYPE else Predicate(triple.predicate, 2)
+            for triple in triples
         )
 
     @property
     def looked_at(self) -> frozenset[str]:
         """The events whose triples are looked at by a clause, or make the graph of a complex event that is."""
-        found: set[str] = set()
-        for one in reversed(self.events):
-            if isinstance(one.definition, Pattern):
-                found |= {clause.event for clause in one.definition.clauses if clause.triples}
-                found |= one.uses if one.name in found else frozenset()
-        return frozenset(found)
+        names: set[str] = set()
+        for event in reversed(self.events):
+            if isinstance(event.definition, Pattern):
+                names |= {clause.event for clause in event.definition.clauses if clause.triples}
+                names |= event.uses if event.name in names else frozenset()
+        return frozenset(names)
 
     def needed(self, names: Collection[str]) -> "CascadeProgram":
         """The program with what some events are made of, and nothing else; all of it where one of them is unknown."""
         wanted = set(names)
-        if not wanted <= {one.name for one in self.events}:
+        if not wanted <= {event.name for event in self.events}:
             return self
-        for one in reversed(self.events):
-            if one.name in wanted:
-                wanted |= one.uses
-        return replace(self, events=tuple(one for one in self.events if one.name in wanted))
+        for event in reversed(self.events):
+            if event.name in wanted:
+                wanted |= event.uses
+        return replace(self, events=tuple(event for event in self.events if event.name in wanted))
 
     def asking(self, ontology: OntologyOptions) -> OntologyOptions:
         """What is asked of the ontologies beside it: the classes of its events."""
@@ -127,22 +128,26 @@ class CascadeProgram:
         looked_up = None if names is None else tuple(sorted(names))
         return replace(ontology, profile="dl", task="abstraction", classes=texts, looked_up=looked_up)
 
-    def placed(self, found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-        """What is wrong with a class that was asked for, or with a word of it, stands where that was written."""
+    def placed(self, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+        """Diagnostics about the classes of events, with the places where the classes were written."""
         classes = {_in_brackets(definition): definition for _, definition in self.classes}
-        for one in found:
-            definition = classes.get(one.span.source.text)
+        for diagnostic in diagnostics:
+            definition = classes.get(diagnostic.span.source.text)
             # Behind the bracket.
-            place = one.span.start - 1
-            yield one if definition is None else replace(one, span=definition.places.get(place, definition.span))
+            place = diagnostic.span.start - 1
+            yield (
+                diagnostic
+                if definition is None
+                else replace(diagnostic, span=definition.places.get(place, definition.span))
+            )
 
     def readers(self) -> Program:
-        """It reads no conclusions of rules."""
+        """An empty program: events read no conclusions of rules."""
         return Program()
 
 
 class SyntaxProblem(Exception):  # noqa: N818
     """Reading cannot go on here."""
 
-    def __init__(self, found: Diagnostic) -> None:
-        self.found = found
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.found = diagnostic

@@ -37,27 +37,31 @@ def impossible_patterns(
     Definitions come behind those that they use.
     """
     shortest: dict[str, int | None] = dict.fromkeys(never)
-    for one in events:
-        if isinstance(one.definition, Pattern):
-            found = _impossible(one, one.definition, shortest, tick_length)
-            if found is not None:
-                yield one.name, found
-            shortest[one.name] = None if found is not None else _length(one.definition, shortest)
+    for event in events:
+        if isinstance(event.definition, Pattern):
+            warning = _impossible(event, event.definition, shortest, tick_length)
+            if warning is not None:
+                yield event.name, warning
+            shortest[event.name] = None if warning is not None else _length(event.definition, shortest)
 
 
 def _impossible(
     event: NamedEvent, pattern: Pattern, shortest: Mapping[str, int | None], tick_length: int
 ) -> Diagnostic | None:
     name = f"`{written(event.span)}` can never happen"
-    excluded = [(clause.event, *found) for clause in pattern.clauses for found in _excluded(clause)]
-    least = _shortest(pattern.operand, {**shortest, **{one: None for one, _, _ in excluded}})
+    excluded = [(clause.event, *exclusion) for clause in pattern.clauses for exclusion in _excluded(clause)]
+    least = _shortest(pattern.operand, {**shortest, **{event_name: None for event_name, _, _ in excluded}})
     if least is not None:
         if pattern.within is None or least <= pattern.within:
             return None
         message = f"{name}: its events take at least {spell(least * tick_length)}, and `WITHIN` allows less"
         way_out = f"allow it, as in `WITHIN ({spell(least * tick_length)})`, or use a shorter `--tick`"
         return Diagnostic("W815", message, pattern.operand.span, way_out)
-    used = [one for one in occurrences(pattern.operand, under_not=False) if shortest.get(one.event, 0) is None]
+    used = [
+        occurrence
+        for occurrence in occurrences(pattern.operand, under_not=False)
+        if shortest.get(occurrence.event, 0) is None
+    ]
     if used:
         what = f"`{written(used[0].span)}`"
         way_out = f"correct {what}, or leave it out"
@@ -72,7 +76,7 @@ def _impossible(
 
 def _length(pattern: Pattern, shortest: Mapping[str, int | None]) -> int | None:
     """How long the shortest match lasts, in ticks."""
-    places = frozenset(one.place for one in occurrences(pattern.operand))
+    places = frozenset(occurrence.place for occurrence in occurrences(pattern.operand))
     if not _has_branches(pattern.operand) and has_open_not(pattern.operand, places):
         return pattern.within
     return _shortest(pattern.operand, shortest)
@@ -92,33 +96,33 @@ def _shortest(operand: Operand, shortest: Mapping[str, int | None]) -> int | Non
     if isinstance(operand, Occurs):
         return shortest.get(operand.event, 0)
     assert not isinstance(operand, Absent)
-    found = [_shortest(one, shortest) for one in operand.operands if not isinstance(one, Absent)]
-    known = [one for one in found if one is not None]
+    lengths = [_shortest(inner, shortest) for inner in operand.operands if not isinstance(inner, Absent)]
+    finite = [length for length in lengths if length is not None]
     if isinstance(operand, Either):
-        return min(known, default=None)
-    if len(known) < len(found) or _excluding(operand):
+        return min(finite, default=None)
+    if len(finite) < len(lengths) or _excluding(operand):
         return None
-    return max(known) if isinstance(operand, Both) else sum(known) + len(known) - 1
+    return max(finite) if isinstance(operand, Both) else sum(finite) + len(finite) - 1
 
 
 def _excluding(operand: Operand) -> bool:
     """Whether an `AND` excludes an event that it asks for: one event may fill both places, so each match has one."""
     if not isinstance(operand, Both):
         return False
-    asked = {one.event for one in operand.operands if isinstance(one, Occurs)}
-    absent = (one.operand for one in operand.operands if isinstance(one, Absent))
-    return any(isinstance(one, Occurs) and one.event in asked for one in absent)
+    events = {inner.event for inner in operand.operands if isinstance(inner, Occurs)}
+    absent = (inner.operand for inner in operand.operands if isinstance(inner, Absent))
+    return any(isinstance(inner, Occurs) and inner.event in events for inner in absent)
 
 
 def _excluded(clause: Clause) -> Iterator[tuple[str, Filter]]:
     """The variables of which no number satisfies all comparisons of a clause, each with the filter that excludes it."""
     compared: dict[str, list[tuple[str, Decimal]]] = {}
-    for one in clause.filters:
-        for variable, sign, number in _comparisons(one.text):
-            known = compared.setdefault(variable, [])
-            known.append((sign, number))
-            if not _satisfiable(known):
-                yield variable, one
+    for condition in clause.filters:
+        for variable, sign, number in _comparisons(condition.text):
+            conditions = compared.setdefault(variable, [])
+            conditions.append((sign, number))
+            if not _satisfiable(conditions):
+                yield variable, condition
 
 
 def _comparisons(text: str) -> Iterator[tuple[str, str, Decimal]]:
@@ -131,10 +135,10 @@ def _comparisons(text: str) -> Iterator[tuple[str, str, Decimal]]:
         return
     for piece in text.split("&&"):
         plain = piece.strip("() ")
-        if found := _COMPARED.fullmatch(plain):
-            yield found[1], found[2], Decimal(found[3].replace(" ", ""))
-        elif found := _TURNED.fullmatch(plain):
-            yield found[3], _TURN[found[2]], Decimal(found[1].replace(" ", ""))
+        if comparison := _COMPARED.fullmatch(plain):
+            yield comparison[1], comparison[2], Decimal(comparison[3].replace(" ", ""))
+        elif comparison := _TURNED.fullmatch(plain):
+            yield comparison[3], _TURN[comparison[2]], Decimal(comparison[1].replace(" ", ""))
 
 
 def _satisfiable(compared: Sequence[tuple[str, Decimal]]) -> bool:

@@ -35,8 +35,8 @@ def read_events(
 ) -> tuple[list[NamedEvent], list[Selection], list[Diagnostic]]:
     """The events that a text defines, its selections, and all that is wrong with it, for the `graphs` of a background.
 
-    >>> events, _, found = read_events(Source("x.tw", "PREFIX : <http://ex.org/> NAMED EVENT :A AS :B and :C"))
-    >>> events[0].name, events[0].definition.text, found
+    >>> events, _, diagnostics = read_events(Source("x.tw", "PREFIX : <http://ex.org/> NAMED EVENT :A AS :B and :C"))
+    >>> events[0].name, events[0].definition.text, diagnostics
     ('<http://ex.org/A>', '<http://ex.org/B> and <http://ex.org/C>', [])
     """
     reading = _Reading(source, tick_length, graphs)
@@ -44,11 +44,13 @@ def read_events(
     return reading.events, reading.selections, _each_prefix_once(reading.text.found)
 
 
-def _each_prefix_once(found: list[Diagnostic]) -> list[Diagnostic]:
+def _each_prefix_once(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """All that is wrong, in its order; a prefix that is not declared is one mistake, wherever it is used."""
-    ordered = sorted(found, key=lambda one: one.span.start)
-    first = {one.message: one for one in reversed(ordered) if one.code == "E103"}
-    return [one for one in ordered if one.code != "E103" or one is first[one.message]]
+    ordered = sorted(diagnostics, key=lambda diagnostic: diagnostic.span.start)
+    first = {diagnostic.message: diagnostic for diagnostic in reversed(ordered) if diagnostic.code == "E103"}
+    return [
+        diagnostic for diagnostic in ordered if diagnostic.code != "E103" or diagnostic is first[diagnostic.message]
+    ]
 
 
 def included_files(source: Source) -> list[tuple[str, Span]]:
@@ -178,12 +180,12 @@ class _Reading:
                 f"expected a class, found {shown(text.now)}",
                 "write a class as in `AS :Observation and (:value some :High)`",
             )
-        known = len(text.found)
+        before = len(text.found)
         if (wrong := first_mistake(written)) is not None:
             place = Span(text.source, wrong.start, wrong.end)
             text.found.append(Diagnostic("E101", wrong.message, place, wrong.help))
         read, places = _joined(text, written)
-        if len(text.found) > known:
+        if len(text.found) > before:
             # The ontology is not asked for it: that would be another error for the same mistake.
             read = THING
         return ClassText(read, text.span(written[0], written[-1]), places)
@@ -199,10 +201,10 @@ class _Reading:
         text.group("close the selection with `}`")
         end = text.tokens[text.at - 1].end
         query = self._query(start.start, end)
-        whole = Span(text.source, start.start, end)
-        self.selections.append(Selection(text.source.text[start.start : end], query, whole))
+        span = Span(text.source, start.start, end)
+        self.selections.append(Selection(text.source.text[start.start : end], query, span))
         if query is not None:
-            text.found += check_selection(query, whole)
+            text.found += check_selection(query, span)
 
     def _query(self, start: int, end: int) -> "Query | None":
         """A selection as a query for all its variables."""
@@ -212,22 +214,22 @@ class _Reading:
         written = self.text.source.text
         kept = [*self._prologue, Edit(start, end, "")]
         edits, place = [Edit(start, start, "SELECT * ")], 0
-        for piece in (*sorted(kept, key=lambda one: one.start), Edit(len(written), len(written), "")):
-            blank = "".join("\n" if one == "\n" else " " for one in written[place : piece.start])
+        for piece in (*sorted(kept, key=lambda edit: edit.start), Edit(len(written), len(written), "")):
+            blank = "".join("\n" if character == "\n" else " " for character in written[place : piece.start])
             edits.append(Edit(place, piece.start, blank))
             place = piece.end
         # Blanks go before what is inserted at the same place.
-        edited = Edited(written, [one for one in edits if one.start != one.end or one.text])
+        edited = Edited(written, [edit for edit in edits if edit.start != edit.end or edit.text])
 
         def written_at(span: Span) -> Span:
             first, last = edited.original(span.start), edited.original(max(span.start, span.end - 1))
             return Span(self.text.source, first, last + 1)
 
-        query, found = read_query(Source(self.text.source.name, edited.text), self._tick_length, self._graphs)
-        self.text.found += (replace(one, span=written_at(one.span)) for one in found)
+        query, diagnostics = read_query(Source(self.text.source.name, edited.text), self._tick_length, self._graphs)
+        self.text.found += (replace(diagnostic, span=written_at(diagnostic.span)) for diagnostic in diagnostics)
         if query is None:
             return None
-        windows = tuple(replace(one, span=written_at(one.span)) for one in query.windows)
+        windows = tuple(replace(window, span=written_at(window.span)) for window in query.windows)
         return replace(query, windows=windows)
 
 

@@ -59,35 +59,39 @@ class PatternReader:
         last = text.tokens[text.at - 1]
         within = self._within() if text.takes("WITHIN") else None
         clauses = read_restrictions(text) if text.takes("IF") else ()
-        known = len(text.found)
+        before = len(text.found)
         _check_nots(text, operand)
-        if len(text.found) == known:
+        if len(text.found) == before:
             _check_open(text, operand, modifier, within)
         _check_clauses(text, operand, clauses)
         if modifier is None:
             message = "without EVERY, FIRST or LAST this pattern is matched once, and never again"
             text.report("W809", message, start, "write `MATCH EVERY …` for every match")
-        if within is None and _joins(operand) and not any(one.code == "E804" for one in text.found[known:]):
+        if (
+            within is None
+            and _joins(operand)
+            and not any(diagnostic.code == "E804" for diagnostic in text.found[before:])
+        ):
             message = "without WITHIN events are kept for ever"
             text.report("W810", message, first, "add a bound, as in `WITHIN (10 m)`", last)
         return Pattern(operand, modifier, within, clauses, text.span(start, text.tokens[text.at - 1]))
 
     def _sequence(self) -> Operand:
-        return self._operands("SEQ", self._either, lambda some, span: Sequence(some, span))
+        return self._operands("SEQ", self._either, lambda operands, span: Sequence(operands, span))
 
     def _either(self) -> Operand:
-        return self._operands("OR", self._both, lambda some, span: Either(some, span))
+        return self._operands("OR", self._both, lambda operands, span: Either(operands, span))
 
     def _both(self) -> Operand:
-        return self._operands("AND", self._single, lambda some, span: Both(some, span))
+        return self._operands("AND", self._single, lambda operands, span: Both(operands, span))
 
-    def _operands(self, word: str, read: Callable[[], Operand], made: Callable[..., Operand]) -> Operand:
+    def _operands(self, word: str, read: Callable[[], Operand], operation: Callable[..., Operand]) -> Operand:
         start = self._text.now
-        found = [read()]
+        operands = [read()]
         while self._text.takes(word):
-            found.append(read())
+            operands.append(read())
         span = self._text.span(start, self._text.tokens[self._text.at - 1])
-        return found[0] if len(found) == 1 else made(tuple(found), span)
+        return operands[0] if len(operands) == 1 else operation(tuple(operands), span)
 
     def _single(self) -> Operand:
         text = self._text
@@ -143,24 +147,24 @@ def _check_nots(text: TokenReader, operand: Operand, under: str = "") -> None:
                 _report(text, "E803", message, span.start, help_)
             _check_nots(text, inner, "NOT")
         case Either(operands):
-            for one in operands:
-                _check_nots(text, one, "NOT" if under == "NOT" else "OR")
+            for branch in operands:
+                _check_nots(text, branch, "NOT" if under == "NOT" else "OR")
         case Sequence(operands) | Both(operands):
-            if all(isinstance(one, Absent) for one in operands) and under != "NOT":
+            if all(isinstance(part, Absent) for part in operands) and under != "NOT":
                 message = "a pattern needs an event that is not absent"
                 _report(text, "E803", message, operand.span.start, "put an event beside it: `:A SEQ NOT :N`")
                 return
-            for one in operands:
-                _check_nots(text, one, "NOT" if under == "NOT" else "SEQ")
+            for part in operands:
+                _check_nots(text, part, "NOT" if under == "NOT" else "SEQ")
 
 
 def _report(text: TokenReader, code: str, message: str, start: int, help: str) -> None:
-    token = next(one for one in text.tokens if one.start == start)
+    token = next(candidate for candidate in text.tokens if candidate.start == start)
     text.report(code, message, token, help)
 
 
 def _check_open(text: TokenReader, operand: Operand, modifier: Modifier | None, within: int | None) -> None:
-    places = frozenset(one.place for one in occurrences(operand))
+    places = frozenset(occurrence.place for occurrence in occurrences(operand))
     absent = _last_not(operand)
     if absent is None or not has_open_not(operand, places):
         return
@@ -177,13 +181,13 @@ def _last_not(operand: Operand) -> Absent | None:
         case Absent():
             return operand
         case Sequence(operands) | Both(operands) | Either(operands):
-            found = [one for one in map(_last_not, operands) if one is not None]
-            return found[-1] if found else None
+            nots = [absent for absent in map(_last_not, operands) if absent is not None]
+            return nots[-1] if nots else None
     return None
 
 
 def _check_clauses(text: TokenReader, operand: Operand, clauses: tuple[Clause, ...]) -> None:
-    names = {one.event for one in occurrences(operand)}
+    names = {occurrence.event for occurrence in occurrences(operand)}
     bound = {name for clause in clauses for name in clause.variables}
     for clause in clauses:
         if clause.event not in names:
@@ -198,5 +202,7 @@ def _check_clauses(text: TokenReader, operand: Operand, clauses: tuple[Clause, .
 
 
 def _report_inside(text: TokenReader, message: str, start: int, variable: str, help: str) -> None:
-    token: Token = next(one for one in text.tokens if one.start >= start and one.text[1:] == variable)
+    token: Token = next(
+        candidate for candidate in text.tokens if candidate.start >= start and candidate.text[1:] == variable
+    )
     text.report("E806", message, token, help)

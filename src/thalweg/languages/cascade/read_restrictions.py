@@ -49,7 +49,7 @@ def _clause(text: TokenReader, name: str, place: Token) -> Clause:
 
 def _triples(text: TokenReader) -> list[Triple]:
     """The triples of one subject."""
-    found = []
+    triples = []
     subject = _term(text, "a subject")
     while True:
         start = text.now
@@ -57,15 +57,15 @@ def _triples(text: TokenReader) -> list[Triple]:
         if text.now.text in ("/", "|", "*", "+", "^", "?"):
             text.fail(f"`{text.now.text}` makes a path, and restrictions have triples only", _TRIPLES)
         while True:
-            thing = _term(text, "an object")
-            found.append(Triple(subject, predicate, thing, text.span(start, text.tokens[text.at - 1])))
+            object_ = _term(text, "an object")
+            triples.append(Triple(subject, predicate, object_, text.span(start, text.tokens[text.at - 1])))
             if not text.takes(","):
                 break
         more = False
         while text.takes(";"):
             more = True
         if not more or text.now.text in (".", "}"):
-            return found
+            return triples
 
 
 def _term(text: TokenReader, what: str) -> str:
@@ -97,7 +97,7 @@ def _number(text: TokenReader) -> str:
 def _string(text: TokenReader) -> str:
     quoted = text.take().text
     width = 3 if quoted[:3] in ('"""', "'''") else 1
-    inside = _LOOSE.sub(lambda found: _ESCAPED.get(found[0], found[0]), quoted[width:-width])
+    inside = _LOOSE.sub(lambda escape: _ESCAPED.get(escape[0], escape[0]), quoted[width:-width])
     tag = text.take().text if text.now.kind == "language" else ""
     if text.takes("^^"):
         tag = f"^^{as_ntriples(text.iri('a datatype', _TRIPLES))}"
@@ -105,7 +105,7 @@ def _string(text: TokenReader) -> str:
 
 
 def _filter(text: TokenReader) -> list[Filter]:
-    """A filter, none where it cannot be read."""
+    """The filter that comes next, in a list; an empty list where it cannot be read."""
     start = text.now
     if start.says("EXISTS", "NOT"):
         text.fail("a filter compares values: it cannot look for triples", "use `NOT` in the pattern for absent events")
@@ -118,8 +118,8 @@ def _filter(text: TokenReader) -> list[Filter]:
     condition = _with_iris(text, inside)
     last = inside[-1]
     if isinstance(mistake := columns(f"SELECT * {{ FILTER {condition} }}"), Mistake):
-        said = f"`{mistake.function}` is not a function" if mistake.function else "this is not a condition of SPARQL"
-        text.report("E808", said, start, "write it as in `FILTER(?v > 15 && ?loc != :centre)`", last)
+        message = f"`{mistake.function}` is not a function" if mistake.function else "this is not a condition of SPARQL"
+        text.report("E808", message, start, "write it as in `FILTER(?v > 15 && ?loc != :centre)`", last)
         return []
     names = dict.fromkeys(token.text[1:] for token in inside if token.kind == "variable")
     return [Filter(condition, tuple(names), text.span(start, last))]

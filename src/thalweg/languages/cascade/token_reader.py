@@ -5,7 +5,7 @@ from typing import Final
 from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.languages.cascade.event_definitions import SyntaxProblem
 from thalweg.languages.rspql.lexer import Token, closing, tokens
-from thalweg.languages.rspql.names import WELL_KNOWN, Names, unknown_prefix
+from thalweg.languages.rspql.names import WELL_KNOWN, DeclaredNames, unknown_prefix
 from thalweg.model.rdf import named
 
 # Class expressions use these without a declaration.
@@ -19,7 +19,7 @@ class TokenReader:
         self.source = source
         self.tokens = tokens(source.text)
         self.at = 0
-        self.names = Names()
+        self.names = DeclaredNames()
         for prefix in _BUILT_IN:
             self.names.declare(prefix, f"<{WELL_KNOWN[prefix]}>")
         self.found: list[Diagnostic] = []
@@ -36,9 +36,9 @@ class TokenReader:
 
     def take(self) -> Token:
         """The next token, which has then been read."""
-        found = self.now
+        token = self.now
         self.at += 1
-        return found
+        return token
 
     def takes(self, *words: str) -> Token | None:
         """The next token if it is one of some keywords or signs."""
@@ -57,7 +57,7 @@ class TokenReader:
         self.found.append(Diagnostic(code, message, self.span(start, end), help))
 
     def fail(self, message: str, help: str) -> Token:
-        """Reading cannot go on at the next token."""
+        """Raises `SyntaxProblem` with a diagnostic at the next token."""
         raise SyntaxProblem(Diagnostic("E101", message, self.span(self.now), help))
 
     def iri(self, what: str, help: str) -> str:
@@ -68,12 +68,12 @@ class TokenReader:
 
     def resolved(self, token: Token) -> str:
         """The term that a token stands for."""
-        found = self.names.iri(token.text)
-        if found is None:
+        iri = self.names.iri(token.text)
+        if iri is None:
             message, way_out = unknown_prefix(token.text)
             self.report("E103", message, token, way_out)
             return f"<{token.text}>"
-        return named(found)
+        return named(iri)
 
     def group(self, help: str) -> list[Token]:
         """The tokens inside of the bracket that is next, which have then been read."""

@@ -51,13 +51,13 @@ def tied_mappings(streams: Sequence[DeployedSource], background: Sequence[Deploy
     >>> list(tied_mappings([north], [])), list(tied_mappings([north, south], []))[:2]
     (['temp(d, v) at ts', 'site(d, s)'], ['`north-1`: temp(d, v) at ts', 'site(d, s)'])
     """
-    for one in streams:
-        live = one.origin == "-" or bool(IS_URI.match(one.origin))
-        for text in one.map:
+    for stream in streams:
+        live = stream.origin == "-" or bool(IS_URI.match(stream.origin))
+        for text in stream.map:
             own = len(streams) > 1 and (live or _TIMED.search(text))
-            yield f"{_spelled(one.name)}: {text}" if own and not _TIED.match(text) else text
-    for one in background:
-        yield from (text if _TIED.match(text) else f"{_spelled(one.name)}: {text}" for text in one.map)
+            yield f"{_spelled(stream.name)}: {text}" if own and not _TIED.match(text) else text
+    for table in background:
+        yield from (text if _TIED.match(text) else f"{_spelled(table.name)}: {text}" for text in table.map)
 
 
 def _spelled(name: str) -> str:
@@ -84,8 +84,8 @@ def wrong_text_keys(origin: str, about: Mapping[str, object]) -> Iterator[tuple[
         if key in about:
             if _OTHERS.search(origin) and not (key == "encoding" and _MESSAGES.search(origin)):
                 yield key, f"`{key}` is for tables of text, and `{origin}` is not one", f"leave `{key}` out"
-            elif found := _CHECKS[key](about[key]):
-                yield key, *found
+            elif problem := _CHECKS[key](about[key]):
+                yield key, *problem
     if isinstance(columns := about.get("columns"), list) and len({*map(str, columns)}) < len(columns):
         yield "columns", "two of the `columns` have the same name", "give each column a name of its own"
 
@@ -104,14 +104,14 @@ def _decimal(value: object) -> _Found:
 
 
 def _encoding(value: object) -> _Found:
-    known = 'known are for example "utf-8", "cp1252", "latin-1" and "utf-16"'
+    examples = 'known are for example "utf-8", "cp1252", "latin-1" and "utf-16"'
     try:
         name = codecs.lookup(str(value)).name
         if name.startswith("utf-16") or "\n;a".encode(name) == b"\n;a":
             return None
     except (LookupError, ValueError):
-        return f"unknown encoding `{value}`", known
-    return f"tables cannot be read in the encoding `{value}`", known
+        return f"unknown encoding `{value}`", examples
+    return f"tables cannot be read in the encoding `{value}`", examples
 
 
 def _header(value: object) -> _Found:
@@ -121,7 +121,7 @@ def _header(value: object) -> _Found:
 
 
 def _columns(value: object) -> _Found:
-    if isinstance(value, list) and value and all(isinstance(one, str) and one.strip() for one in value):
+    if isinstance(value, list) and value and all(isinstance(name, str) and name.strip() for name in value):
         return None
     return f"`columns` is a list of names, and not `{value}`", 'write for example `["ts", "device", "temp"]`'
 

@@ -161,7 +161,7 @@ class _Reading:
 
     def _sources(self, kind: str, data: object) -> None:
         """The streams, or the tables of the background, that have names."""
-        if not isinstance(data, dict) or not all(isinstance(one, dict) for one in data.values()):
+        if not isinstance(data, dict) or not all(isinstance(table, dict) for table in data.values()):
             example = "[streams.readings]" if kind == "streams" else "[background.roads]"
             what = "stream" if kind == "streams" else "table of the background"
             self._wrong("", kind, f"each {what} is a table: write `{example}`, and in it `from` and `map`")
@@ -208,13 +208,15 @@ class _Reading:
 
     def _name_sources(self) -> None:
         """Their options, as the command line has them; names are unique, because mappings are tied to them."""
-        for one in self.background:
-            if any(one.name == other.name for other in self.streams):
-                self._wrong(f"background.{one.name}", "", f"a stream is called `{one.name}`, too", "rename one of them")
+        for table in self.background:
+            if any(table.name == other.name for other in self.streams):
+                self._wrong(
+                    f"background.{table.name}", "", f"a stream is called `{table.name}`, too", "rename one of them"
+                )
         if self.streams:
-            self.options["stream"] = [one.origin for one in self.streams]
+            self.options["stream"] = [stream.origin for stream in self.streams]
         if self.background:
-            self.options["background"] = [one.origin for one in self.background]
+            self.options["background"] = [table.origin for table in self.background]
         if maps := list(tied_mappings(self.streams, self.background)):
             self.options["map_"] = maps
 
@@ -242,9 +244,9 @@ class _Reading:
                 return [value]
             case str(), "a list of files":
                 return [self._beside(value)]
-            case list(), "a list of texts" | "a list of files" if all(isinstance(one, str) for one in value):
-                return [self._beside(one) if kind == "a list of files" else one for one in value]
-            case dict(), "a table" if all(isinstance(one, str) for one in value.values()):
+            case list(), "a list of texts" | "a list of files" if all(isinstance(text, str) for text in value):
+                return [self._beside(text) if kind == "a list of files" else text for text in value]
+            case dict(), "a table" if all(isinstance(text, str) for text in value.values()):
                 return [f"{name}={iri}" for name, iri in value.items()]
         shown = "nothing" if value is None else f"`{value}`"
         self._wrong(section, key, f"`{key}` is {kind}, and not {shown}")
@@ -254,10 +256,10 @@ class _Reading:
         """A file's name seen from where the command is typed; URIs and `-` are what they are."""
         return name if name == "-" or IS_URI.match(name) else str(self._folder / name)
 
-    def _unknown(self, section: str, key: str, known: list[str]) -> None:
+    def _unknown(self, section: str, key: str, keys: list[str]) -> None:
         where = f"`[{section}]`" if section else "a deployment"
-        near = get_close_matches(key, known, 1)
-        way_out = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{one}`' for one in known)}"
+        near = get_close_matches(key, keys, 1)
+        way_out = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{name}`' for name in keys)}"
         self.found.append(Diagnostic("E901", f"{where} has no key `{key}`", self._span(section, key), help=way_out))
 
     def _wrong(self, section: str, key: str, message: str, help: str = "") -> None:

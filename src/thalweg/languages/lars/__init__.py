@@ -25,7 +25,7 @@ __all__ = ["LANGUAGE", "FactReader", "compile", "parse", "read", "read_fact"]
 
 
 def compile(sources: Sequence[Source], options: Options) -> tuple[Program, list[Diagnostic]]:
-    """What can be read of texts, and what is wrong with the rest."""
+    """Compiles what can be read of all texts to one program; returns it and every diagnostic."""
     files = distinct_names(sources)
     parsed = [
         parse(source, options.tick_length, file, printed=False) for source, file in zip(sources, files, strict=True)
@@ -33,11 +33,11 @@ def compile(sources: Sequence[Source], options: Options) -> tuple[Program, list[
     texts = [program for program, _ in parsed]
     program = merge(texts)
     # What one text shows is all that is shown, whatever the others derive.
-    shown = [one.interface.outputs for one, _ in parsed if one.interface.outputs is not None]
+    shown = [text.interface.outputs for text, _ in parsed if text.interface.outputs is not None]
     if shown:
         program = replace(program, interface=replace(program.interface, outputs=frozenset().union(*shown)))
     shared = [*check_foreign(texts), *check_facts(texts, sources)]
-    return program, [*(found for _, wrong in parsed for found in wrong), *shared]
+    return program, [*(diagnostic for _, wrong in parsed for diagnostic in wrong), *shared]
 
 
 LANGUAGE: Final = Language("lars", (".lars",), compile, background=(".facts", ".lars"))

@@ -117,8 +117,8 @@ def _numbers(texts: list[str]) -> list[int] | None:
     points = np.flatnonzero(characters == ord("."))
     if len(points):
         ends = np.flatnonzero(characters == ord(","))
-        which = np.searchsorted(ends, points)
-        words[which] = digits[which] << 8 | (ends[which] - points - 1) << 2 | 2
+        fractional = np.searchsorted(ends, points)
+        words[fractional] = digits[fractional] << 8 | (ends[fractional] - points - 1) << 2 | 2
     return words.tolist()  # type: ignore[no-any-return]
 
 
@@ -164,7 +164,7 @@ class FactReader:
             yield Diagnostic("E301", "the comment is not closed", Span(source, 0, 2), help="close it with `*/`")
 
     def save(self) -> dict[str, Any]:
-        """What it must know to go on behind the blocks so far, as JSON."""
+        """The state of the reader behind the blocks so far, as JSON."""
         return {"prefixes": dict(self.prefixes), "pending": self._pending, "line": self._line}
 
     def load(self, saved: dict[str, Any]) -> None:
@@ -173,7 +173,7 @@ class FactReader:
         self._pending, self._line = saved["pending"], saved["line"]
 
     def _items(self, text: str) -> Iterator[Item]:
-        simple, known, words_of, signatures = _SIMPLE.match, self.dictionary.words.get, self._words, self._signatures
+        simple, word_of, words_of, signatures = _SIMPLE.match, self.dictionary.words.get, self._words, self._signatures
         batch = Batch(stream=self.stream)
         rows, order = batch.rows, batch.order
         tick, written, position, slowly = -1, "", 0, 0
@@ -191,9 +191,9 @@ class FactReader:
                     position = run.end()
                     continue
                 slowly = run.end()
-            found = simple(text, position)
-            if found is not None:
-                name, args, time = found.groups()
+            match = simple(text, position)
+            if match is not None:
+                name, args, time = match.groups()
                 try:
                     if time != written:
                         at = self._at(time)
@@ -202,12 +202,12 @@ class FactReader:
                             batch = Batch(stream=self.stream)
                             rows, order = batch.rows, batch.order
                         tick, written = at, time
-                    words = [known(arg) or words_of[arg] for arg in args.split(",")] if args else []
+                    words = [word_of(arg) or words_of[arg] for arg in args.split(",")] if args else []
                     signature = signatures.get((name, len(words))) or self._signature(name, len(words))
-                    position = found.end()
+                    position = match.end()
                 except ReadingError:
-                    found = None
-            if found is None:
+                    match = None
+            if match is None:
                 stated, position = self._look_closer(text, position)
                 if stated is None:
                     continue
@@ -232,7 +232,7 @@ class FactReader:
 
     def _take_run(self, run: str, name: str, time: str, batch: Batch) -> bool:
         """Adds the facts of a run to a batch; False, and none is added, where one of them needs a closer look."""
-        known, words_of = self.dictionary.words.get, self._words
+        word_of, words_of = self.dictionary.words.get, self._words
         end = f") at {time}.\n"
         facts = run[len(name) + 1 : -len(end)].split(f"{end}{name}(")
         commas = facts[0].count(",")
@@ -242,8 +242,8 @@ class FactReader:
         words: list[int] = [0] * len(args)
         try:
             for column in range(commas + 1):
-                some = args[column :: commas + 1]
-                words[column :: commas + 1] = _numbers(some) or [known(arg) or words_of[arg] for arg in some]
+                texts = args[column :: commas + 1]
+                words[column :: commas + 1] = _numbers(texts) or [word_of(arg) or words_of[arg] for arg in texts]
         except ReadingError:
             return False
         signature = self._signatures.get((name, commas + 1)) or self._signature(name, commas + 1)
@@ -261,7 +261,7 @@ class FactReader:
         >>> [(tick, batch.order) for tick, batch in FactReader("in.jsonl", Dictionary()).batches(events)]
         [(3, ['a/2', 'a/2']), (4, ['b/0'])]
         """
-        facts = [fact for _, _, some in events for fact in some]
+        facts = [fact for _, _, stated in events for fact in stated]
         try:
             return self._batches(events, facts, *self._coded(facts))
         except (RejectedError, AttributeError, TypeError):
@@ -278,14 +278,14 @@ class FactReader:
     ) -> Iterator[tuple[int, Batch]]:
         collections, begin = self.dictionary.collections, 0
         taken = dict.fromkeys(words, 0)
-        for tick, stream, some in events:
+        for tick, stream, stated in events:
             if collections != self.dictionary.collections:
                 # What was coded ahead may have lost its words.
                 order, words = self._coded(facts[begin:])
                 facts, collections, begin = facts[begin:], self.dictionary.collections, 0
                 taken = dict.fromkeys(words, 0)
-            own = order[begin : begin + len(some)]
-            begin += len(some)
+            own = order[begin : begin + len(stated)]
+            begin += len(stated)
             rows: Rows = {}
             for signature in own[:1] if len(words) == 1 else dict.fromkeys(own):
                 start = taken[signature]
@@ -303,18 +303,18 @@ class FactReader:
     def _together(self, facts: list[str]) -> tuple[list[Predicate], dict[Predicate, list[int]]]:
         """Looks up the terms of each predicate at once; raises `ReadingError` where a fact needs a closer look."""
         names, facts_of = _by_name(facts)
-        signatures = {name: self._one_signature(name, some) for name, some in facts_of.items()}
-        words = {signatures[name]: self._words_of(name, some) for name, some in facts_of.items()}
+        signatures = {name: self._one_signature(name, texts) for name, texts in facts_of.items()}
+        words = {signatures[name]: self._words_of(name, texts) for name, texts in facts_of.items()}
         return [*map(signatures.__getitem__, names)], words
 
     def _one_by_one(self, facts: list[str]) -> tuple[list[Predicate], dict[Predicate, list[int]]]:
-        known, words_of = self.dictionary.words.get, self._words
+        word_of, words_of = self.dictionary.words.get, self._words
         order: list[Predicate] = []
-        found: dict[Predicate, list[int]] = {}
+        words_by_signature: dict[Predicate, list[int]] = {}
         for fact in facts:
             name, bracket, args = fact.partition("(")
             try:
-                words = [known(arg) or words_of[arg] for arg in args[:-1].split(",")] if bracket else []
+                words = [word_of(arg) or words_of[arg] for arg in args[:-1].split(",")] if bracket else []
                 signature = self._signatures.get((name, len(words))) or self._checked(name, len(words))
                 if bracket and args[-1:] != ")":
                     raise _not_simple(fact)
@@ -322,12 +322,12 @@ class FactReader:
                 closely = read_fact(fact)
                 signature, words = closely.signature, [self.dictionary.code(term) for term in closely.terms]
             order.append(signature)
-            found.setdefault(signature, []).extend(words)
-        return order, found
+            words_by_signature.setdefault(signature, []).extend(words)
+        return order, words_by_signature
 
     def _one_signature(self, name: str, facts: list[str]) -> Predicate:
-        arity, *others = {*map(str.count, facts, repeat(","))}
-        if others:
+        arity, *arities = {*map(str.count, facts, repeat(","))}
+        if arities:
             raise _not_simple(name)
         return self._signatures.get((name, arity + 1)) or self._checked(name, arity + 1)
 
@@ -353,7 +353,7 @@ class FactReader:
         return signature
 
     def _look_closer(self, text: str, position: int) -> tuple[_Stated | Diagnostic | None, int]:
-        """What stands at a position, if it is more than a blank, and where the next thing stands."""
+        """The fact or diagnostic at a position, None where nothing is stated there, and the position behind it."""
         blank = BLANK.match(text, position)
         assert blank is not None
         start = blank.end()
@@ -372,7 +372,7 @@ class FactReader:
         return self._parse_line(text, start)
 
     def _stated(self, name: str, args: str | None, time: str) -> _Stated:
-        terms = tuple(canonical(found.group(), self.prefixes) for found in TERM.finditer(args or ""))
+        terms = tuple(canonical(match.group(), self.prefixes) for match in TERM.finditer(args or ""))
         return _Stated(self._at(time), canonical(name, self.prefixes), terms)
 
     def _at(self, time: str) -> int:
@@ -419,8 +419,8 @@ class FactReader:
                 "E301", "expected a fact, found a directive", span, help="directives belong in the program"
             ), end
         rule = lowering.rule(tree)
-        found = _malformed(lowering.diagnostics[0]) if lowering.diagnostics else self._from_rule(rule)
-        return found, end if isinstance(found, Diagnostic) else begin + stop
+        result = _malformed(lowering.diagnostics[0]) if lowering.diagnostics else self._from_rule(rule)
+        return result, end if isinstance(result, Diagnostic) else begin + stop
 
     def _from_rule(self, rule: Rule) -> _Stated | Diagnostic:
         try:
@@ -449,10 +449,10 @@ def _by_name(facts: list[str]) -> tuple[Iterable[str], dict[str, list[str]]]:
     if all(map(str.startswith, facts, repeat(f"{first}("))):
         return repeat(first, len(facts)), {first: facts}
     heads = [fact.partition("(")[0] for fact in facts]
-    found: dict[str, list[str]] = {name: [] for name in heads}
+    facts_of: dict[str, list[str]] = {name: [] for name in heads}
     for name, fact in zip(heads, facts, strict=True):
-        found[name].append(fact)
-    return heads, found
+        facts_of[name].append(fact)
+    return heads, facts_of
 
 
 def _not_simple(text: str) -> ReadingError:
@@ -506,12 +506,12 @@ def read_fact(text: str, name: str = "fact", prefixes: tuple[tuple[str, str], ..
     if not is_unicode(text):
         help = "write a character beyond U+FFFF as a pair of escapes: `\\ud83d\\ude00`"
         raise RejectedError([Diagnostic("E101", "this has half a surrogate pair, which is not a character", help=help)])
-    found = _FACT.fullmatch(text)
-    if found:
+    match = _FACT.fullmatch(text)
+    if match:
         try:
-            known = dict(prefixes)
-            terms = tuple(canonical(term.group(), known) for term in TERM.finditer(found[2] or ""))
-            return Fact(canonical(found[1], known), terms)
+            by_name = dict(prefixes)
+            terms = tuple(canonical(term.group(), by_name) for term in TERM.finditer(match[2] or ""))
+            return Fact(canonical(match[1], by_name), terms)
         except ReadingError:
             pass
     source = Source(name, text if text.rstrip().endswith(".") else f"{text}.")

@@ -52,11 +52,11 @@ def check_local(program: Program, declared: Declared) -> Iterator[Diagnostic]:
 
     The program is the one before names are changed.
     """
-    known = program.derived | {fact.signature for fact in program.background}
+    derived = program.derived | {fact.signature for fact in program.background}
     for name, span in declared.items():
-        if name not in known:
+        if name not in derived:
             message = f"`#local {name}.` has no effect: no rule of this file derives it"
-            similar = sorted(other for other in known if other.name == name.name)
+            similar = sorted(other for other in derived if other.name == name.name)
             help_ = f"there is `{similar[0]}`" if similar else "write a rule for it, or leave it out"
             yield Diagnostic("W205", message, span, help=help_)
         if name in (program.interface.outputs or ()):

@@ -59,7 +59,7 @@ _SAME: Final = {"==": "=", "<>": "!="}
 
 
 class Lowering:
-    """What is known while one text is read: its prefixes, and what is wrong with it so far."""
+    """Lowers the statements of one text; keeps its prefixes, and the diagnostics so far."""
 
     def __init__(self, source: Source, tick_length: int, printed: bool = True) -> None:
         """`printed`: the text may be one that the representation was printed as, with files in names."""
@@ -80,13 +80,13 @@ class Lowering:
 
     def predicates(self, directive: Statement) -> dict[Predicate, Span]:
         """The predicates that a directive names, with their places."""
-        found: dict[Predicate, Span] = {}
+        places: dict[Predicate, Span] = {}
         for tree in _trees(directive.children):
             try:
-                found.setdefault(self.predicate(tree), self.span(tree))
+                places.setdefault(self.predicate(tree), self.span(tree))
             except ReadingError as bad:
                 self.report(bad, self.span(tree))
-        return found
+        return places
 
     def predicate(self, tree: Statement) -> Predicate:
         """`speed/2`"""
@@ -131,7 +131,7 @@ class Lowering:
 
 
 class _RuleLowering:
-    """One rule; its own variables are numbered, and `before` has what must stand before the literal at hand."""
+    """Lowers one rule; its own variables are numbered, and `before` has the literals to put before the current one."""
 
     def __init__(self, text: Lowering, tree: Statement) -> None:
         self.text = text
@@ -142,12 +142,12 @@ class _RuleLowering:
         self.before: list[Literal] = []
 
     def rule(self) -> Rule:
-        head, *rest = _trees(self.tree.children)
+        head, *parts = _trees(self.tree.children)
         atom = self.atom(head)
         time = None
-        if rest and rest[0].data == "time":
-            time = self.tick(self.expression(rest.pop(0).children[0]))
-        rule = Rule(atom, tuple(self.literals(rest)), time, self.text.span(self.tree))
+        if parts and parts[0].data == "time":
+            time = self.tick(self.expression(parts.pop(0).children[0]))
+        rule = Rule(atom, tuple(self.literals(parts)), time, self.text.span(self.tree))
         return compare_ticks(rule, self.tick)
 
     def literals(self, trees: Iterable[Statement]) -> Iterator[Literal]:
@@ -176,19 +176,19 @@ class _RuleLowering:
         """`20 < V < 25` is two comparisons, the first of which stands before the second."""
         sides = [self.expression(side) for side in tree.children[::2]]
         signs = tree.children[1::2]
-        chain = [self.compared(*each, tree) for each in zip(sides, signs, sides[1:], strict=False)]
+        chain = [self.compared(*parts, tree) for parts in zip(sides, signs, sides[1:], strict=False)]
         self.before += chain[:-1]
         return chain[-1]
 
     def condition(self, tree: Statement) -> Comparison | None:
         """`starts_with(D,"a")`, which is written as an atom; None where it is one."""
-        first, *rest = _trees(tree.children)
+        first, *modifiers = _trees(tree.children)
         name, *args = first.children
         if str(name) not in CONDITIONS:
             return None
         span = self.text.span(tree)
         values = [self.expression(arg) for arg in args]
-        if rest or len(values) != 2:
+        if modifiers or len(values) != 2:
             way_out = f'it takes two texts, as in `{name}(X, "a")`; a predicate needs another name, such as `{name}_of`'
             self.text.report(ReadingError("E213", f"`{name}` is a condition, not a predicate", way_out), span)
             return Comparison("=", Constant("0"), Constant("0"), span)
@@ -238,15 +238,15 @@ class _RuleLowering:
         return spelled
 
     def formula(self, tree: Statement) -> Formula:
-        first, *rest = _trees(tree.children)
-        parts = {part.data: part for part in rest}
+        first, *modifiers = _trees(tree.children)
+        parts = {part.data: part for part in modifiers}
         atom = self.atom(first)
         self.text.check_name(atom)
         atom = Atom(atom.predicate, tuple(self.simple(arg) for arg in atom.args), atom.span)
         span = self.text.span(tree)
         stream = self.stream(parts["stream"]) if "stream" in parts else None
         time = self.simple(self.tick(self.expression(parts["time"].children[0]))) if "time" in parts else None
-        window = self.past(parts["past"]) if "past" in parts else self.window(rest, atom)
+        window = self.past(parts["past"]) if "past" in parts else self.window(modifiers, atom)
         if tree.data == "always":
             assert window is not None
             return Always(atom, window, stream, span)
@@ -334,8 +334,8 @@ class _RuleLowering:
             return Operation("mod", values[0], values[1], span)
         function = FUNCTIONS.get(str(name))
         if function is None and name != "mod":
-            known = ", ".join(["mod", *FUNCTIONS])
-            bad = ReadingError("E213", f"`{name}` is not a function", f"the functions are {known}")
+            functions = ", ".join(["mod", *FUNCTIONS])
+            bad = ReadingError("E213", f"`{name}` is not a function", f"the functions are {functions}")
             self.text.report(bad, self.text.span(name))
             return Constant("0", span)
         if function is None or not function.least <= len(values) <= function.most:

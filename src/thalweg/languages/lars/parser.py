@@ -64,7 +64,7 @@ def _lark() -> Lark:
 def statements(source: Source) -> Iterator[Statement | Plain | Diagnostic]:
     """Everything that a text states, in its order.
 
-    >>> [type(found).__name__ for found in statements(Source("x.lars", "car(1). p(X :- q. r :- s."))]
+    >>> [type(statement).__name__ for statement in statements(Source("x.lars", "car(1). p(X :- q. r :- s."))]
     ['Plain', 'Diagnostic', 'Tree']
     """
     text = source.text
@@ -72,7 +72,7 @@ def statements(source: Source) -> Iterator[Statement | Plain | Diagnostic]:
     while position < len(text):
         plain = _PLAIN.match(text, position)
         if plain:
-            terms = [found.group() for found in TERM.finditer(plain[2] or "")]
+            terms = [term.group() for term in TERM.finditer(plain[2] or "")]
             yield Plain(plain[1], terms, position, plain.end())
             position = _skip(text, plain.end())
             continue
@@ -111,23 +111,23 @@ def read_statement(source: Source, position: int) -> Read:
             before = token.end_pos
             if token.type == "_END":
                 return Read(parser.feed_eof(token), None, before)
-        place, found = len(text.rstrip()), ""
+        place, unexpected = len(text.rstrip()), ""
     except UnexpectedInput as error:
         place = error.pos_in_stream or 0
-        found = _found(text, place, error)
+        unexpected = _found(text, place, error)
     accepted = parser.accepts()
     if "_END" in accepted and _starts_line(text, place):
         return _forgotten_end(source, parser, before, place)
     start = place == position
     if accepted in ({"SLASH"}, {"VARIABLE"}) and _BEFORE_KEY.search(text, position, place):
         help_ = "name variables of the atom, as in `temp(D,V) in [1 # by D], D = a`"
-        problem = Diagnostic("E212", "`by` takes variables", Span(source, place, place + len(found)), help_)
+        problem = Diagnostic("E212", "`by` takes variables", Span(source, place, place + len(unexpected)), help_)
         return Read(None, problem, _next_statement(text, place))
     problem = Diagnostic(
         "E101",
-        f"expected {_expectation(accepted)}, found {f'`{found}`' if found else 'the end of the text'}",
-        Span(source, place, place + len(found)),
-        help=_way_out(text, place, found, accepted, start),
+        f"expected {_expectation(accepted)}, found {f'`{unexpected}`' if unexpected else 'the end of the text'}",
+        Span(source, place, place + len(unexpected)),
+        help=_way_out(text, place, unexpected, accepted, start),
     )
     return Read(None, problem, len(text) if text.startswith("/*", place) else _next_statement(text, place))
 
@@ -140,7 +140,7 @@ def _found(text: str, place: int, error: UnexpectedInput) -> str:
 
 
 def _next_statement(text: str, position: int) -> int:
-    ends = (found.end() for found in _NEXT_END.finditer(text, position) if found.group() == ".")
+    ends = (match.end() for match in _NEXT_END.finditer(text, position) if match.group() == ".")
     return next(ends, len(text))
 
 
@@ -162,12 +162,12 @@ def _forgotten_end(source: Source, parser: Any, before: int, place: int) -> Read
 
 
 def _unknown_directive(source: Source, position: int) -> Diagnostic:
-    found = re.compile(r"[@#][A-Za-z]*").match(source.text, position)
-    assert found is not None
+    directive = re.compile(r"[@#][A-Za-z]*").match(source.text, position)
+    assert directive is not None
     return Diagnostic(
         "E102",
-        f"unknown directive `{found.group()}`",
-        Span(source, position, found.end()),
+        f"unknown directive `{directive.group()}`",
+        Span(source, position, directive.end()),
         help="the directives are `@prefix ex: <http://example.org/> .`, `#record p/1.`, `#show p/1.` and `#local p/1.`",
     )
 
@@ -195,18 +195,18 @@ def _expectation(accepted: set[str]) -> str:
     return " or ".join(([", ".join(likely[:2])] if len(likely) > 2 else likely[:1]) + likely[1:3][-1:])
 
 
-def _way_out(text: str, place: int, found: str, accepted: set[str], start: bool) -> str:
+def _way_out(text: str, place: int, unexpected: str, accepted: set[str], start: bool) -> str:
     """The help that fits the mistakes that people make."""
     if text.startswith("/*", place):
         return "close the comment with `*/`"
-    if found.startswith('"') and "STRING" in accepted:
+    if unexpected.startswith('"') and "STRING" in accepted:
         return 'close the string with `"` on its line; inside it write `\\"` for a quote and `\\\\` for a backslash'
-    if found == ":-" and start:
+    if unexpected == ":-" and start:
         return "a constraint has no head; it belongs in an answer set program (`.lp`)"
-    if found in ("|", ";"):
+    if unexpected in ("|", ";"):
         return "alternatives belong in an answer set program (`.lp`)"
-    if found[:1].isupper() and "VARIABLE" not in accepted and "NAME" in accepted:
-        return f"a predicate starts with a lower-case letter: `{found[0].lower()}{found[1:]}`"
+    if unexpected[:1].isupper() and "VARIABLE" not in accepted and "NAME" in accepted:
+        return f"a predicate starts with a lower-case letter: `{unexpected[0].lower()}{unexpected[1:]}`"
     if "COLON" in accepted:
         return "write an aggregate as in `N = count{X : p(X,Y)}`"
     if {"COMMA", "_END"} <= accepted:

@@ -22,7 +22,7 @@ def read(source: Source, tick_length: int = 1_000) -> Program:
     road(a).
     """
     program, diagnostics = parse(source, tick_length)
-    if any(found.severity == "error" for found in diagnostics):
+    if any(diagnostic.severity == "error" for diagnostic in diagnostics):
         raise RejectedError(diagnostics)
     return program
 
@@ -30,27 +30,27 @@ def read(source: Source, tick_length: int = 1_000) -> Program:
 def parse(
     source: Source, tick_length: int = 1_000, file: str | None = None, printed: bool = True
 ) -> tuple[Program, list[Diagnostic]]:
-    """What can be read of a text, and what is wrong with the rest: for those who look for more mistakes in the former.
+    """The program of what can be read of a text, which callers may check further, and the diagnostics about the rest.
 
     `file` is what local predicates are named after, by default the name of the source. Only a text that was `printed`
     from the representation may have such names.
 
     >>> program, diagnostics = parse(Source("x.lars", "car(1). p(X :- q(X)."))
-    >>> program.background, [found.code for found in diagnostics]
+    >>> program.background, [diagnostic.code for diagnostic in diagnostics]
     ((Fact('car', (1,)),), ['E101'])
     """
     reading = _Reading(Lowering(source, tick_length, printed))
-    for found in statements(source):
-        if isinstance(found, Diagnostic):
-            reading.text.diagnostics.append(found)
-        elif isinstance(found, Plain):
-            reading.plain(found)
+    for statement in statements(source):
+        if isinstance(statement, Diagnostic):
+            reading.text.diagnostics.append(statement)
+        elif isinstance(statement, Plain):
+            reading.plain(statement)
         else:
-            reading.statement(found)
+            reading.statement(statement)
     program = replace_built_ins(reading.program())
     reading.text.diagnostics += check_local(program, reading.local)
     program = localise(program, reading.local, file or source.name)
-    return program, sorted(reading.text.diagnostics, key=lambda found: found.span.start)
+    return program, sorted(reading.text.diagnostics, key=lambda diagnostic: diagnostic.span.start)
 
 
 class _Reading:
@@ -129,9 +129,9 @@ class _Reading:
         """The term that a ground expression stands for."""
         if isinstance(expression, Constant):
             return expression.term
-        found = value(expression, {})
-        if found is not None:
-            return found
+        term = value(expression, {})
+        if term is not None:
+            return term
         error = ReadingError("E207", f"`{show(expression)}` has no value", "use numbers, and do not divide by zero")
         self.text.report(error, expression.span)
         return "0"

@@ -27,7 +27,7 @@ _COMPARED = frozenset({"=", "!=", "<", "<=", ">", ">="})
 def compare_ticks(rule: Rule, tick: Callable[[Expression], Expression]) -> Rule:
     """A rule whose ticks are compared with ticks; `tick` is the one of a time, and leaves others as they are."""
     ticks = frozenset(_ticks(rule.body))
-    return replace(rule, body=tuple(_compared(one, ticks, tick) for one in rule.body))
+    return replace(rule, body=tuple(_compared(literal, ticks, tick) for literal in rule.body))
 
 
 def _compared(literal: Literal, ticks: frozenset[str], tick: Callable[[Expression], Expression]) -> Literal:
@@ -38,33 +38,33 @@ def _compared(literal: Literal, ticks: frozenset[str], tick: Callable[[Expressio
             return replace(literal, left=tick(left)) if _is_tick(right, ticks) else literal
         case Aggregate():
             inside = ticks | frozenset(_ticks(literal.body))
-            return replace(literal, body=tuple(_compared(one, inside, tick) for one in literal.body))
+            return replace(literal, body=tuple(_compared(inner, inside, tick) for inner in literal.body))
     return literal
 
 
 def _ticks(body: Iterable[Literal]) -> Iterator[str]:
     """The names of the variables that are ticks in the literals of a body."""
-    found: set[str] = set()
+    ticks: set[str] = set()
     literals = list(body)
     before = -1
-    while len(found) > before:
-        before = len(found)
+    while len(ticks) > before:
+        before = len(ticks)
         for literal in literals:
-            found.update(_bound(literal, frozenset(found)))
-    return iter(found)
+            ticks.update(_bound(literal, frozenset(ticks)))
+    return iter(ticks)
 
 
-def _bound(literal: Literal, known: frozenset[str]) -> Iterator[str]:
+def _bound(literal: Literal, ticks: frozenset[str]) -> Iterator[str]:
     match literal:
         case At(_, Variable(name)) | Not(At(_, Variable(name))):
             yield name
         case Comparison("=", Variable(name), Operation() as value) | Comparison(
             "=", Operation() as value, Variable(name)
         ):
-            if _is_tick(value, known):
+            if _is_tick(value, ticks):
                 yield name
         case Aggregate(Variable(name), "min" | "max", (Variable(first), *_), body):
-            if first in known or first in _ticks(body):
+            if first in ticks or first in _ticks(body):
                 yield name
 
 
@@ -74,7 +74,7 @@ def _is_tick(expression: Expression, ticks: frozenset[str]) -> bool:
         case Variable(name):
             return name in ticks
         case Operation("+" | "-", left, right):
-            one, other = _is_tick(left, ticks), _is_tick(right, ticks)
+            first, other = _is_tick(left, ticks), _is_tick(right, ticks)
             # From one tick to another is a number of ticks, and not a tick.
-            return (one or other) and not (one and other)
+            return (first or other) and not (first and other)
     return False

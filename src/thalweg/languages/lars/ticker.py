@@ -35,7 +35,7 @@ def replace_built_ins(program: Program) -> Program:
 
 
 def _sought(program: Program) -> set[Predicate]:
-    """What the program looks for in windows, at other times or in one stream."""
+    """The predicates that the program looks for in windows, at other times or in one stream."""
     every = (formula for rule in program.rules for formula, _ in formulas(rule.body))
     return {f.atom.signature for f in every if not isinstance(f, Now) or f.stream is not None}
 
@@ -61,7 +61,7 @@ def _comparison(atom: Atom) -> Comparison:
     if signature in _ORDER:
         left, right = atom.args
         return Comparison(_ORDER[signature], left, right)
-    first, *rest = atom.args
-    second: Expression = rest[0] if len(rest) == 2 else Constant("1", atom.span)
+    first, *operands = atom.args
+    second: Expression = operands[0] if len(operands) == 2 else Constant("1", atom.span)
     operator = _STEP.get(signature) or _RESULT[signature]
-    return Comparison("=", rest[-1], Operation(operator, first, second, atom.span))
+    return Comparison("=", operands[-1], Operation(operator, first, second, atom.span))

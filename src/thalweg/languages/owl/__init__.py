@@ -27,12 +27,12 @@ def compile(
 ) -> "tuple[Program | Checked | AbstractionProgram, list[Diagnostic]]":
     """The rules of all documents together, or their checks, and what deserves a warning."""
     from thalweg.languages.owl import checking, compiling
-    from thalweg.languages.owl.program import Options as Additions
+    from thalweg.languages.owl.program import ProfileAdditions
     from thalweg.languages.owl.shapes import without_shapes
     from thalweg.languages.owl.swrl import split_rules
     from thalweg.languages.owl.swrl_rules import not_used
 
-    asked = options.ontology
+    settings = options.ontology
     name = ", ".join(document.name for document in documents)
     warnings: list[Diagnostic] = []
     triples: list[Triple] = []
@@ -41,23 +41,25 @@ def compile(
         triples += kept
         warnings += shaped
     rules, triples = split_rules(triples)
-    if rules and (asked.abstracts or asked.checks):
-        reason = f"{'the classes of events are decided' if asked.abstracts else 'consistency is checked'} without rules"
+    if rules and (settings.abstracts or settings.checks):
+        reason = (
+            f"{'the classes of events are decided' if settings.abstracts else 'consistency is checked'} without rules"
+        )
         warnings.append(not_used(name, reason, rules, "a profile such as `--profile rl` uses rules"))
-    if asked.abstracts:
+    if settings.abstracts:
         from thalweg.languages.owl.dl import subscribe
 
-        abstraction, found = subscribe.compile(name, triples, asked, options.background, options.beside)
-        return abstraction, [*warnings, *found]
-    if asked.checks:
-        checked, found = checking.compile(name, triples, asked, options.beside)
-        return checked, [*warnings, *found]
-    additions = Additions(asked.literals, asked.witnesses)
-    window = int(asked.window)
-    program, found = compiling.compile(
-        name, triples, asked.profile, window, asked.schema, additions, options.beside, rules
+        abstraction, diagnostics = subscribe.compile(name, triples, settings, options.background, options.beside)
+        return abstraction, [*warnings, *diagnostics]
+    if settings.checks:
+        checked, diagnostics = checking.compile(name, triples, settings, options.beside)
+        return checked, [*warnings, *diagnostics]
+    additions = ProfileAdditions(settings.literals, settings.witnesses)
+    window = int(settings.window)
+    program, diagnostics = compiling.compile(
+        name, triples, settings.profile, window, settings.schema, additions, options.beside, rules
     )
-    return program, [*warnings, *found]
+    return program, [*warnings, *diagnostics]
 
 
 LANGUAGE: Final = Language(

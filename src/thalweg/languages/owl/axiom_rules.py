@@ -24,12 +24,12 @@ def line_spans(source: Source) -> list[Span]:
     return spans
 
 
-def related(role: Role, one: Expression, other: Expression) -> Now:
-    """One has the other as a value by a role."""
-    return Now(Atom(role.name, (other, one) if role.inverse else (one, other)))
+def related(role: Role, subject: Expression, other: Expression) -> Now:
+    """The literal that is true where `subject` has `other` as a value by a role."""
+    return Now(Atom(role.name, (other, subject) if role.inverse else (subject, other)))
 
 
-def clash(axiom: str, one: Expression, other: Expression, body: tuple[Literal, ...], span: Span) -> Rule:
-    """Two individuals break an axiom; one that does so alone is named twice: a predicate has one arity."""
-    head = Atom(INCONSISTENT, (Constant(quote(axiom)), one, other))
+def clash(axiom: str, individual: Expression, other: Expression, body: tuple[Literal, ...], span: Span) -> Rule:
+    """The rule that reports two individuals that break an axiom; an individual that breaks it alone is named twice."""
+    head = Atom(INCONSISTENT, (Constant(quote(axiom)), individual, other))
     return Rule(head, tuple(dict.fromkeys(body)), span=span)

@@ -15,7 +15,7 @@ from thalweg.languages.owl import structure
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.axioms import show as axiom_text
-from thalweg.languages.owl.consistency_rules import Checks, by_bolts
+from thalweg.languages.owl.consistency_rules import ConsistencyRules, by_bolts
 from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.left_out import left_out, unread_imports
@@ -45,29 +45,31 @@ class Checked:
 
 
 def compile(
-    name: str, triples: Sequence[Triple], asked: OntologyOptions, beside: Sequence[Program] = ()
+    name: str, triples: Sequence[Triple], settings: OntologyOptions, programs: Sequence[Program] = ()
 ) -> tuple[Checked, list[Diagnostic]]:
     """The checks of an ontology by the topology that is asked for, and every diagnostic."""
     chosen: list[Choice] = []
-    costs = moved() if asked.spread else USUAL
+    costs = moved() if settings.spread else USUAL
 
-    def bolts(known: Taxonomy) -> Sequence[Bolt] | None:
-        how = (asked.topology or "auto", asked.bolts, asked.frequencies, costs)
-        chosen.append(lay_out(known, *how))
+    def bolts(taxonomy: Taxonomy) -> Sequence[Bolt] | None:
+        how = (settings.topology or "auto", settings.bolts, settings.frequencies, costs)
+        chosen.append(lay_out(taxonomy, *how))
         return chosen[-1].topology
 
-    found: list[Diagnostic] = []
-    if any(program.rules for program in beside):
-        found.append(Diagnostic("E403", "`--as consistency` checks ontologies only: leave the rules out"))
-    checks = checked(name, triples, int(asked.window), bolts)
-    found += (*checks.warnings, *_fewer_bolts(asked, chosen[-1]))
-    return replace(checks, chosen=chosen[-1], costs=costs), found
+    diagnostics: list[Diagnostic] = []
+    if any(program.rules for program in programs):
+        diagnostics.append(Diagnostic("E403", "`--as consistency` checks ontologies only: leave the rules out"))
+    checks = checked(name, triples, int(settings.window), bolts)
+    diagnostics += (*checks.warnings, *_fewer_bolts(settings, chosen[-1]))
+    return replace(checks, chosen=chosen[-1], costs=costs), diagnostics
 
 
-def _fewer_bolts(asked: OntologyOptions, chosen: Choice) -> Iterator[Diagnostic]:
+def _fewer_bolts(settings: OntologyOptions, chosen: Choice) -> Iterator[Diagnostic]:
     count = len(chosen.topology or ())
-    if asked.topology == "ltm" and asked.bolts is not None and count < asked.bolts:
-        message = f"`--bolts {asked.bolts}`: the disjoint classes form only {count} groups, so {count} bolts are used"
+    if settings.topology == "ltm" and settings.bolts is not None and count < settings.bolts:
+        message = (
+            f"`--bolts {settings.bolts}`: the disjoint classes form only {count} groups, so {count} bolts are used"
+        )
         yield Diagnostic("W413", message, help=f"use `--bolts {count}`, or leave it out for the cheapest number")
 
 
@@ -77,7 +79,7 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     >>> from thalweg.ir.text import show
     >>> from thalweg.model.vocabulary import OWL
     >>> disjoint = ("<A>", f"<{OWL}disjointWith>", "<B>")
-    >>> print(show(checked("x.ttl", [disjoint], 5, lambda known: [Bolt(known.disjoint)]).program.rules[-1]))
+    >>> print(show(checked("x.ttl", [disjoint], 5, lambda taxonomy: [Bolt(taxonomy.disjoint)]).program.rules[-1]))
     inconsistent("DisjointClasses(<A> <B>)",X,X) :- <A>(X) in [5], <B>(X) in [5].
     """
     ontology = structure.read(triples)
@@ -97,11 +99,11 @@ def checked(name: str, triples: Sequence[Triple], window: int, lay_out: LayOut) 
     return Checked(program, closed, (*_outside(name, ontology, closed, triples), *_empty(name, closed)))
 
 
-def _justification(checks: Checks) -> Program:
+def _justification(checks: ConsistencyRules) -> Program:
     return Program(checks.rules, checks.background, Interface(outputs=OUTPUTS), hints=_hints(checks))
 
 
-def _hints(checks: Checks) -> Hints:
+def _hints(checks: ConsistencyRules) -> Hints:
     return Hints(static=frozenset(fact.signature for fact in checks.background), input_copies=checks.gathered)
 
 
@@ -110,13 +112,13 @@ def _windowed(rule: Rule, window: int) -> Rule:
 
 
 def _seen(literal: Literal, window: int) -> Literal:
-    """What streams bring counts for a while; what follows from it holds as long."""
+    """A literal with a window around it where streams bring its facts; any other literal unchanged."""
     is_streamed = isinstance(literal, Now) and literal.atom.predicate[0] == "<"
     return InWindow(literal.atom, TimeWindow(window)) if is_streamed else literal  # type: ignore[union-attr]
 
 
 def _outside(name: str, ontology: Ontology, closed: Negative, triples: Sequence[Triple]) -> Iterator[Diagnostic]:
-    """What the checks do not look at, by name; what is left out for one reason is reported together."""
+    """Yields a warning for each reason why axioms, imports or triples are not checked, with their names."""
     by_reason: dict[str, list[str]] = {}
     for axiom, reason in closed.skipped:
         by_reason.setdefault(reason, []).append(axiom_text(axiom))
@@ -125,16 +127,18 @@ def _outside(name: str, ontology: Ontology, closed: Negative, triples: Sequence[
     for imported in unread_imports(ontology, triples, name):
         yield left_out(name, "it is imported but not read", [imported], "name its file as well")
     if ontology.leftovers:
-        rest = [" ".join(map(short, triple)) for triple in ontology.leftovers]
-        yield left_out(name, "it is not part of an axiom", rest, "complete the axiom, or leave it: the rest is checked")
+        leftovers = [" ".join(map(short, triple)) for triple in ontology.leftovers]
+        yield left_out(
+            name, "it is not part of an axiom", leftovers, "complete the axiom, or leave it: the rest is checked"
+        )
 
 
 def _empty(name: str, closed: Negative) -> Iterator[Diagnostic]:
-    """What nothing can be in: every fact about it will clash."""
+    """Yields a warning for each class and property that must be empty: every fact about it contradicts the ontology."""
     properties = {role.name for role in closed.roles}
-    found = closed.unsatisfiable()
+    unsatisfiable = closed.unsatisfiable()
     # Where there cannot be anything, every class is empty for that reason alone.
-    for empty, axioms in ({THING: found[THING]} if THING in found else found).items():
+    for empty, axioms in ({THING: unsatisfiable[THING]} if THING in unsatisfiable else unsatisfiable).items():
         notes = tuple(f"because of `{axiom}`" for axiom in axioms)
         if empty == THING:
             message = f"`{short(THING)}` is empty: every fact contradicts the ontology"

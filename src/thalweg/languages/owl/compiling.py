@@ -11,7 +11,7 @@ from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology, show
 from thalweg.languages.owl.left_out import REST_IS_USED, left_out, unread_imports
 from thalweg.languages.owl.profiles import inside_and_outside, reason_outside
-from thalweg.languages.owl.program import Options, beside, over_triples, rewritten, specialised, windowed
+from thalweg.languages.owl.program import ProfileAdditions, bridged, over_triples, rewritten, specialised, windowed
 from thalweg.languages.owl.swrl import DLSafeRule
 from thalweg.languages.owl.swrl_rules import compile_rules
 from thalweg.model.vocabulary import Triple, short
@@ -23,28 +23,28 @@ def compile(
     profile: str,
     window: int = 0,
     schema: bool = False,
-    options: Options = Options(),
-    others: Sequence[Program] = (),
+    options: ProfileAdditions = ProfileAdditions(),
+    programs: Sequence[Program] = (),
     swrl: Sequence[DLSafeRule] = (),
 ) -> tuple[Program, list[Diagnostic]]:
     """The program of an ontology, and a warning for each kind of axiom that lies outside the profile.
 
-    `others` are the programs that it runs beside, `swrl` the rules in its documents.
+    `programs` are those that it runs beside, `swrl` the rules in its documents.
     """
     ontology = structure.read(triples)
     ruled, unused = compile_rules(name, swrl, profile, specialised=not schema)
     ruled = replace(ruled, rules=tuple(windowed(rule, window) for rule in ruled.rules))
-    others = (*others, ruled)
+    programs = (*programs, ruled)
     if profile == "ql":
         program = rewritten(name, triples, ontology, window)
     elif schema:
-        program = beside(over_triples(triples, profile, window, options), others)
+        program = bridged(over_triples(triples, profile, window, options), programs)
     else:
         # Rules beside an ontology may ask for anything by any of its names.
-        alone = not any(other.rules for other in others)
+        alone = not any(other.rules for other in programs)
         program = specialised(name, triples, profile, window, options, profile == "rl" and alone)
-    found = [*unused, *outside(name, ontology, profile, triples)]
-    return merge([program, ruled]) if ruled.rules else program, found
+    diagnostics = [*unused, *outside(name, ontology, profile, triples)]
+    return merge([program, ruled]) if ruled.rules else program, diagnostics
 
 
 def inside(ontology: Ontology, profile: str) -> Ontology:
@@ -75,5 +75,5 @@ _WAY_OUT: Final = "the rest is used; another `--profile` may support it"
 
 
 def _is_plain(axiom: Axiom) -> bool:
-    """That something is in a class with a name is data, whatever a profile's grammar says of the name."""
+    """Whether an axiom puts an individual into a named class, which is data and inside every profile."""
     return isinstance(axiom, ClassAssertion) and isinstance(axiom.of, str)

@@ -17,9 +17,9 @@ from typing import Final
 
 from thalweg.ir.nodes import Atom, Comparison, Constant, Now, Rule, Variable
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
-from thalweg.languages.owl.consistency_rules import KIND, Checks, Writer, apart, by_side, fact
-from thalweg.languages.owl.dl_lite import Some
-from thalweg.languages.owl.negative import Group, Negative
+from thalweg.languages.owl.consistency_rules import KIND, ConsistencyRules, Writer, apart, by_side, fact
+from thalweg.languages.owl.dl_lite import Existential
+from thalweg.languages.owl.negative import DisjointGroup, Negative
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import quote
@@ -36,7 +36,7 @@ Kinds = dict[int, dict[int, int]]
 """For each kind the groups that it is in, and which members of them it is below (bits)."""
 
 
-def by_sides(found: Negative, name: str = "ontology") -> Checks:
+def by_sides(closure: Negative, name: str = "ontology") -> ConsistencyRules:
     """The rules that know of a class nothing but which sides of disjointness axioms it is on.
 
     >>> from thalweg.ir.text import show
@@ -47,11 +47,11 @@ def by_sides(found: Negative, name: str = "ontology") -> Checks:
     kind'(X,1,1) :- <B>(X).
     inconsistent(A,X,X) :- kind'(X,K,_), kind'(X,L,_), K != L, apart'(K,L,A).
     """
-    writer = _Sides(found, name)
+    writer = _Sides(closure, name)
     by_kind, background = writer.by_kind()
     classes = (*writer.alone(), *by_kind)
     rules = dict.fromkeys((*writer.front(classes), *classes, *writer.roles_upwards()))
-    return Checks(tuple(rules), background, gathered=frozenset({Predicate(KIND, 3)}))
+    return ConsistencyRules(tuple(rules), background, gathered=frozenset({Predicate(KIND, 3)}))
 
 
 class _Sides(Writer):
@@ -63,13 +63,13 @@ class _Sides(Writer):
 
     @cached_property
     def _numbered(self) -> dict[frozenset[tuple[int, int]], int]:
-        found: dict[frozenset[tuple[int, int]], int] = {}
+        numbers: dict[frozenset[tuple[int, int]], int] = {}
         for hit in self.hits.values():
-            found.setdefault(frozenset(hit.items()), len(found))
-        return found
+            numbers.setdefault(frozenset(hit.items()), len(numbers))
+        return numbers
 
     def by_kind(self) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """What is of two kinds that do not go together clashes."""
+        """The rules and facts that report what is of two kinds that exclude each other."""
         rules = [self.kind(concept) for concept in sorted(self.hits)]
         if not rules:
             return (), ()
@@ -77,47 +77,47 @@ class _Sides(Writer):
         if self.table_size() > _TABLE:
             more, background = self.one_by_one(predicates)
             return (*rules, *more), background
-        pairs = ((one, other, self.broken(self.kinds[one], self.kinds[other])) for one, other in self.meeting())
+        pairs = ((kind, other, self.broken(self.kinds[kind], self.kinds[other])) for kind, other in self.meeting())
         facts = tuple(
-            fact("apart'", str(one), str(other), quote(axiom))
+            fact("apart'", str(kind), str(other), quote(axiom))
             for k, m, axioms in pairs
             for axiom in axioms
-            for one, other in ((k, m), (m, k))
+            for kind, other in ((k, m), (m, k))
         )
         twice = combinations_with_replacement(predicates, 2)
-        looking = (apart(_sort(one, _K, "_'1"), _sort(other, _L, "_'2")) for one, other in twice)
+        looking = (apart(_sort(predicate, _K, "_'1"), _sort(other, _L, "_'2")) for predicate, other in twice)
         return (*rules, *looking), facts
 
     def kind(self, concept: int) -> Rule:
         streamed = self.found.name(concept)[0] == "<"
-        is_value = isinstance(self.found.concepts[concept], Some)
+        is_value = isinstance(self.found.concepts[concept], Existential)
         body = self.value(concept).body if is_value else (self.member(concept),)
         numbers = (self._numbered[frozenset(self.hits[concept].items())], concept)
-        return Rule(Atom(KIND if streamed else _MADE, (_X, *(Constant(str(each)) for each in numbers))), body)
+        return Rule(Atom(KIND if streamed else _MADE, (_X, *(Constant(str(number)) for number in numbers))), body)
 
     def on_sides(self) -> dict[int, list[list[int]]]:
         """For each group the kinds below each of its members."""
-        found = {n: [list[int]() for _ in group.members] for n, group in enumerate(self.found.disjoint)}
+        sides = {n: [list[int]() for _ in group.members] for n, group in enumerate(self.found.disjoint)}
         for kind, hit in self.kinds.items():
             for number, positions in hit.items():
                 for position in bits(positions):
-                    found[number][position].append(kind)
-        return found
+                    sides[number][position].append(kind)
+        return sides
 
     def table_size(self) -> int:
         lengths = ([len(side) for side in sides] for sides in self.on_sides().values())
-        return sum((sum(each) ** 2 - sum(n * n for n in each)) // 2 for each in lengths)
+        return sum((sum(counts) ** 2 - sum(n * n for n in counts)) // 2 for counts in lengths)
 
     def meeting(self) -> Iterable[tuple[int, int]]:
         """Pairs of kinds that do not go together."""
-        found: dict[tuple[int, int], None] = {}
+        pairs: dict[tuple[int, int], None] = {}
         for sides in self.on_sides().values():
-            for ones, others in combinations(sides, 2):
-                found |= {(min(k, m), max(k, m)): None for k in ones for m in others if k != m}
-        return found
+            for ones, opposite in combinations(sides, 2):
+                pairs |= {(min(k, m), max(k, m)): None for k in ones for m in opposite if k != m}
+        return pairs
 
     def one_by_one(self, predicates: list[str]) -> tuple[tuple[Rule, ...], tuple[Fact, ...]]:
-        """Kinds become the sides that they are on, where there are too many pairs of kinds."""
+        """The rules and facts that compare the sides of kinds, for ontologies with too many pairs of kinds."""
         rules: list[Rule] = []
         facts: dict[Fact, None] = {}
         groups = list(enumerate(self.found.disjoint))
@@ -129,19 +129,19 @@ class _Sides(Writer):
             facts |= dict.fromkeys(self.side_facts(pairs, numbers))
         if len(small) < len(groups):
             rules += _by_place(predicates)
-            facts |= dict.fromkeys(self.place_facts([each for each in groups if each not in small]))
+            facts |= dict.fromkeys(self.place_facts([entry for entry in groups if entry not in small]))
         return tuple(rules), tuple(facts)
 
     def side_facts(self, pairs: Iterable[tuple[int, int, str]], groups: Iterable[int]) -> Iterator[Fact]:
-        for one, other, axiom in pairs:
-            yield fact("apart'", str(one), str(other), quote(axiom))
+        for member, other, axiom in pairs:
+            yield fact("apart'", str(member), str(other), quote(axiom))
         wanted = set(groups)
         for kind, hit in self.kinds.items():
             for number in wanted & hit.keys():
                 for position in bits(hit[number]):
                     yield fact("under'", str(kind), str(self.found.disjoint[number].members[position]))
 
-    def place_facts(self, groups: list[tuple[int, Group]]) -> Iterator[Fact]:
+    def place_facts(self, groups: list[tuple[int, DisjointGroup]]) -> Iterator[Fact]:
         for number, group in groups:
             yield fact("axiom'", str(number), quote(group.axiom))
         wanted = {number for number, _ in groups}
@@ -151,7 +151,7 @@ class _Sides(Writer):
 
 
 def _by_place(predicates: Iterable[str]) -> Iterator[Rule]:
-    """The members of groups that each kind is below, and whatever is below two of one group."""
+    """The rules that derive the group members above each kind, and report what is below two of one group."""
     for predicate in predicates:
         body = (Now(_sort(predicate, _K)), Now(Atom("inside'", (_K, _G, _L))))
         yield Rule(Atom("place'", (_X, _G, _L)), body)
@@ -161,5 +161,5 @@ def _by_place(predicates: Iterable[str]) -> Iterator[Rule]:
 
 
 def _sort(predicate: str, kind: Variable, any_concept: str = "_'1") -> Atom:
-    """X is of a kind, whatever concept shows it."""
+    """The atom "X is of a kind", with any concept as the reason."""
     return Atom(predicate, (_X, kind, Variable(any_concept)))

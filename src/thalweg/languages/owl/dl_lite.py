@@ -33,17 +33,17 @@ class Role(NamedTuple):
     fresh: bool = False
 
     def flipped(self) -> "Role":
-        """The same, read backwards."""
+        """The inverse role."""
         return Role(self.name, not self.inverse, self.fresh)
 
 
-class Some(NamedTuple):
+class Existential(NamedTuple):
     """∃role: whatever has a value."""
 
     role: Role
 
 
-Basic = str | Some
+Basic = str | Existential
 
 
 T = TypeVar("T", Basic, Role)
@@ -83,25 +83,25 @@ class TBox:
     declared: list[Declaration] = field(default_factory=list)
 
     def basics(self) -> list[Basic]:
-        """The concepts that anything is said about."""
-        sides = [basic for found in self.inclusions for basic in (found.sub, found.sup)]
+        """The concepts on both sides of inclusions, and in disjointnesses."""
+        sides = [basic for inclusion in self.inclusions for basic in (inclusion.sub, inclusion.sup)]
         return [*sides, *(basic for group in self.disjoint for basic in group.members)]
 
     def classes(self) -> dict[str, None]:
         """The named classes, each once."""
         asserted = [fact.predicate for fact in self.facts if len(fact.terms) == 1]
         named = [basic for basic in self.basics() if isinstance(basic, str)]
-        declared = [found.name for found in self.declared if found.kind == "Class"]
+        declared = [declaration.name for declaration in self.declared if declaration.kind == "Class"]
         return dict.fromkeys(name for name in (*named, *asserted, *declared) if name not in (ex.THING, ex.NOTHING))
 
     def properties(self) -> dict[str, None]:
         """The named properties, each once."""
-        roles = [basic.role for basic in self.basics() if isinstance(basic, Some)]
-        roles += [role for found in self.role_inclusions for role in (found.sub, found.sup)]
+        roles = [basic.role for basic in self.basics() if isinstance(basic, Existential)]
+        roles += [role for inclusion in self.role_inclusions for role in (inclusion.sub, inclusion.sup)]
         roles += [role for group in self.disjoint_roles for role in group.members]
         roles += [role for role, _ in (*self.reflexive, *self.irreflexive)]
         asserted = [fact.predicate for fact in self.facts if len(fact.terms) == 2]
-        declared = [found.name for found in self.declared if found.kind in (OBJECT, DATA)]
+        declared = [declaration.name for declaration in self.declared if declaration.kind in (OBJECT, DATA)]
         return dict.fromkeys([*(role.name for role in roles if not role.fresh), *asserted, *declared])
 
 
@@ -117,11 +117,11 @@ def normal_form(axioms: Iterable[Axiom], declarations: Iterable[Declaration] = (
     """An ontology in the shapes of DL-Lite_R.
 
     >>> tbox = normal_form([ax.ObjectPropertyRange("<r>", "<C>")])
-    >>> tbox.inclusions == [Inclusion(Some(Role("<r>", inverse=True)), "<C>", 0)]
+    >>> tbox.inclusions == [Inclusion(Existential(Role("<r>", inverse=True)), "<C>", 0)]
     True
     """
     declared = list(declarations)
-    data = {found.name for found in declared if found.kind == DATA}
+    data = {declaration.name for declaration in declared if declaration.kind == DATA}
     reader = _Normaliser(TBox(declared=declared, data_properties=data))
     for axiom in axioms:
         reader.read(axiom)
@@ -150,12 +150,12 @@ class _Normaliser:
             case ax.EquivalentClasses(classes):
                 self.all_of(partial(self.include, sub, sup) for sub, sup in permutations(classes, 2))
             case ax.DisjointClasses(classes):
-                self.disjoint([list(self.left(found)) for found in classes])
-            case ax.PropertyDomain(name, found):
+                self.disjoint([list(self.left(member)) for member in classes])
+            case ax.PropertyDomain(name, expression):
                 self.note_data(axiom, (name,))
-                self.right(Some(self.role(name)), found)
-            case ax.ObjectPropertyRange(name, found):
-                self.right(Some(self.role(name).flipped()), found)
+                self.right(Existential(self.role(name)), expression)
+            case ax.ObjectPropertyRange(name, expression):
+                self.right(Existential(self.role(name).flipped()), expression)
             case ax.SubObjectPropertyOf() | ax.SubDataPropertyOf() | ax.PropertiesAxiom():
                 self.properties(axiom)
             case ax.InverseObjectProperties(first, second):
@@ -242,8 +242,8 @@ class _Normaliser:
         if all(len(basics) == 1 for basics in members):
             self.tbox.disjoint.append(Disjoint(tuple(basics[0] for basics in members), self.number))
             return
-        for one, other in combinations(members, 2):
-            self.tbox.disjoint += [Disjoint((first, second), self.number) for first in one for second in other]
+        for left, other in combinations(members, 2):
+            self.tbox.disjoint += [Disjoint((first, second), self.number) for first in left for second in other]
 
     def left(self, expression: ClassExpression) -> Iterator[Basic]:
         """The basic concepts that a class on the left is the union of."""
@@ -253,13 +253,13 @@ class _Normaliser:
             case str():
                 yield expression
             case ex.ObjectUnionOf(classes):
-                for found in classes:
-                    yield from self.left(found)
+                for operand in classes:
+                    yield from self.left(operand)
             case ex.ObjectSomeValuesFrom(name, ex.THING) | ex.ObjectMinCardinality(1, name, None):
-                yield Some(self.role(name))
+                yield Existential(self.role(name))
             case ex.DataSomeValuesFrom(name, ex.LITERAL) | ex.DataMinCardinality(1, name, None):
                 self.tbox.data_properties.add(name)
-                yield Some(self.role(name))
+                yield Existential(self.role(name))
             case ex.DataSomeValuesFrom():
                 raise _UnsupportedError(_UNCHECKED)
             case _:
@@ -277,7 +277,7 @@ class _Normaliser:
             case ex.ObjectIntersectionOf(classes):
                 self.all_of(partial(self.right, sub, part) for part in classes)
             case ex.ObjectComplementOf(negated):
-                self.tbox.disjoint += [Disjoint((sub, found), self.number) for found in self.left(negated)]
+                self.tbox.disjoint += [Disjoint((sub, basic), self.number) for basic in self.left(negated)]
             case ex.ObjectSomeValuesFrom(name, filler) | ex.ObjectMinCardinality(1, name, filler):
                 self.exists(sub, self.role(name), ex.THING if filler is None else filler)
             case ex.DataSomeValuesFrom(name) | ex.DataMinCardinality(1, name):
@@ -289,12 +289,12 @@ class _Normaliser:
     def exists(self, sub: Basic, role: Role, filler: ClassExpression) -> None:
         """`sub` ⊑ ∃`role`.`filler`, by way of a role of its own where there is a filler."""
         if filler == ex.THING:
-            self.tbox.inclusions.append(Inclusion(sub, Some(role), self.number))
+            self.tbox.inclusions.append(Inclusion(sub, Existential(role), self.number))
             return
         # A class without a name gets a number: a predicate is one word.
         number = self.numbers.setdefault(show(filler), len(self.numbers) + 1)
         value = filler if isinstance(filler, str) else str(number)
         fresh = Role(f"{'inverse' if role.inverse else ''}{role.name}'{value}", fresh=True)
-        self.tbox.inclusions.append(Inclusion(sub, Some(fresh), self.number))
+        self.tbox.inclusions.append(Inclusion(sub, Existential(fresh), self.number))
         self.subrole(fresh, role)
-        self.right(Some(fresh.flipped()), filler)
+        self.right(Existential(fresh.flipped()), filler)

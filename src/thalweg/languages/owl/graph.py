@@ -63,16 +63,16 @@ def triples(ontology: Ontology, scope: str = "", rules: Sequence[DLSafeRule] = (
     [('<A>', '<http://www.w3.org/2002/07/owl#disjointWith>', '<B>')]
     """
     writer = _Writer(scope)
-    found = [(declared.name, RDF_TYPE, _DECLARED[declared.kind]) for declared in ontology.declarations]
+    statements = [(declared.name, RDF_TYPE, _DECLARED[declared.kind]) for declared in ontology.declarations]
     if ontology.imports:
         header = writer.node()
-        found.append((header, RDF_TYPE, owl("Ontology")))
-        found += [(header, owl("imports"), imported) for imported in ontology.imports]
+        statements.append((header, RDF_TYPE, owl("Ontology")))
+        statements += [(header, owl("imports"), imported) for imported in ontology.imports]
     for axiom in ontology.axioms:
         writer.write(axiom)
     for rule in rules:
         writer.written += write_rule(rule, writer.node, writer.term, writer.sequence)
-    return [*found, *writer.written, *ontology.annotations, *ontology.leftovers]
+    return [*statements, *writer.written, *ontology.annotations, *ontology.leftovers]
 
 
 class _Writer:
@@ -92,10 +92,10 @@ class _Writer:
         return node
 
     def sequence(self, parts: Sequence[object]) -> str:
-        rest = rdf("nil")
+        tail = rdf("nil")
         for part in reversed(parts):
-            rest = self.node((rdf("first"), self.term(part)), (rdf("rest"), rest))
-        return rest
+            tail = self.node((rdf("first"), self.term(part)), (rdf("rest"), tail))
+        return tail
 
     def term(self, part: object) -> str:
         """The term or node that an expression is in RDF."""
@@ -116,8 +116,8 @@ class _Writer:
                 return self.described(part, (owl("complementOf"), self.term(negated)))
             case ex.ObjectHasSelf(name):
                 return self.restriction(name, (owl("hasSelf"), literal("true", f"<{XSD}boolean>")))
-            case ex.DataComplementOf(found):
-                return self.described(part, (owl("datatypeComplementOf"), self.term(found)))
+            case ex.DataComplementOf(data_range):
+                return self.described(part, (owl("datatypeComplementOf"), self.term(data_range)))
             case ex.DatatypeRestriction(datatype, facets):
                 listed = self.sequence([self.node(facet) for facet in facets])
                 return self.described(part, (owl("onDatatype"), datatype), (owl("withRestrictions"), listed))

@@ -93,7 +93,7 @@ class Kinds:
         self._properties: dict[str, set[str]] = {
             name: kinds
             for name, types in self.types.items()
-            if (kinds := {kind for found in types if (kind := _DECLARED.get(found))})
+            if (kinds := {kind for type_name in types if (kind := _DECLARED.get(type_name))})
         }
         self._guess(uses)
 

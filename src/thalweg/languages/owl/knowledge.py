@@ -16,8 +16,8 @@ Row = tuple[str, ...]
 class Knowledge:
     """Facts, found by any of their arguments.
 
-    >>> known = Knowledge([Fact("p", ("a", "b")), Fact("p", ("a", "c"))])
-    >>> known.rows(Predicate("p", 2), (1,), ("c",))
+    >>> knowledge = Knowledge([Fact("p", ("a", "b")), Fact("p", ("a", "c"))])
+    >>> knowledge.rows(Predicate("p", 2), (1,), ("c",))
     [('a', 'c')]
     """
 
@@ -32,7 +32,7 @@ class Knowledge:
         return fact[1] in self.facts[fact[0]]
 
     def add(self, signature: Predicate, row: Row) -> bool:
-        """Whether the fact is new."""
+        """Adds a fact; returns whether it is new."""
         if row in self.facts[signature]:
             return False
         self.facts[signature][row] = None
@@ -63,37 +63,37 @@ class Look(NamedTuple):
 
 def looks(atoms: Sequence[Atom], bound: Collection[str]) -> list[Look]:
     """The order in which atoms are joined: always the one with most known arguments next."""
-    left, known, found = list(atoms), set(bound), list[Look]()
+    left, names, order = list(atoms), set(bound), list[Look]()
 
     def is_known(arg: Expression) -> bool:
-        return arg.name in known if isinstance(arg, Variable) else isinstance(arg, Constant)
+        return arg.name in names if isinstance(arg, Variable) else isinstance(arg, Constant)
 
     while left:
         first = max(left, key=lambda atom: sum(map(is_known, atom.args)))
         left = [atom for atom in left if atom is not first]
         bound_at = {place: arg for place, arg in enumerate(first.args) if is_known(arg)}
-        rest = [(place, arg) for place, arg in enumerate(first.args) if place not in bound_at]
-        new = tuple((place, arg.name) for place, arg in rest if isinstance(arg, Variable))
-        found.append(Look(first.signature, tuple(bound_at), tuple(bound_at.values()), new))
-        known.update(name for _, name in new)
-    return found
+        free = [(place, arg) for place, arg in enumerate(first.args) if place not in bound_at]
+        new = tuple((place, arg.name) for place, arg in free if isinstance(arg, Variable))
+        order.append(Look(first.signature, tuple(bound_at), tuple(bound_at.values()), new))
+        names.update(name for _, name in new)
+    return order
 
 
-def solve(atoms: Sequence[Atom], known: Knowledge, binding: Binding) -> Iterator[Binding]:
-    """Every way to find the atoms among the facts."""
-    return _joined(looks(atoms, binding), 0, known, binding)
+def solve(atoms: Sequence[Atom], knowledge: Knowledge, binding: Binding) -> Iterator[Binding]:
+    """Yields every binding that makes all atoms facts."""
+    return _joined(looks(atoms, binding), 0, knowledge, binding)
 
 
-def _joined(order: Sequence[Look], number: int, known: Knowledge, binding: Binding) -> Iterator[Binding]:
+def _joined(order: Sequence[Look], number: int, knowledge: Knowledge, binding: Binding) -> Iterator[Binding]:
     if number == len(order):
         yield binding
         return
     signature, places, arguments, new = order[number]
     terms = tuple(ground(arg, binding) or "" for arg in arguments)
-    for row in known.rows(signature, places, terms):
+    for row in knowledge.rows(signature, places, terms):
         extended = dict(binding)
         if all(extended.setdefault(name, row[place]) == row[place] for place, name in new):
-            yield from _joined(order, number + 1, known, extended)
+            yield from _joined(order, number + 1, knowledge, extended)
 
 
 def unify(atom: Atom, row: Row) -> Binding | None:
@@ -132,18 +132,18 @@ def close(rules: Sequence[tuple[Rule, bool]], facts: Iterable[Fact]) -> tuple[Kn
     >>> from thalweg.languages.lars import read
     >>> from thalweg.diagnostics import Source
     >>> rules = read(Source("x.lars", "p(X,Z) :- p(X,Y), p(Y,Z). q(X) :- p(X,_).")).rules
-    >>> known, marked = close([(rules[0], False), (rules[1], True)], [Fact("p", ("a", "b")), Fact("p", ("b", "c"))])
+    >>> knowledge, marked = close([(rules[0], False), (rules[1], True)], [Fact("p", ("a", "b")), Fact("p", ("b", "c"))])
     >>> p, q = Predicate("p", 2), Predicate("q", 1)
-    >>> (p, ("a", "c")) in known, (p, ("a", "c")) in marked, (q, ("a",)) in marked
+    >>> (p, ("a", "c")) in knowledge, (p, ("a", "c")) in marked, (q, ("a",)) in marked
     (True, False, True)
     """
     stated = list(facts)
-    known, marked = Knowledge(stated), Knowledge(stated)
+    knowledge, marked = Knowledge(stated), Knowledge(stated)
     readers: dict[tuple[Predicate, str | None], list[_Reader]] = defaultdict(list)
     for rule, mark in rules:
         for atom in atoms_of(rule):
-            rest = [other for other in atoms_of(rule) if other is not atom]
-            order = looks(rest, [arg.name for arg in atom.args if isinstance(arg, Variable)])
+            partners = [other for other in atoms_of(rule) if other is not atom]
+            order = looks(partners, [arg.name for arg in atom.args if isinstance(arg, Variable)])
             reader = _Reader(atom, order, comparisons_of(rule), rule.head, mark)
             readers[atom.signature, _predicate(atom)].append(reader)
     waiting = [(fact.signature, fact.terms) for fact in dict.fromkeys(stated)]
@@ -154,14 +154,14 @@ def close(rules: Sequence[tuple[Rule, bool]], facts: Iterable[Fact]) -> tuple[Kn
             start = unify(atom, row)
             if start is None:
                 continue
-            for binding in list(_joined(order, 0, known, start)):
+            for binding in list(_joined(order, 0, knowledge, start)):
                 if all(holds(test, binding) for test in tests):
-                    made = tuple(ground(arg, binding) or "" for arg in head.args)
+                    derived = tuple(ground(arg, binding) or "" for arg in head.args)
                     if mark:
-                        marked.add(head.signature, made)
-                    if known.add(head.signature, made):
-                        waiting.append((head.signature, made))
-    return known, marked
+                        marked.add(head.signature, derived)
+                    if knowledge.add(head.signature, derived):
+                        waiting.append((head.signature, derived))
+    return knowledge, marked
 
 
 class _Reader(NamedTuple):

@@ -35,9 +35,9 @@ def unread_imports(ontology: Ontology, triples: Iterable[Triple], name: str) -> 
     """
     if not ontology.imports:
         return
-    given = {subject for subject, predicate, thing in triples if (predicate, thing) == (RDF_TYPE, _ONTOLOGY)}
-    given |= {thing for _, predicate, thing in triples if predicate == _VERSION}
-    files = {stem for one in name.split(", ") for stem in (PurePath(one).name, PurePath(one).name.partition(".")[0])}
+    documents = {subject for subject, predicate, object_ in triples if (predicate, object_) == (RDF_TYPE, _ONTOLOGY)}
+    documents |= {version for _, predicate, version in triples if predicate == _VERSION}
+    files = {stem for file in name.split(", ") for stem in (PurePath(file).name, PurePath(file).name.partition(".")[0])}
     for imported in ontology.imports:
-        if imported not in given and PurePath(imported.strip("<>").rstrip("/#")).name not in files:
+        if imported not in documents and PurePath(imported.strip("<>").rstrip("/#")).name not in files:
             yield imported

@@ -28,7 +28,7 @@ ABOUT_LITERALS: Final = frozenset(
     {Predicate("literal", 3), Predicate("outside", 2), Predicate("plain_literal", 2), Predicate("typed_literal", 3)}
 )
 """What is known about literals by looking at them."""
-HIDDEN_LITERALS: Final = frozenset(each.renamed(f"'{each.name}") for each in ABOUT_LITERALS)
+HIDDEN_LITERALS: Final = frozenset(predicate.renamed(f"'{predicate.name}") for predicate in ABOUT_LITERALS)
 """The same under names that users cannot type."""
 _SAME_LITERAL: Final = "same'literal"
 _OF_VALUE: Final = "value'"
@@ -54,25 +54,25 @@ def sort_by_kind(rules: Collection[Specialised], datatypes: frozenset[str], by_v
     >>> from thalweg.ir.text import show
     >>> x, y = Variable("X"), Variable("Y")
     >>> inverse = Specialised(Rule(Atom("<q>", (y, x)), (Now(Atom("<p>", (x, y))),)), "inverse")
-    >>> for each in sort_by_kind([inverse], frozenset(), False):
-    ...     print(show(each.rule))
+    >>> for entry in sort_by_kind([inverse], frozenset(), False):
+    ...     print(show(entry.rule))
     <q>(Y,X) :- <p>(X,Y), Y is resource.
     value'<q>(Y,X) :- <p>(X,Y), Y is literal.
     """
-    kinds = _LiteralPlaces((each.rule for each in rules), datatypes)
-    naming = {each.rule.head.predicate for each in rules if _names_individual(each.rule.head)}
-    found: dict[Rule, Specialised] = {}
-    for each in rules:
-        for kind in kinds.sorted(each.rule):
+    kinds = _LiteralPlaces((entry.rule for entry in rules), datatypes)
+    naming = {entry.rule.head.predicate for entry in rules if _names_individual(entry.rule.head)}
+    by_rule: dict[Rule, Specialised] = {}
+    for entry in rules:
+        for kind in kinds.sorted(entry.rule):
             is_about_literal = kind.head.predicate.startswith(_OF_VALUE)
-            if is_about_literal and _copies(each.rule) and each.rule.head.predicate not in naming:
+            if is_about_literal and _copies(entry.rule) and entry.rule.head.predicate not in naming:
                 continue
             for rule in kinds.by_value(kind) if by_value else (kind,):
-                found.setdefault(rule, replace(each, rule=rule))
+                by_rule.setdefault(rule, replace(entry, rule=rule))
     # Now that literals have predicates of their own, less can come where.
-    kinds = _LiteralPlaces(found, datatypes)
-    settled = ((each, kinds.settled(each.rule)) for each in found.values())
-    return [replace(each, rule=rule) for each, rule in settled if rule and not _is_idle(rule)]
+    kinds = _LiteralPlaces(by_rule, datatypes)
+    settled = ((entry, kinds.settled(entry.rule)) for entry in by_rule.values())
+    return [replace(entry, rule=rule) for entry, rule in settled if rule and not _is_idle(rule)]
 
 
 def without_detours(rules: Iterable[Specialised]) -> list[Specialised]:
@@ -85,7 +85,7 @@ def without_detours(rules: Iterable[Specialised]) -> list[Specialised]:
     >>> print(show(without_detours([Specialised(there, "inverse"), Specialised(back, "inverse")])[0].rule))
     <p>(X,Y) :- <r>(X,Y), Y is literal.
     """
-    kept = {each.rule: each for each in rules}
+    kept = {entry.rule: entry for entry in rules}
     waiting = dict.fromkeys(rule.head.predicate for rule in kept if rule.head.predicate.startswith(_OF_VALUE))
     about: dict[str, dict[Rule, None]] = {name: {} for name in waiting}
     for rule in kept:
@@ -93,16 +93,16 @@ def without_detours(rules: Iterable[Specialised]) -> list[Specialised]:
             about[name][rule] = None
     while waiting:
         predicate = waiting.popitem()[0]
-        known = [kept[rule] for rule in about[predicate] if rule in kept]
-        made = _unfolded(predicate, known)
-        if made is None:
+        concerned = [kept[rule] for rule in about[predicate] if rule in kept]
+        unfolded = _unfolded(predicate, concerned)
+        if unfolded is None:
             continue
-        for each in known:
-            del kept[each.rule]
-        for each in made:
-            kept.setdefault(each.rule, each)
-            for name in _predicates(each.rule) & about.keys():
-                about[name][each.rule] = None
+        for entry in concerned:
+            del kept[entry.rule]
+        for entry in unfolded:
+            kept.setdefault(entry.rule, entry)
+            for name in _predicates(entry.rule) & about.keys():
+                about[name][entry.rule] = None
                 waiting[name] = None
     return list(kept.values())
 
@@ -113,15 +113,15 @@ def _predicates(rule: Rule) -> set[str]:
 
 def _unfolded(predicate: str, rules: list[Specialised]) -> list[Specialised] | None:
     """Rules that go without a predicate, in the place of those that make it and use it; None if they were more."""
-    makers = [each for each in rules if each.rule.head.predicate == predicate]
-    users = [each for each in rules if each.rule.head.predicate != predicate]
-    if any(predicate in (atom.predicate for atom in atoms_of(each.rule)) for each in makers):
+    makers = [entry for entry in rules if entry.rule.head.predicate == predicate]
+    users = [entry for entry in rules if entry.rule.head.predicate != predicate]
+    if any(predicate in (atom.predicate for atom in atoms_of(entry.rule)) for entry in makers):
         return None
-    if not all(_hands_on(each.rule) for each in users):
+    if not all(_hands_on(entry.rule) for entry in users):
         return None
-    both = (Specialised(_joined(a.rule, b.rule), b.name, (*a.axioms, *b.axioms)) for a in makers for b in users)
-    made = {each.rule: each for each in both if not _is_idle(each.rule)}
-    return list(made.values()) if len(made) <= len(rules) else None
+    joined = (Specialised(_joined(a.rule, b.rule), b.name, (*a.axioms, *b.axioms)) for a in makers for b in users)
+    by_rule = {entry.rule: entry for entry in joined if not _is_idle(entry.rule)}
+    return list(by_rule.values()) if len(by_rule) <= len(rules) else None
 
 
 def _hands_on(rule: Rule) -> bool:
@@ -172,8 +172,8 @@ class _LiteralPlaces:
             rule = waiting.pop()
             literals = (test.left for test in comparisons_of(rule) if test.right == _IS_LITERAL)
             if all(self.may_be_literal(arg, rule) for arg in literals):
-                found = [number for number, arg in enumerate(rule.head.args) if self.may_be_literal(arg, rule)]
-                new = {(rule.head.predicate, number) for number in found} - self.places
+                numbers = [number for number, arg in enumerate(rule.head.args) if self.may_be_literal(arg, rule)]
+                new = {(rule.head.predicate, number) for number in numbers} - self.places
                 if new:
                     self.places |= new
                     waiting += readers[rule.head.predicate]
@@ -188,8 +188,12 @@ class _LiteralPlaces:
             return is_literal(arg.term)
         if Comparison("is", arg, _IS_RESOURCE) in rule.body:
             return False
-        found = ((atom, number) for atom in atoms_of(rule) for number, other in enumerate(atom.args) if other == arg)
-        return all(self._is_open(atom, number) or (atom.predicate, number) in self.places for atom, number in found)
+        occurrences = (
+            (atom, number) for atom in atoms_of(rule) for number, other in enumerate(atom.args) if other == arg
+        )
+        return all(
+            self._is_open(atom, number) or (atom.predicate, number) in self.places for atom, number in occurrences
+        )
 
     def _is_open(self, atom: Atom, number: int) -> bool:
         """Whether data bring literals here: as values, and where they are looked at."""
@@ -213,13 +217,13 @@ class _LiteralPlaces:
     def _headed(self, rule: Rule, values: Collection[Expression]) -> Iterator[Rule]:
         """The rule with its head for resources, for literals, or both, each with the tests that it needs."""
         head = rule.head
-        known = self._is_resource
+        is_resource = self._is_resource
         looks = any(atom.signature in HIDDEN_LITERALS for atom in atoms_of(rule))
         if head.predicate == SAME_AS:
-            one, other = head.args
-            if not looks and one not in values and other not in values:
-                yield Rule(head, (*rule.body, *self._resources(rule, one, other), Comparison("!=", one, other)))
-            if not known(one, rule) and not known(other, rule):
+            left, other = head.args
+            if not looks and left not in values and other not in values:
+                yield Rule(head, (*rule.body, *self._resources(rule, left, other), Comparison("!=", left, other)))
+            if not is_resource(left, rule) and not is_resource(other, rule):
                 tests = [Comparison("is", arg, _IS_LITERAL) for arg in head.args if arg not in values]
                 yield Rule(Atom(_SAME_LITERAL, head.args), (*rule.body, *tests))
         elif self.takes_resources(head.predicate):
@@ -227,7 +231,7 @@ class _LiteralPlaces:
             is_value = subject in values or (isinstance(subject, Constant) and is_literal(subject.term))
             if not is_value:
                 yield Rule(head, (*rule.body, *self._resources(rule, subject)))
-            if (head.predicate, 0) in self.places and not known(subject, rule):
+            if (head.predicate, 0) in self.places and not is_resource(subject, rule):
                 tests = [] if is_value else [Comparison("is", subject, _IS_LITERAL)]
                 yield Rule(_of_value(head), (*rule.body, *tests))
         elif looks:
@@ -243,12 +247,12 @@ class _LiteralPlaces:
             for number, arg in enumerate(atom.args):
                 if self._holds_values(atom, number):
                     where[arg].append((atom, number))
-        for arg, ((atom, number), *others) in where.items():
+        for arg, ((atom, number), *repeats) in where.items():
             body = _with_argument(rule, atom, number, _L)
             if isinstance(arg, Constant):
                 values = [fact.terms[1] for fact in describe(arg.term, ()) if fact.predicate == "literal"]
                 yield from (Rule(rule.head, (*body, _has_value(_L, Constant(value)))) for value in values)
-            elif others and not self._is_resource(arg, rule):
+            elif repeats and not self._is_resource(arg, rule):
                 yield Rule(rule.head, (*body, _has_value(arg, _V), _has_value(_L, _V)))
 
     def _holds_values(self, atom: Atom, number: int) -> bool:
@@ -272,8 +276,8 @@ class _LiteralPlaces:
         return replace(rule, body=tuple(part for part in rule.body if part not in idle)) if idle else rule
 
     def _is_no_literal(self, arg: Expression, rule: Rule) -> bool:
-        asked = replace(rule, body=tuple(part for part in rule.body if part != Comparison("is", arg, _IS_RESOURCE)))
-        return not self.may_be_literal(arg, asked)
+        untested = replace(rule, body=tuple(part for part in rule.body if part != Comparison("is", arg, _IS_RESOURCE)))
+        return not self.may_be_literal(arg, untested)
 
     def _resources(self, rule: Rule, *args: Expression) -> tuple[Comparison, ...]:
         """The tests that keep literals out, where they could come in."""

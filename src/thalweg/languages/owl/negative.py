@@ -20,10 +20,10 @@ from typing import Final, NamedTuple
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
-from thalweg.languages.owl.dl_lite import Basic, Role, Some, TBox, normal_form
+from thalweg.languages.owl.dl_lite import Basic, Existential, Role, TBox, normal_form
 from thalweg.languages.owl.expressions import NOTHING, THING, ClassExpression
 from thalweg.languages.owl.left_out import REST_IS_USED
-from thalweg.languages.owl.unsatisfiable import Closure
+from thalweg.languages.owl.unsatisfiable import InclusionClosure
 from thalweg.model.fact import Fact
 from thalweg.planning.topology import Taxonomy, bits
 
@@ -47,7 +47,7 @@ class Order(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DisjointGroup:
     """Nothing is in two of the members, says the axiom. Members are numbers of concepts, or of roles."""
 
     axiom: str
@@ -67,12 +67,12 @@ class Negative:
     order: Order
     streams: int
     meets: tuple[tuple[int, tuple[int, ...]], ...]
-    disjoint: tuple[Group, ...]
+    disjoint: tuple[DisjointGroup, ...]
     alone: dict[str, int]
     roles: tuple[Role, ...]
     role_order: Order
-    disjoint_roles: tuple[Group, ...]
-    irreflexive: tuple[Group, ...]
+    disjoint_roles: tuple[DisjointGroup, ...]
+    irreflexive: tuple[DisjointGroup, ...]
     facts: tuple[Fact, ...]
     skipped: tuple[tuple[Axiom, str], ...]
 
@@ -93,27 +93,27 @@ class Negative:
         mentioned = reduce(or_, (self.order.below[side] for side in sides), 0) & self.streams
         place = {concept: position for position, concept in enumerate(bits(mentioned))}
         above = (reduce(or_, (1 << place[n] for n in bits(self.order.above[c] & mentioned)), 0) for c in place)
-        known = [[member for member in group.members if member in place] for group in self.disjoint]
-        most = _FEW if sum(len(members) ** 2 // 2 for members in known) > _LISTED else len(place)
-        pairs = (pair for members in known if len(members) <= most for pair in combinations(members, 2))
+        groups = [[member for member in group.members if member in place] for group in self.disjoint]
+        most = _FEW if sum(len(members) ** 2 // 2 for members in groups) > _LISTED else len(place)
+        pairs = (pair for members in groups if len(members) <= most for pair in combinations(members, 2))
         disjoint = {(self.name(a), self.name(b)): None for a, b in pairs if a != b}
-        large = (tuple(map(self.name, members)) for members in known if len(members) > most)
+        large = (tuple(map(self.name, members)) for members in groups if len(members) > most)
         return Taxonomy(tuple(map(self.name, place)), tuple(above), tuple(disjoint), tuple(large))
 
     def apart(self) -> list[int]:
         """For each concept those that share no member with it, as bits."""
-        found = [0] * len(self.concepts)
-        for member, others in self._partners().items():
+        disjoint = [0] * len(self.concepts)
+        for member, partners in self._partners().items():
             for concept in bits(self.order.below[member]):
-                found[concept] |= others
-        void, everything = reduce(or_, self.alone.values(), 0), (1 << len(found)) - 1
-        found = [everything if void >> concept & 1 else others | void for concept, others in enumerate(found)]
-        meeting = ((one, other) for one, others in self._joined() for other in bits(others))
-        for one, other in meeting if self.counts_conjunctions else ():
-            if not found[one] >> other & 1 and self._clash(one, other, found, void):
-                found[one] |= 1 << other
-                found[other] |= 1 << one
-        return found
+                disjoint[concept] |= partners
+        void, everything = reduce(or_, self.alone.values(), 0), (1 << len(disjoint)) - 1
+        disjoint = [everything if void >> concept & 1 else partners | void for concept, partners in enumerate(disjoint)]
+        meeting = ((left, other) for left, partners in self._joined() for other in bits(partners))
+        for left, other in meeting if self.counts_conjunctions else ():
+            if not disjoint[left] >> other & 1 and self._clash(left, other, disjoint, void):
+                disjoint[left] |= 1 << other
+                disjoint[other] |= 1 << left
+        return disjoint
 
     def closure(self) -> tuple[int, int]:
         """How many pairs of named classes share no member; and how many pairs with an ∃R among them.
@@ -124,24 +124,26 @@ class Negative:
         (2, 2)
         """
         apart, named = self.apart(), self._named()
-        some = self.streams & sum(1 << n for n, concept in enumerate(self.concepts) if isinstance(concept, Some))
+        existentials = self.streams & sum(
+            1 << n for n, concept in enumerate(self.concepts) if isinstance(concept, Existential)
+        )
         classes = _pairs(apart, named)
-        return classes, _pairs(apart, named | some) - classes
+        return classes, _pairs(apart, named | existentials) - classes
 
     @property
     def counts_conjunctions(self) -> bool:
         """Whether pairs that only a conjunction keeps apart are looked for: there may be too many to look at."""
-        return len(self.meets) * sum(others.bit_count() for _, others in self._joined()) <= _MOST_STEPS
+        return len(self.meets) * sum(partners.bit_count() for _, partners in self._joined()) <= _MOST_STEPS
 
     def unsatisfiable(self) -> dict[str, tuple[str, ...]]:
         """The classes and the properties that nothing can be in, each with the axioms that forbid it."""
         shown = self._named() | sum(1 << n for n, c in enumerate(self.concepts) if c == THING or _is_property(c))
-        found: dict[str, list[str]] = {}
+        axioms: dict[str, list[str]] = {}
         for axiom, concepts in self.alone.items():
             for concept in bits(concepts & shown):
                 basic = self.concepts[concept]
-                found.setdefault(basic.role.name if isinstance(basic, Some) else basic, []).append(axiom)
-        return {name: tuple(reasons) for name, reasons in found.items()}
+                axioms.setdefault(basic.role.name if isinstance(basic, Existential) else basic, []).append(axiom)
+        return {name: tuple(reasons) for name, reasons in axioms.items()}
 
     def classes(self) -> list[str]:
         """The classes that have a name."""
@@ -153,7 +155,7 @@ class Negative:
 
     def _partners(self) -> dict[int, int]:
         """For each member of a group everything that is in another member."""
-        found: dict[int, int] = {}
+        partners: dict[int, int] = {}
         for group in self.disjoint:
             below = [self.order.below[member] for member in group.members]
             before, after = [0], [0]
@@ -161,44 +163,44 @@ class Negative:
                 before.append(before[-1] | front)
                 after.append(after[-1] | back)
             for place, member in enumerate(group.members):
-                found[member] = found.get(member, 0) | before[place] | after[len(below) - place - 1]
-        return found
+                partners[member] = partners.get(member, 0) | before[place] | after[len(below) - place - 1]
+        return partners
 
     def _joined(self) -> Iterator[tuple[int, int]]:
         """Concepts, each with those (bits) that it is together with in a conjunction that neither is in by itself."""
         for _, parts in self.meets:
-            for one in bits(reduce(or_, (self.order.below[part] for part in parts))):
-                missing = [part for part in parts if not self.order.above[one] >> part & 1]
+            for concept in bits(reduce(or_, (self.order.below[part] for part in parts))):
+                missing = [part for part in parts if not self.order.above[concept] >> part & 1]
                 if 0 < len(missing) < len(parts):
-                    yield one, reduce(and_, (self.order.below[part] for part in missing))
+                    yield concept, reduce(and_, (self.order.below[part] for part in missing))
 
-    def _clash(self, one: int, other: int, apart: Sequence[int], void: int) -> bool:
+    def _clash(self, left: int, other: int, apart: Sequence[int], void: int) -> bool:
         """Whether what is in both is in two concepts that have been found apart."""
-        both = self.order.above[one] | self.order.above[other]
+        above = self.order.above[left] | self.order.above[other]
         before = 0
-        while both != before:
-            before = both
+        while above != before:
+            before = above
             for meet, parts in self.meets:
-                if all(both >> part & 1 for part in parts):
-                    both |= self.order.above[meet]
-        return bool(both & void) or any(apart[concept] & both for concept in bits(both))
+                if all(above >> part & 1 for part in parts):
+                    above |= self.order.above[meet]
+        return bool(above & void) or any(apart[concept] & above for concept in bits(above))
 
 
 def name_of(basic: Basic) -> str:
     """The name of a concept.
 
-    >>> name_of("<A>"), name_of(Some(Role("<r>", inverse=True)))
+    >>> name_of("<A>"), name_of(Existential(Role("<r>", inverse=True)))
     ('<A>', "some_inverse'<r>")
     """
     return basic if isinstance(basic, str) else f"{'some_inverse' if basic.role.inverse else 'some'}'{basic.role.name}"
 
 
 def close(axioms: Iterable[Axiom], declarations: Iterable[Declaration] = ()) -> Negative:
-    """What the axioms forbid.
+    """The negative inclusions that follow from axioms.
 
     >>> from thalweg.languages.owl.axioms import DisjointClasses, SubClassOf
-    >>> found = close([SubClassOf("<A>", "<B>"), SubClassOf("<A>", "<C>"), DisjointClasses(("<B>", "<C>"))])
-    >>> found.unsatisfiable()
+    >>> closure = close([SubClassOf("<A>", "<B>"), SubClassOf("<A>", "<C>"), DisjointClasses(("<B>", "<C>"))])
+    >>> closure.unsatisfiable()
     {'<A>': ('DisjointClasses(<B> <C>)',)}
     """
     naming = _Naming(axioms)
@@ -253,7 +255,7 @@ class _Naming:
             case ex.ObjectUnionOf(classes):
                 return ex.ObjectUnionOf(tuple(map(self.left, classes)))
             case ex.ObjectIntersectionOf(classes):
-                return self.meet(dict.fromkeys(found for found in map(self.left, classes) if found != THING))
+                return self.meet(dict.fromkeys(part for part in map(self.left, classes) if part != THING))
         return expression
 
     def right(self, expression: ClassExpression) -> ClassExpression:
@@ -265,20 +267,20 @@ class _Naming:
         return expression
 
     def meet(self, classes: Iterable[ClassExpression]) -> ClassExpression:
-        found = list(classes)
-        if NOTHING in found:
+        parts = list(classes)
+        if NOTHING in parts:
             return NOTHING
-        if len(found) < 2:
-            return next(iter(found), THING)
-        return self.meets.setdefault(frozenset(map(self.part, found)), f"all'{len(self.meets) + 1}")
+        if len(parts) < 2:
+            return next(iter(parts), THING)
+        return self.meets.setdefault(frozenset(map(self.part, parts)), f"all'{len(self.meets) + 1}")
 
-    def part(self, found: ClassExpression) -> str:
-        if isinstance(found, str):
-            return found
-        if found not in self.parts:
-            self.parts[found] = f"part'{len(self.parts) + 1}"
-            self.say(ax.SubClassOf(found, self.parts[found]))
-        return self.parts[found]
+    def part(self, expression: ClassExpression) -> str:
+        if isinstance(expression, str):
+            return expression
+        if expression not in self.parts:
+            self.parts[expression] = f"part'{len(self.parts) + 1}"
+            self.say(ax.SubClassOf(expression, self.parts[expression]))
+        return self.parts[expression]
 
 
 class _Closing:
@@ -287,7 +289,7 @@ class _Closing:
     def __init__(self, tbox: TBox, naming: _Naming) -> None:
         self.tbox = tbox
         self.naming = naming
-        self.closure = Closure(tbox)
+        self.closure = InclusionClosure(tbox)
         self.roles = self.all_roles()
         self.role_place = {role: n for n, role in enumerate(self.roles)}
         self.role_order = self.order_of_roles()
@@ -297,9 +299,9 @@ class _Closing:
         self.order = self.order_of_concepts()
 
     def negative(self) -> Negative:
-        disjoint = [Group(self.text(found.axiom), self.places(found.members)) for found in self.tbox.disjoint]
-        roles = [Group(self.text(g.axiom), self.role_places(g.members)) for g in self.tbox.disjoint_roles]
-        irreflexive = [Group(self.text(n), self.role_places((role,))) for role, n in self.tbox.irreflexive]
+        disjoint = [DisjointGroup(self.text(group.axiom), self.places(group.members)) for group in self.tbox.disjoint]
+        roles = [DisjointGroup(self.text(g.axiom), self.role_places(g.members)) for g in self.tbox.disjoint_roles]
+        irreflexive = [DisjointGroup(self.text(n), self.role_places((role,))) for role, n in self.tbox.irreflexive]
         return Negative(
             concepts=tuple(self.concepts),
             order=self.order,
@@ -320,27 +322,27 @@ class _Closing:
         not.
         """
         reasons = dict(self.tbox.skipped)
-        said = list(zip(self.naming.axioms, self.naming.origins, self.naming.stated, strict=True))
-        unused = {(origin, stated): reasons[axiom] for axiom, origin, stated in said if axiom in reasons}
-        used = {origin for _, origin, stated in said if (origin, stated) not in unused}
+        statements = list(zip(self.naming.axioms, self.naming.origins, self.naming.stated, strict=True))
+        unused = {(origin, stated): reasons[axiom] for axiom, origin, stated in statements if axiom in reasons}
+        used = {origin for _, origin, stated in statements if (origin, stated) not in unused}
         return [
             (stated, f"{reason}; {REST_IS_USED}") if origin in used else (origin, reason)
             for (origin, stated), reason in unused.items()
         ]
 
     def all_roles(self) -> list[Role]:
-        asked = [basic.role for basic in self.tbox.basics() if isinstance(basic, Some)]
-        asked += [role for found in self.tbox.role_inclusions for role in (found.sub, found.sup)]
-        names = dict.fromkeys([*map(Role, self.tbox.properties()), *(Role(r.name, fresh=r.fresh) for r in asked)])
-        found = [side for role in names for side in (role, role.flipped())]
-        return [*found, SELF] if self.tbox.reflexive else found
+        roles = [basic.role for basic in self.tbox.basics() if isinstance(basic, Existential)]
+        roles += [role for inclusion in self.tbox.role_inclusions for role in (inclusion.sub, inclusion.sup)]
+        names = dict.fromkeys([*map(Role, self.tbox.properties()), *(Role(r.name, fresh=r.fresh) for r in roles)])
+        sides = [side for role in names for side in (role, role.flipped())]
+        return [*sides, SELF] if self.tbox.reflexive else sides
 
     def all_concepts(self) -> list[Basic]:
         classes = dict.fromkeys([*self.tbox.classes(), *self.naming.meets.values()])
         for parts in self.naming.meets:
             classes.update(dict.fromkeys(sorted(parts)))
         everything = [THING] if self.tbox.reflexive or THING in self.tbox.basics() else []
-        return [*classes, *everything, *(Some(role) for role in self.roles if role != SELF), NOTHING]
+        return [*classes, *everything, *(Existential(role) for role in self.roles if role != SELF), NOTHING]
 
     def order_of_roles(self) -> Order:
         edges = [[self.role_place[sup] for sup in self.closure.roles_above.get(role, ())] for role in self.roles]
@@ -363,30 +365,32 @@ class _Closing:
         return order
 
     def newly_met(self, order: Order) -> Iterator[tuple[int, int]]:
-        """What is in all parts of a conjunction by itself is below it."""
+        """Yields pairs of a concept that is below all parts of a conjunction, and the conjunction."""
         for meet, parts in self.meets:
             for concept in bits(reduce(and_, (order.below[part] for part in parts)) & ~order.below[meet]):
                 yield concept, meet
 
-    def alone(self, disjoint: list[Group], roles: list[Group], irreflexive: list[Group]) -> dict[str, int]:
-        found: dict[str, int] = {BUILT_IN: 1 << self.place[NOTHING]}
+    def alone(
+        self, disjoint: list[DisjointGroup], roles: list[DisjointGroup], irreflexive: list[DisjointGroup]
+    ) -> dict[str, int]:
+        void_by_axiom: dict[str, int] = {BUILT_IN: 1 << self.place[NOTHING]}
         for group in disjoint:
-            found[group.axiom] = found.get(group.axiom, 0) | _in_two(group.members, self.order.below)
+            void_by_axiom[group.axiom] = void_by_axiom.get(group.axiom, 0) | _in_two(group.members, self.order.below)
         for group in roles:
             empty = _in_two(group.members, self.role_order.below)
-            found[group.axiom] = found.get(group.axiom, 0) | self.having(empty)
+            void_by_axiom[group.axiom] = void_by_axiom.get(group.axiom, 0) | self.having(empty)
         for group in irreflexive:
             reflexive = self.role_order.below[group.members[0]] & (1 << self.role_place.get(SELF, len(self.roles)))
-            found[group.axiom] = found.get(group.axiom, 0) | self.having(reflexive)
-        return {axiom: self.with_empty_roles(void) for axiom, void in found.items() if void}
+            void_by_axiom[group.axiom] = void_by_axiom.get(group.axiom, 0) | self.having(reflexive)
+        return {axiom: self.with_empty_roles(void) for axiom, void in void_by_axiom.items() if void}
 
     def having(self, roles: int) -> int:
         """The concepts of what has a value by one of these roles, or is one."""
-        found = 0
+        concepts = 0
         for role in map(self.roles.__getitem__, bits(roles)):
-            sides: tuple[Basic, ...] = (THING,) if role == SELF else (Some(role), Some(role.flipped()))
-            found = reduce(or_, (self.order.below[self.place[side]] for side in sides), found)
-        return found
+            sides: tuple[Basic, ...] = (THING,) if role == SELF else (Existential(role), Existential(role.flipped()))
+            concepts = reduce(or_, (self.order.below[self.place[side]] for side in sides), concepts)
+        return concepts
 
     def with_empty_roles(self, void: int) -> int:
         """A role whose values cannot be is empty, and so is everything that asks for such a value."""
@@ -395,8 +399,8 @@ class _Closing:
             for n in new:
                 done.add(n)
                 concept = self.concepts[n]
-                if isinstance(concept, Some):
-                    void |= self.order.below[self.place[Some(concept.role.flipped())]]
+                if isinstance(concept, Existential):
+                    void |= self.order.below[self.place[Existential(concept.role.flipped())]]
         return void
 
     def is_stream(self, basic: Basic) -> bool:
@@ -416,7 +420,7 @@ class _Closing:
 
 
 def _is_property(basic: Basic) -> bool:
-    return isinstance(basic, Some) and not basic.role.fresh and not basic.role.inverse
+    return isinstance(basic, Existential) and not basic.role.fresh and not basic.role.inverse
 
 
 def _pairs(apart: Sequence[int], among: int) -> int:
@@ -424,7 +428,7 @@ def _pairs(apart: Sequence[int], among: int) -> int:
 
 
 def _in_two(members: Sequence[int], below: Sequence[int]) -> int:
-    """What is below two of the members."""
+    """The bits of what is below two of the members."""
     once = twice = 0
     for member in members:
         twice |= once & below[member]
@@ -441,21 +445,21 @@ def _order(edges: list[list[int]]) -> Order:
 
 
 def _reached(edges: list[list[int]]) -> list[int]:
-    """What each thing leads to, itself included. One pass is enough where there are no cycles, and one to see that."""
-    found = [1 << n for n in range(len(edges))]
+    """For each node the nodes that edges lead to, itself included, as bits. Without cycles, two passes are enough."""
+    reached = [1 << n for n in range(len(edges))]
     order = list(_last_first(edges))
     changed = True
     while changed:
         changed = False
         for n in order:
-            more = reduce(or_, (found[target] for target in edges[n]), found[n])
-            changed |= more != found[n]
-            found[n] = more
-    return found
+            more = reduce(or_, (reached[target] for target in edges[n]), reached[n])
+            changed |= more != reached[n]
+            reached[n] = more
+    return reached
 
 
 def _last_first(edges: list[list[int]]) -> Iterator[int]:
-    """All things, each after what it leads to, as far as there are no cycles."""
+    """All nodes, each behind the nodes that it leads to, as far as there are no cycles."""
     seen = [False] * len(edges)
     for start in range(len(edges)):
         stack = [] if seen[start] else [(start, iter(edges[start]))]

@@ -142,7 +142,7 @@ def _inclusions(axiom: Axiom, profile: str) -> Iterator[Axiom]:
 
 
 def _phrases(axiom: Axiom, profile: str) -> Iterator[str]:
-    """What is outside, thing by thing."""
+    """Yields a phrase for each part of an axiom that is outside a profile."""
     if type(axiom) not in _AXIOMS[profile]:
         yield f"`{type(axiom).__name__}`"
     yield from _about_properties(axiom, profile)
@@ -163,8 +163,10 @@ def _positions(axiom: Axiom) -> Iterable[tuple[str, ClassExpression]]:
             return [(BOTH, expression) for expression in classes]
         case ax.DisjointClasses(classes):
             return [(LEFT, expression) for expression in classes]
-        case ax.PropertyDomain(_, found) | ax.ObjectPropertyRange(_, found) | ax.ClassAssertion(found, _):
-            return [(RIGHT, found)]
+        case (
+            ax.PropertyDomain(_, expression) | ax.ObjectPropertyRange(_, expression) | ax.ClassAssertion(expression, _)
+        ):
+            return [(RIGHT, expression)]
         case ax.HasKey(of):
             return [(LEFT, of)]
     return ()
@@ -181,9 +183,9 @@ def _about_properties(axiom: Axiom, profile: str) -> Iterator[str]:
 
 
 def _about_literals(axiom: Axiom, profile: str) -> Iterator[str]:
-    for found in within(axiom):
-        if isinstance(found, ex.DataUnionOf | ex.DataComplementOf | ex.DataOneOf | ex.DatatypeRestriction):
-            yield _WORDS[type(found)]
+    for part in within(axiom):
+        if isinstance(part, ex.DataUnionOf | ex.DataComplementOf | ex.DataOneOf | ex.DatatypeRestriction):
+            yield _WORDS[type(part)]
     for term in mentioned(axiom):
         datatype = _datatype(term)
         if datatype is not None and datatype not in _DATATYPES[profile]:
@@ -233,11 +235,11 @@ def _rl(expression: ClassExpression, side: str) -> Iterator[str]:
         case str() | ex.ObjectHasValue() | ex.DataHasValue():
             return
         case ex.ObjectIntersectionOf(classes):
-            for found in classes:
-                yield from _rl(found, side)
+            for operand in classes:
+                yield from _rl(operand, side)
         case ex.ObjectUnionOf(classes) if side == LEFT:
-            for found in classes:
-                yield from _rl(found, LEFT)
+            for operand in classes:
+                yield from _rl(operand, LEFT)
         case ex.ObjectOneOf() | ex.DataSomeValuesFrom() if side == LEFT:
             return
         case ex.ObjectSomeValuesFrom(_, filler) if side == LEFT:
@@ -265,8 +267,8 @@ def _ql(expression: ClassExpression, side: str) -> Iterator[str]:
         case ex.ObjectSomeValuesFrom(_, str(filler)) if side == RIGHT or filler == ex.THING:
             return
         case ex.ObjectIntersectionOf(classes) if side == RIGHT:
-            for found in classes:
-                yield from _ql(found, RIGHT)
+            for operand in classes:
+                yield from _ql(operand, RIGHT)
         case ex.ObjectComplementOf(negated) if side == RIGHT:
             yield from _ql(negated, LEFT)
         case ex.ObjectSomeValuesFrom():

@@ -46,7 +46,7 @@ _KEPT: Final = ("inconsistent",)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ProfileAdditions:
     """What is added to a profile: `literals`, blank nodes that stand for them (pD*); `witnesses`, for values that are
     promised (pD*sv).
     """
@@ -60,7 +60,7 @@ def specialised(
     triples: Sequence[Triple],
     profile: str,
     window: int = 0,
-    options: Options = Options(),
+    options: ProfileAdditions = ProfileAdditions(),
     representatives: bool | None = None,
 ) -> Program:
     """The program of an ontology; a fact of the stream counts for `window` ticks after its own.
@@ -81,19 +81,19 @@ def specialised(
     schema = close_schema(rules, triples)
     if representatives is None:
         representatives = profile == "rl"
-    found = tuple(_placed(f"{name}#{profile}", specialise(rules, schema, representatives), window))
+    placed = tuple(_placed(f"{name}#{profile}", specialise(rules, schema, representatives), window))
     equality = None
     if representatives:
-        alike = Predicate(ALIKE, 3) if any(rule.head.predicate == ALIKE for rule in found) else None
-        equality = Equality(Predicate(EQUAL, 2), alike, Predicate(SAME_AS, 2), _names_of_axioms(found))
-    outputs = {rule.head.signature for rule in found if is_output(rule.head.predicate, schema)}
+        alike = Predicate(ALIKE, 3) if any(rule.head.predicate == ALIKE for rule in placed) else None
+        equality = Equality(Predicate(EQUAL, 2), alike, Predicate(SAME_AS, 2), _names_of_axioms(placed))
+    outputs = {rule.head.signature for rule in placed if is_output(rule.head.predicate, schema)}
     outputs |= {equality.representative} if equality else set()
     data = [triple for triple in triples if not is_schema(triple)]
     annotations = _annotations(triples, options)
-    background = (*map(as_fact, data), *_about_data(data, annotations, found), *_names_in(found))
+    background = (*map(as_fact, data), *_about_data(data, annotations, placed), *_names_in(placed))
     streamed = (frozenset(name for name in outputs if name[0] == "<") - {Predicate(SAME_AS, 2)}) | {EDGES}
     return Program(
-        found,
+        placed,
         tuple(dict.fromkeys(background)),
         Interface(inputs=streamed, outputs=frozenset(outputs)),
         annotations,
@@ -116,12 +116,14 @@ def _names_in(rules: Iterable[Rule]) -> Iterator[Fact]:
             yield Fact(KNOWN, (atom.args[0].term,) * 2)
 
 
-def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, options: Options = Options()) -> Program:
-    """The same as rules over triples."""
-    known = table(profile, options.literals, options.witnesses)
-    rules = tuple(windowed(_hidden(each), window) for each in known.rules)
+def over_triples(
+    triples: Sequence[Triple], profile: str, window: int = 0, options: ProfileAdditions = ProfileAdditions()
+) -> Program:
+    """The program of an ontology as rules over triples, which take the schema as data."""
+    rule_table = table(profile, options.literals, options.witnesses)
+    rules = tuple(windowed(_hidden(named), window) for named in rule_table.rules)
     annotations = _annotations(triples, options)
-    facts = [_hidden_fact(fact) for fact in known.facts]
+    facts = [_hidden_fact(fact) for fact in rule_table.facts]
     facts += (Fact(ANY_TRIPLE, triple) for triple in triples)
     facts += _about_data(triples, annotations, rules)
     outputs = {rule.head.signature for rule in rules if rule.head.predicate in (ANY_TRIPLE, *_KEPT)}
@@ -129,19 +131,21 @@ def over_triples(triples: Sequence[Triple], profile: str, window: int = 0, optio
     return Program(rules, tuple(dict.fromkeys(facts)), interface, annotations)
 
 
-def beside(program: Program, others: Iterable[Program]) -> Program:
+def bridged(program: Program, programs: Iterable[Program]) -> Program:
     """A program over triples for use beside others, which know facts by their predicates: what is concluded here is
     handed to their rules, and what their rules conclude is taken.
 
     What streams bring reaches both.
     """
-    rules = [rule for other in others for rule in other.rules]
+    rules = [rule for other in programs for rule in other.rules]
     # An ontology is about IRIs only.
-    made = {rule.head.signature for rule in rules if rule.head.predicate[0] == "<" and _is_triple(rule.head.signature)}
-    asked = (formula.atom.signature for rule in rules for formula, _ in formulas(rule.body))
-    read = {signature for signature in asked if _is_triple(signature) and signature.file is None}
+    derived = {
+        rule.head.signature for rule in rules if rule.head.predicate[0] == "<" and _is_triple(rule.head.signature)
+    }
+    signatures = (formula.atom.signature for rule in rules for formula, _ in formulas(rule.body))
+    read = {signature for signature in signatures if _is_triple(signature) and signature.file is None}
     bridges = [Rule(_named(name), (Now(_as_triple(name)),)) for name in sorted(read)]
-    bridges += (Rule(_as_triple(name), (Now(_named(name)),)) for name in sorted(made))
+    bridges += (Rule(_as_triple(name), (Now(_named(name)),)) for name in sorted(derived))
     interface = replace(program.interface, inputs=program.interface.inputs | read)
     return replace(program, rules=(*program.rules, *bridges), interface=interface)
 
@@ -174,26 +178,26 @@ def _once(triples: Sequence[Triple]) -> list[Triple]:
     """The same ontology, in which restrictions that are described alike are one.
 
     >>> from thalweg.model.vocabulary import OWL
-    >>> said = (("onProperty", "<p>"), ("someValuesFrom", "<C>"))
-    >>> same = [(node, f"<{OWL}{word}>", name) for node in ("_:a", "_:b") for word, name in said]
+    >>> description = (("onProperty", "<p>"), ("someValuesFrom", "<C>"))
+    >>> same = [(node, f"<{OWL}{word}>", name) for node in ("_:a", "_:b") for word, name in description]
     >>> _once([*same, ("<x>", RDF_TYPE, "_:b")])[-1][2]
     '_:a'
     """
-    known = list(dict.fromkeys(triples))
+    distinct = list(dict.fromkeys(triples))
     about: dict[str, set[tuple[str, str]]] = {}
-    for node, predicate, thing in known:
+    for node, predicate, object_ in distinct:
         if node[0] == "_":
-            about.setdefault(node, set()).add((predicate, thing))
+            about.setdefault(node, set()).add((predicate, object_))
     first: dict[frozenset[tuple[str, str]], str] = {}
     same: dict[str, str] = {}
-    for node, said in about.items():
-        words = sorted(predicate for predicate, _ in said - {(RDF_TYPE, RESTRICTION)})
+    for node, description in about.items():
+        words = sorted(predicate for predicate, _ in description - {(RDF_TYPE, RESTRICTION)})
         if len(words) == 2 and ON_PROPERTY in words and not FILLERS.isdisjoint(words):
-            same[node] = first.setdefault(frozenset(said), node)
-    return list(dict.fromkeys((same.get(s, s), p, same.get(o, o)) for s, p, o in known))
+            same[node] = first.setdefault(frozenset(description), node)
+    return list(dict.fromkeys((same.get(s, s), p, same.get(o, o)) for s, p, o in distinct))
 
 
-def _annotations(triples: Iterable[Triple], options: Options) -> TermAnnotations:
+def _annotations(triples: Iterable[Triple], options: ProfileAdditions) -> TermAnnotations:
     """What is looked up about terms: of the datatypes only those that the ontology names."""
     terms = {term for triple in triples for term in triple}
     promises = {subject for subject, predicate, _ in triples if predicate == SOME_VALUES_FROM}
@@ -204,10 +208,10 @@ def _annotations(triples: Iterable[Triple], options: Options) -> TermAnnotations
 
 def _about_data(data: Iterable[Triple], annotations: TermAnnotations, rules: Iterable[Rule]) -> Iterator[Fact]:
     parts = (part for rule in rules for part in rule.body)
-    asked = {part.atom.signature for part in parts if isinstance(part, Now | InWindow)}
-    if not asked.isdisjoint(SUPPLIED):
-        terms = (term for subject, _, thing in data for term in (subject, thing))
-        yield from (fact for fact in about(terms, annotations) if fact.signature in asked)
+    signatures = {part.atom.signature for part in parts if isinstance(part, Now | InWindow)}
+    if not signatures.isdisjoint(SUPPLIED):
+        terms = (term for subject, _, object_ in data for term in (subject, object_))
+        yield from (fact for fact in about(terms, annotations) if fact.signature in signatures)
 
 
 def as_fact(triple: Triple) -> Fact:
@@ -216,18 +220,18 @@ def as_fact(triple: Triple) -> Fact:
     >>> str(as_fact(("<a>", "<p>", "3"))), str(as_fact(("<a>", RDF_TYPE, "_:c")))
     ('<p>(<a>,3)', '_:c(<a>)')
     """
-    subject, predicate, thing = triple
+    subject, predicate, object_ = triple
     if predicate == SAME_AS:
-        return Fact(EDGE, (subject, thing))
-    return Fact(thing, (subject,)) if predicate == RDF_TYPE and thing[0] == "_" else fact_of(*triple)
+        return Fact(EDGE, (subject, object_))
+    return Fact(object_, (subject,)) if predicate == RDF_TYPE and object_[0] == "_" else fact_of(*triple)
 
 
-def _placed(name: str, found: list[Specialised], window: int) -> Iterator[Rule]:
+def _placed(name: str, entries: list[Specialised], window: int) -> Iterator[Rule]:
     """The rules with their places in a text that says what they are and, behind it, where each comes from."""
-    rules = [windowed(each.rule, window) for each in found]
+    rules = [windowed(entry.rule, window) for entry in entries]
     lines = [
-        f"{show(rule)}   % {each.name}{': ' if each.axioms else ''}{', '.join(each.axioms)}"
-        for rule, each in zip(rules, found, strict=True)
+        f"{show(rule)}   % {entry.name}{': ' if entry.axioms else ''}{', '.join(entry.axioms)}"
+        for rule, entry in zip(rules, entries, strict=True)
     ]
     spans = line_spans(Source(name, "\n".join(lines)))
     return (replace(rule, span=span) for rule, span in zip(rules, spans, strict=False))
@@ -242,11 +246,11 @@ def _seen(literal: Literal, window: int) -> Literal:
     return InWindow(literal.atom, TimeWindow(window)) if isinstance(literal, Now) else literal
 
 
-def _hidden(each: Named) -> Rule:
+def _hidden(named: Named) -> Rule:
     """A rule of a table under names that users cannot type; its place is its name."""
-    head, *body = (_hidden_literal(literal) for literal in (Now(each.rule.head), *each.rule.body))
+    head, *body = (_hidden_literal(literal) for literal in (Now(named.rule.head), *named.rule.body))
     assert isinstance(head, Now)
-    return Rule(head.atom, tuple(body), span=each.rule.span)
+    return Rule(head.atom, tuple(body), span=named.rule.span)
 
 
 def _hidden_literal(literal: Literal) -> Literal:

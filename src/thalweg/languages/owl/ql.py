@@ -21,11 +21,11 @@ from thalweg.ir.dependency import reachable
 from thalweg.ir.nodes import Atom, Comparison, Constant, Literal, Now, Rule, Variable
 from thalweg.languages.owl.axiom_rules import clash, line_spans, related
 from thalweg.languages.owl.axioms import Axiom, Declaration, show
-from thalweg.languages.owl.dl_lite import Basic, Disjoint, Role, Some, normal_form
+from thalweg.languages.owl.dl_lite import Basic, Disjoint, Existential, Role, normal_form
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.knowledge import atoms_of
 from thalweg.languages.owl.negative import name_of
-from thalweg.languages.owl.unsatisfiable import Closure, empty_roles
+from thalweg.languages.owl.unsatisfiable import InclusionClosure, empty_roles
 from thalweg.model.fact import Fact
 
 _INDIVIDUAL: Final = "individual'"
@@ -67,7 +67,7 @@ def rewrite(axioms: Iterable[Axiom], name: str = "ontology", declarations: Itera
     some'<r>(X) :- <r>(X,_).
     """
     tbox = normal_form(axioms, declarations)
-    closure = Closure(tbox)
+    closure = InclusionClosure(tbox)
     empty = empty_roles(closure)
     rules = _Rules(closure, name)
     lifted = dict.fromkeys(rules.lifted())
@@ -83,28 +83,28 @@ def _wanted(rules: list[Rule]) -> tuple[Rule, ...]:
     for rule in rules:
         makers.setdefault(rule.head.predicate, []).append(rule)
     shown = (predicate for predicate in makers if not is_auxiliary(predicate))
-    asked = reachable(shown, lambda name: [atom.predicate for rule in makers.get(name, ()) for atom in atoms_of(rule)])
-    useful = (rule for rule in rules if rule.head.predicate in asked and rule.body != (Now(rule.head),))
+    needed = reachable(shown, lambda name: [atom.predicate for rule in makers.get(name, ()) for atom in atoms_of(rule)])
+    useful = (rule for rule in rules if rule.head.predicate in needed and rule.body != (Now(rule.head),))
     return tuple(dict.fromkeys(useful))
 
 
 class _Rules:
     """Writes the rules of one ontology."""
 
-    def __init__(self, closure: Closure, name: str) -> None:
+    def __init__(self, closure: InclusionClosure, name: str) -> None:
         self.tbox = closure.tbox
         self.lines = [show(axiom) for axiom in self.tbox.axioms]
         self.spans = line_spans(Source(name, "\n".join(self.lines)))
         # Only these roles need a predicate for having a value, beside the property itself.
         self.nameless = closure.nameless()
-        self.roles = {self.predicate(Some(role)): role for role in self.nameless}
+        self.roles = {self.predicate(Existential(role)): role for role in self.nameless}
 
     def positive(self) -> Iterator[Rule]:
-        """What follows."""
-        for found in self.tbox.inclusions:
-            if self.has_named_members(found.sub):
-                head = Atom(self.predicate(found.sup), (_X,))
-                yield self.rule(found.axiom, head, self.member(found.sub))
+        """Yields the rules of the positive inclusions."""
+        for class_inclusion in self.tbox.inclusions:
+            if self.has_named_members(class_inclusion.sub):
+                head = Atom(self.predicate(class_inclusion.sup), (_X,))
+                yield self.rule(class_inclusion.axiom, head, self.member(class_inclusion.sub))
         for inclusion in self.tbox.role_inclusions:
             sub, sup = inclusion.sub, inclusion.sup
             if not sub.fresh:
@@ -113,16 +113,16 @@ class _Rules:
             yield self.rule(number, Atom(role.name, (_X, _X)), self.member(THING))
 
     def lifted(self) -> Iterator[Rule]:
-        """What has a value by one role has it by all roles above."""
+        """Yields the rules that lift values without a name to the roles above."""
         for inclusion in self.tbox.role_inclusions:
             sub, sup = inclusion.sub, inclusion.sup
-            for one, other in ((sub, sup), (sub.flipped(), sup.flipped())):
-                if one in self.nameless:
-                    head = Atom(self.predicate(Some(other)), (_X,))
-                    yield self.rule(inclusion.axiom, head, self.member(Some(one)))
+            for role, other in ((sub, sup), (sub.flipped(), sup.flipped())):
+                if role in self.nameless:
+                    head = Atom(self.predicate(Existential(other)), (_X,))
+                    yield self.rule(inclusion.axiom, head, self.member(Existential(role)))
 
     def negative(self) -> Iterator[Rule]:
-        """What must not be."""
+        """Yields the rules that report contradictions."""
         for position, group in enumerate(self.tbox.disjoint):
             if len(group.members) < _MANY:
                 for first, second in combinations(filter(self.has_named_members, group.members), 2):
@@ -130,8 +130,8 @@ class _Rules:
             else:
                 yield from self.many(position, group)
         for roles in self.tbox.disjoint_roles:
-            for one, other in combinations(roles.members, 2):
-                yield self.clash(roles.axiom, _X, _Y, related(one, _X, _Y), related(other, _X, _Y))
+            for left, other in combinations(roles.members, 2):
+                yield self.clash(roles.axiom, _X, _Y, related(left, _X, _Y), related(other, _X, _Y))
         for role, number in self.tbox.irreflexive:
             yield self.clash(number, _X, _X, Now(Atom(role.name, (_X, _X))))
 
@@ -140,16 +140,16 @@ class _Rules:
         inside = f"inside'{position}"
         for place, member in enumerate(group.members):
             yield self.rule(group.axiom, Atom(inside, (_X, Constant(str(place)))), self.member(member))
-        first, second = (Now(Atom(inside, (_X, which))) for which in (_Y, Variable("Z")))
+        first, second = (Now(Atom(inside, (_X, variable))) for variable in (_Y, Variable("Z")))
         yield self.clash(group.axiom, _X, _X, first, second, Comparison("<", _Y, Variable("Z")))
 
     def of_empty_roles(self, empty: dict[Role, int]) -> Iterator[Rule]:
-        """A value that cannot be has no name that could be reported: what has the value is."""
+        """Yields the rules that report what would have a value by a role that must be empty."""
         for role, number in empty.items():
-            yield self.clash(number, _X, _X, Now(Atom(self.predicate(Some(role)), (_X,))))
+            yield self.clash(number, _X, _X, Now(Atom(self.predicate(Existential(role)), (_X,))))
 
     def feeding(self, rules: Iterable[Rule]) -> Iterator[Rule]:
-        """A value with a name is a value; and everything that a fact is about is an individual."""
+        """Yields the rules that derive the concepts ∃R, and the individuals, that other rules ask for."""
         for rule in rules:
             for predicate in dict.fromkeys(atom.predicate for atom in atoms_of(rule)):
                 role = self.roles.get(predicate)
@@ -170,23 +170,23 @@ class _Rules:
     def rule(self, number: int, head: Atom, *body: Literal) -> Rule:
         return Rule(head, tuple(dict.fromkeys(body)), span=self.spans[number])
 
-    def clash(self, number: int, one: Variable, other: Variable, *body: Literal) -> Rule:
-        return clash(self.lines[number], one, other, body, self.spans[number])
+    def clash(self, number: int, individual: Variable, other: Variable, *body: Literal) -> Rule:
+        return clash(self.lines[number], individual, other, body, self.spans[number])
 
     def predicate(self, basic: Basic) -> str:
         return _INDIVIDUAL if basic == THING else name_of(basic)
 
     def has_named_members(self, basic: Basic) -> bool:
-        """Whether more than the values of a fresh role is in a concept: those have no name."""
-        return not (isinstance(basic, Some) and basic.role.fresh and basic.role.inverse)
+        """Whether a concept can have members with names: the values of a fresh role have none."""
+        return not (isinstance(basic, Existential) and basic.role.fresh and basic.role.inverse)
 
     def member(self, basic: Basic) -> Now:
         """`X` is in a concept."""
-        if isinstance(basic, Some) and basic.role not in self.nameless:
+        if isinstance(basic, Existential) and basic.role not in self.nameless:
             return self.value(basic.role)
         return Now(Atom(self.predicate(basic), (_X,)))
 
     def value(self, role: Role) -> Now:
         """`X` has a value with a name."""
         # Two roles of one rule need not have the same value.
-        return related(role, _X, Variable(f"_'{self.predicate(Some(role))}"))
+        return related(role, _X, Variable(f"_'{self.predicate(Existential(role))}"))

@@ -61,7 +61,7 @@ _DEEPEST: Final = 150
 
 
 class MisreadError(Exception):
-    """These triples do not make what was expected of them."""
+    """Triples do not form the construct that was expected."""
 
 
 class Nodes:
@@ -84,13 +84,13 @@ class Nodes:
         """What `build` makes of a triple and the nodes that it needs; all their triples are then taken."""
         self._trail, self._fresh = [triple], []
         try:
-            made = build()
+            construct = build()
         except MisreadError:
             for key in self._fresh:
                 self._built.pop(key, None)
             return None
         self.taken.update(self._trail)
-        return made
+        return construct
 
     def take_orphans(self) -> None:
         """Takes expressions that stand alone: they are well made, and say nothing."""
@@ -176,15 +176,15 @@ class Nodes:
             raise MisreadError
         self._open.append(key)
         try:
-            made = build(node)
+            construct = build(node)
         except MisreadError:
             self._hopeless.add(key)
             raise
         finally:
             self._open.pop()
-        self._built[key] = made  # type: ignore[assignment]
+        self._built[key] = construct  # type: ignore[assignment]
         self._fresh.append(key)
-        return made
+        return construct
 
     def built_class(self, node: str) -> ClassExpression:
         """The class expression that the triples of a node make."""
@@ -209,10 +209,10 @@ class Nodes:
         return ex.ObjectIntersectionOf(classes) if classes else ex.THING
 
     def _constructor(self, node: str, among: tuple[str, ...]) -> str:
-        found = [predicate for predicate in self.parts.get(node, ()) if predicate in among]
-        if len(found) != 1:
+        predicates = [predicate for predicate in self.parts.get(node, ()) if predicate in among]
+        if len(predicates) != 1:
             raise MisreadError
-        return found[0]
+        return predicates[0]
 
     def _restriction(self, node: str) -> ClassExpression:
         name = self._restricted(node)
@@ -281,10 +281,10 @@ class Nodes:
         return ex.DataIntersectionOf(ranges) if ranges else ex.LITERAL
 
     def _facet(self, node: str) -> tuple[str, str]:
-        found = [predicate for predicate in self.parts.get(node, ()) if predicate.startswith(FACETS)]
-        if len(found) != 1 or not is_literal(value := self.only(node, found[0])):
+        facets = [predicate for predicate in self.parts.get(node, ()) if predicate.startswith(FACETS)]
+        if len(facets) != 1 or not is_literal(value := self.only(node, facets[0])):
             raise MisreadError
-        return found[0], value
+        return facets[0], value
 
 
 def _count(term: str) -> int:

@@ -31,7 +31,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RuleTable:
     """The rules of a profile, and the facts that it takes for granted."""
 
     rules: tuple[Named, ...]
@@ -39,10 +39,10 @@ class Table:
 
 
 @cache
-def table(profile: str, literals: bool = False, witnesses: bool = False) -> Table:
+def table(profile: str, literals: bool = False, witnesses: bool = False) -> RuleTable:
     """The table of a profile; with the rules that put blank nodes for literals, and for values that are promised.
 
-    >>> [each.name for each in table("rl").rules if each.name.startswith("cax-s")]
+    >>> [named.name for named in table("rl").rules if named.name.startswith("cax-s")]
     ['cax-sco']
     """
     folder = files("thalweg.languages.owl").joinpath("rules")
@@ -50,8 +50,8 @@ def table(profile: str, literals: bool = False, witnesses: bool = False) -> Tabl
     texts = [Source(f"{name}.lars", folder.joinpath(f"{name}.lars").read_text("utf-8")) for name in names]
     programs = [read(text) for text in texts]
     rules = (Named(_name(rule), rule) for program in programs for rule in program.rules)
-    kept = tuple(each for each in rules if literals or not each.name.startswith("lg-"))
-    return Table(kept, tuple(fact for program in programs for fact in program.background))
+    kept = tuple(named for named in rules if literals or not named.name.startswith("lg-"))
+    return RuleTable(kept, tuple(fact for program in programs for fact in program.background))
 
 
 def _name(rule: Rule) -> str:

@@ -30,11 +30,11 @@ def separate(triples: Sequence[Triple], namespace: str) -> tuple[list[Triple], l
 
 def _list_nodes(triples: Sequence[Triple], prefix: str) -> set[str]:
     """The nodes of lists that a word of the vocabulary leads to."""
-    rests = {subject: thing for subject, predicate, thing in triples if predicate == rdf("rest")}
+    rests = {subject: object_ for subject, predicate, object_ in triples if predicate == rdf("rest")}
     nodes: set[str] = set()
-    for _, predicate, thing in triples:
+    for _, predicate, node in triples:
         if predicate.startswith(prefix):
-            while thing in rests and thing not in nodes:
-                nodes.add(thing)
-                thing = rests[thing]
+            while node in rests and node not in nodes:
+                nodes.add(node)
+                node = rests[node]
     return nodes

@@ -23,19 +23,19 @@ def without_shapes(name: str, triples: Sequence[Triple]) -> tuple[list[Triple], 
 
     `RejectedError` where nothing is left to reason with.
     """
-    shapes, others = separate(triples, SHACL)
+    shapes, remaining = separate(triples, SHACL)
     if not shapes:
-        return others, []
+        return remaining, []
     names = dict.fromkeys(
         subject
-        for subject, predicate, thing in shapes
-        if predicate.startswith(_TARGETS) or (predicate == RDF_TYPE and thing in _SHAPES)
+        for subject, predicate, object_ in shapes
+        if predicate.startswith(_TARGETS) or (predicate == RDF_TYPE and object_ in _SHAPES)
     )
     named = [subject for subject in names if subject[0] == "<"]
     example = f", such as `{named[0]}`" if named else ""
     count = f"{len(names)} SHACL shape{'s' if len(names) > 1 else ''}{example}" if names else "words of SHACL"
-    if not structure.read(others).axioms:
+    if not structure.read(remaining).axioms:
         message = f"{name} has {count}, and no axioms: shapes are for validation, and nothing follows from them"
         raise RejectedError([Diagnostic("E420", message, help=_WAY_OUT)])
     message = f"{name}: {count}: not used, because shapes are for validation; the axioms beside them are used"
-    return others, [Diagnostic("W420", message, help=_WAY_OUT)]
+    return remaining, [Diagnostic("W420", message, help=_WAY_OUT)]

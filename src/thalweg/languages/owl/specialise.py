@@ -38,7 +38,7 @@ from thalweg.languages.owl.literal_subjects import (
     sort_by_kind,
     without_detours,
 )
-from thalweg.languages.owl.rule_tables import TRIPLE, Named, Table
+from thalweg.languages.owl.rule_tables import TRIPLE, Named, RuleTable
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
@@ -119,22 +119,28 @@ class Schema:
     itself: bool
 
 
-def close_schema(table: Table, triples: Iterable[Triple]) -> Schema:
+def close_schema(table: RuleTable, triples: Iterable[Triple]) -> Schema:
     """The schema of an ontology with all that follows about it."""
     static = static_predicates(table)
     # What a table says about the vocabulary itself is not about data, except which names are datatypes.
     facts = [fact for fact in table.facts if fact.signature != TRIPLE or fact.terms[1:] == (TYPE, DATATYPE)]
     stated = list(triples)
     about = {term for triple in stated if is_schema(triple) for term in triple}
-    facts += (Fact("triple", each) for each in stated if is_schema(each) or (each[1] == SAME_AS and each[0] in about))
-    about_schema = [each for each in table.rules if _is_static(each.rule.head, static)]
-    rules = [(each.rule, each.name not in _SHORTCUTS) for each in _worth_closing(about_schema, facts)]
-    known, needed = close(rules, facts)
-    typed = known.facts[TRIPLE]
+    facts += (
+        Fact("triple", triple)
+        for triple in stated
+        if is_schema(triple) or (triple[1] == SAME_AS and triple[0] in about)
+    )
+    about_schema = [named for named in table.rules if _is_static(named.rule.head, static)]
+    rules = [(named.rule, named.name not in _SHORTCUTS) for named in _worth_closing(about_schema, facts)]
+    knowledge, needed = close(rules, facts)
+    typed = knowledge.facts[TRIPLE]
     datatypes = frozenset(s for s, p, o in typed if p == TYPE and o == DATATYPE) | {LITERAL}
-    properties, classes = _vocabulary(known, stated)
-    itself = any(each.name == "eq-ref" for each in table.rules)
-    return Schema(known, needed, static, properties, tuple(c for c in classes if c not in datatypes), datatypes, itself)
+    properties, classes = _vocabulary(knowledge, stated)
+    itself = any(named.name == "eq-ref" for named in table.rules)
+    return Schema(
+        knowledge, needed, static, properties, tuple(c for c in classes if c not in datatypes), datatypes, itself
+    )
 
 
 def _worth_closing(rules: list[Named], facts: list[Fact]) -> list[Named]:
@@ -142,37 +148,39 @@ def _worth_closing(rules: list[Named], facts: list[Fact]) -> list[Named]:
     there = {_kind(Atom(fact.predicate, tuple(map(Constant, fact.terms)))) for fact in facts}
     live: list[Named] = []
     while True:
-        more = [each for each in rules if each not in live and all(_kind(a) in there for a in atoms_of(each.rule))]
+        more = [named for named in rules if named not in live and all(_kind(a) in there for a in atoms_of(named.rule))]
         if not more:
             break
         live += more
-        there |= {_kind(each.rule.head) for each in more}
+        there |= {_kind(named.rule.head) for named in more}
 
     def asked_by(rules: Iterable[Named]) -> Iterator[str]:
-        return (_kind(a) for each in rules if each.name not in _STATED_ONLY for a in atoms_of(each.rule))
+        return (_kind(a) for named in rules if named.name not in _STATED_ONLY for a in atoms_of(named.rule))
 
-    starts = asked_by(each for each in live if each.name not in _SHORTCUTS)
-    asked = reachable(starts, lambda kind: asked_by(each for each in live if _kind(each.rule.head) == kind))
-    return [each for each in live if each.name not in _SHORTCUTS or _kind(each.rule.head) in asked]
+    starts = asked_by(named for named in live if named.name not in _SHORTCUTS)
+    kinds = reachable(starts, lambda kind: asked_by(named for named in live if _kind(named.rule.head) == kind))
+    return [named for named in live if named.name not in _SHORTCUTS or _kind(named.rule.head) in kinds]
 
 
 def _kind(atom: Atom) -> str:
     """What a schema atom is about: its predicate, or the class of things that it types."""
     if atom.signature != TRIPLE:
         return atom.signature
-    _, predicate, thing = (arg.term if isinstance(arg, Constant) else "" for arg in atom.args)
-    return f"{predicate} {thing}" if predicate == TYPE else predicate
+    _, predicate, object_ = (arg.term if isinstance(arg, Constant) else "" for arg in atom.args)
+    return f"{predicate} {object_}" if predicate == TYPE else predicate
 
 
-def specialise(table: Table, schema: Schema, representatives: bool = False) -> list[Specialised]:
+def specialise(table: RuleTable, schema: Schema, representatives: bool = False) -> list[Specialised]:
     """The rules over data; they are about each of several equal things, or about their `representatives` only."""
-    found: dict[Rule, Specialised] = {}
-    for each in table.rules:
-        if each.name not in _TRIVIAL and not _is_static(each.rule.head, schema.static):
-            for made in (made for variant in _variants(each, schema) for made in _instances(variant, schema)):
-                found.setdefault(made.rule, made)
+    by_rule: dict[Rule, Specialised] = {}
+    for named in table.rules:
+        if named.name not in _TRIVIAL and not _is_static(named.rule.head, schema.static):
+            for instance in (
+                instance for variant in _variants(named, schema) for instance in _instances(variant, schema)
+            ):
+                by_rule.setdefault(instance.rule, instance)
     equal = _by_representatives if representatives else _by_edges
-    rules = sort_by_kind(found.values(), schema.datatypes, by_value=schema.itself)
+    rules = sort_by_kind(by_rule.values(), schema.datatypes, by_value=schema.itself)
     return without_detours(_relevant([*equal(rules)], schema))
 
 
@@ -182,12 +190,12 @@ def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
     Joining equality with itself would find each pair of n equal things n times over.
     """
     needed = False
-    for each in rules:
-        atoms = atoms_of(each.rule)
-        if each.rule.head.predicate != SAME_AS:
-            yield each
+    for entry in rules:
+        atoms = atoms_of(entry.rule)
+        if entry.rule.head.predicate != SAME_AS:
+            yield entry
         elif any(atom.predicate != SAME_AS for atom in atoms):
-            yield replace(each, rule=replace(each.rule, head=Atom(EDGE, each.rule.head.args)))
+            yield replace(entry, rule=replace(entry.rule, head=Atom(EDGE, entry.rule.head.args)))
         needed |= any(atom.predicate == SAME_AS for atom in atoms)
     if needed:
         yield from (Specialised(rule, "equality") for rule in _EQUALITY)
@@ -195,15 +203,15 @@ def _by_edges(rules: Iterable[Specialised]) -> Iterator[Specialised]:
 
 def _by_representatives(rules: Iterable[Specialised]) -> Iterator[Specialised]:
     """Rules find what is equal; the engine finds the representatives, and `owl:sameAs` leads to them."""
-    for number, each in enumerate(rules):
-        rule = each.rule
-        made: tuple[Rule, ...] = (rule,)
+    for number, entry in enumerate(rules):
+        rule = entry.rule
+        variants: tuple[Rule, ...] = (rule,)
         if rule.head.predicate == SAME_AS:
             if all(atom.predicate == SAME_AS for atom in atoms_of(rule)):
                 continue
-            made = _by_key(replace(rule, head=Atom(EQUAL, rule.head.args)), number)
+            variants = _by_key(replace(rule, head=Atom(EQUAL, rule.head.args)), number)
         if not _asks_for_equals(rule):
-            yield from (replace(each, rule=_by_known_names(rule)) for rule in made)
+            yield from (replace(entry, rule=_by_known_names(rule)) for rule in variants)
     yield Specialised(_STATED_EQUALITY, "equality")
     yield Specialised(_RENAMED, "equality")
 
@@ -214,38 +222,38 @@ def _by_key(rule: Rule, number: int) -> tuple[Rule, ...]:
     `equal'to(Y,Z) :- <p>(X,Y), <p>(X,Z), Y != Z.` becomes `equal'by(7,X,Y) :- several'7(X), <p>(X,Y).` and
     `several'7(X) :- <p>(X,Y), <p>(X,Z), Y != Z.`: most have one value only, and need not be looked at.
     """
-    one, other = rule.head.args
-    body = [part for part in rule.body if part != Comparison("!=", one, other)]
-    for key in sorted(names(*rule.body) - names(one, other)):
-        half, rest = _around(one, key, body), _around(other, key, body)
-        if half and not any(part in rest for part in half) and _agree(half, rest):
+    left, other = rule.head.args
+    body = [part for part in rule.body if part != Comparison("!=", left, other)]
+    for key in sorted(names(*rule.body) - names(left, other)):
+        half, opposite = _around(left, key, body), _around(other, key, body)
+        if half and not any(part in opposite for part in half) and _agree(half, opposite):
             several = Atom(f"{_SEVERAL}{number}", (Variable(key),))
-            alike = Atom(ALIKE, (Constant(str(number)), Variable(key), one))
+            alike = Atom(ALIKE, (Constant(str(number)), Variable(key), left))
             return replace(rule, head=several), replace(rule, head=alike, body=(Now(several), *half))
     return (rule,)
 
 
 def _around(arg: Expression, key: str, body: Iterable[Literal]) -> list[Literal]:
     """The parts of a body that have to do with a variable, and not only by way of the key."""
-    near, found = set(names(arg)), 0
-    while found < len(near):
-        found = len(near)
+    near, count = set(names(arg)), 0
+    while count < len(near):
+        count = len(near)
         near |= {name for part in body if not near.isdisjoint(names(part)) for name in names(part)} - {key}
     return [part for part in body if not near.isdisjoint(names(part))]
 
 
-def _agree(one: Sequence[Literal], other: Sequence[Literal]) -> bool:
+def _agree(left: Sequence[Literal], other: Sequence[Literal]) -> bool:
     """Whether two lists say the same of variables that may be called otherwise."""
-    called: dict[Expression, Expression] = dict(zip(variables(*one), variables(*other), strict=False))
-    kinds = [Rule(Atom("", ()), tuple(parts)) for parts in (one, other)]
+    called: dict[Expression, Expression] = dict(zip(variables(*left), variables(*other), strict=False))
+    kinds = [Rule(Atom("", ()), tuple(parts)) for parts in (left, other)]
     return len(set(called.values())) == len(called) and with_arguments(kinds[0], called) == kinds[1]
 
 
 def _asks_for_equals(rule: Rule) -> bool:
     """Whether two things that other atoms are about must be equal: then they are one, and another rule covers it."""
     pairs = [set(atom.args) for atom in atoms_of(rule) if atom.predicate == SAME_AS]
-    others = {arg for atom in atoms_of(rule) if atom.predicate != SAME_AS for arg in atom.args}
-    return any(pair <= others for pair in pairs)
+    arguments = {arg for atom in atoms_of(rule) if atom.predicate != SAME_AS for arg in atom.args}
+    return any(pair <= arguments for pair in pairs)
 
 
 def _by_known_names(rule: Rule) -> Rule:
@@ -253,8 +261,8 @@ def _by_known_names(rule: Rule) -> Rule:
 
     `inconsistent(…,<a>,<b>) :- sameAs(<a>,<b>)` becomes `inconsistent(…,A,A) :- known'as(<a>,A), known'as(<b>,A)`.
     """
-    found = (arg for atom in atoms_of(rule) if atom.signature not in _HIDDEN_TERMS for arg in atom.args)
-    named = dict.fromkeys(arg for arg in found if isinstance(arg, Constant) and not is_literal(arg.term))
+    args = (arg for atom in atoms_of(rule) if atom.signature not in _HIDDEN_TERMS for arg in atom.args)
+    named = dict.fromkeys(arg for arg in args if isinstance(arg, Constant) and not is_literal(arg.term))
     if not named:
         return rule
     variables: dict[Expression, Expression] = {arg: Variable(f"N'{number}") for number, arg in enumerate(named)}
@@ -267,22 +275,22 @@ def _by_known_names(rule: Rule) -> Rule:
             case _:
                 kept.append(part)
     renamed = with_arguments(Rule(rule.head, tuple(kept)), called)
-    known = (Now(Atom(KNOWN, (arg, called[arg]))) for arg in named)
-    return Rule(renamed.head, (*known, *renamed.body))
+    lookups = (Now(Atom(KNOWN, (arg, called[arg]))) for arg in named)
+    return Rule(renamed.head, (*lookups, *renamed.body))
 
 
-def static_predicates(table: Table) -> frozenset[Predicate]:
+def static_predicates(table: RuleTable) -> frozenset[Predicate]:
     """The auxiliary predicates that depend on the schema alone."""
-    heads = {each.rule.head.signature for each in table.rules}
+    heads = {named.rule.head.signature for named in table.rules}
     static = {fact.signature for fact in table.facts} - heads
-    static |= {each.rule.head.signature for each in table.rules if not _is_open(each.rule.head.signature)}
+    static |= {named.rule.head.signature for named in table.rules if not _is_open(named.rule.head.signature)}
     static -= {TRIPLE}
     changed = True
     while changed:
         wrong = {
-            each.rule.head.signature
-            for each in table.rules
-            if each.rule.head.signature in static and not all(_is_static(a, static) for a in atoms_of(each.rule))
+            named.rule.head.signature
+            for named in table.rules
+            if named.rule.head.signature in static and not all(_is_static(a, static) for a in atoms_of(named.rule))
         }
         changed = bool(wrong)
         static -= wrong
@@ -297,35 +305,35 @@ def _is_static(atom: Atom, static: Iterable[Predicate]) -> bool:
     """Whether an atom looks at the schema."""
     if atom.signature != TRIPLE:
         return atom.signature in static
-    _, predicate, thing = (arg.term if isinstance(arg, Constant) else None for arg in atom.args)
+    _, predicate, object_ = (arg.term if isinstance(arg, Constant) else None for arg in atom.args)
     if predicate == TYPE:
-        return thing is not None and is_schema_class(thing)
+        return object_ is not None and is_schema_class(object_)
     return predicate is not None and is_schema_predicate(predicate)
 
 
-def _vocabulary(known: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _vocabulary(knowledge: Knowledge, stated: list[Triple]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The properties and classes that an ontology names."""
-    everything = (*known.facts[TRIPLE], *stated)
+    everything = (*knowledge.facts[TRIPLE], *stated)
     classes = set(_listed(everything, _LISTS_OF_CLASSES, "owl:AllDisjointClasses"))
     properties = {SAME_AS, DIFFERENT_FROM, *_listed(everything, _LISTS_OF_PROPERTIES, "owl:AllDisjointProperties")}
-    for subject, predicate, thing in everything:
+    for subject, predicate, object_ in everything:
         name = short(predicate)
         if name in _FROM_CLASSES:
             classes.add(subject)
         if name in _TO_CLASSES:
-            classes.add(thing)
+            classes.add(object_)
         if name in _FROM_PROPERTIES:
             properties.add(subject)
         if name in _TO_PROPERTIES:
-            properties.add(thing)
+            properties.add(object_)
         if predicate == TYPE:
-            kind = short(thing)
+            kind = short(object_)
             if kind in ("owl:Class", "rdfs:Class", "owl:Restriction"):
                 classes.add(subject)
             elif (kind.startswith("owl:") and kind.endswith("Property")) or kind == "rdf:Property":
                 properties.add(subject)
-            elif not is_schema_class(thing):
-                classes.add(thing)
+            elif not is_schema_class(object_):
+                classes.add(object_)
         elif not is_schema_predicate(predicate):
             properties.add(predicate)
     return (
@@ -356,15 +364,15 @@ def _listed(triples: Sequence[tuple[str, ...]], lists: tuple[str, ...], kind: st
     firsts: dict[str, str] = {}
     rests: dict[str, str] = {}
     waiting: list[str] = []
-    heads = {subject for subject, predicate, thing in triples if predicate == TYPE and short(thing) == kind}
-    for subject, predicate, thing in triples:
+    heads = {subject for subject, predicate, object_ in triples if predicate == TYPE and short(object_) == kind}
+    for subject, predicate, object_ in triples:
         name = short(predicate)
         if name == "rdf:first":
-            firsts[subject] = thing
+            firsts[subject] = object_
         elif name == "rdf:rest":
-            rests[subject] = thing
+            rests[subject] = object_
         elif name in lists or (name == "owl:members" and subject in heads):
-            waiting.append(thing)
+            waiting.append(object_)
     seen: set[str] = set()
     while waiting:
         node = waiting.pop()
@@ -374,9 +382,9 @@ def _listed(triples: Sequence[tuple[str, ...]], lists: tuple[str, ...], kind: st
             waiting.append(rests.get(node, ""))
 
 
-def _variants(each: Named, schema: Schema) -> Iterator[Named]:
+def _variants(named: Named, schema: Schema) -> Iterator[Named]:
     """The rule, and what follows from it because everything is the same as itself, and because types are triples."""
-    for name, rule in ((each.name, rule) for rule in _with_itself(each.rule, schema.itself)):
+    for name, rule in ((named.name, rule) for rule in _with_itself(named.rule, schema.itself)):
         yield Named(name, rule)
         bound = frozenset(Now(atom) for atom in atoms_of(rule) if _is_static(atom, schema.static))
         predicates = [atom.args[1] for atom in atoms_of(rule) if atom.signature == TRIPLE]
@@ -397,23 +405,23 @@ def _with_itself(rule: Rule, literals: bool) -> Iterator[Rule]:
             left, _, right = literal.atom.args
             if isinstance(right, Variable):
                 tests = () if literals else (Comparison("is", left, _IS_RESOURCE),)
-                rest = tuple(other for other in rule.body if other is not literal)
-                yield from _with_itself(with_arguments(Rule(rule.head, (*rest, *tests)), {right: left}), literals)
+                body = tuple(other for other in rule.body if other is not literal)
+                yield from _with_itself(with_arguments(Rule(rule.head, (*body, *tests)), {right: left}), literals)
 
 
-def _instances(each: Named, schema: Schema) -> Iterator[Specialised]:
+def _instances(named: Named, schema: Schema) -> Iterator[Specialised]:
     """The rule for each way in which the schema satisfies what it asks of the schema."""
-    atoms = atoms_of(each.rule)
-    names = _names_of_predicates(each.rule)
+    atoms = atoms_of(named.rule)
+    names = _names_of_predicates(named.rule)
     # Equality of classes and properties belongs to the schema, wherever it is stated.
     static = [a for a in atoms if _is_static(a, schema.static) or _relates(a, names)]
     dynamic = [a for a in atoms if not any(a is other for other in static)]
     for binding in solve(static, schema.needed, {}):
         used = [" ".join(short(ground(arg, binding) or "_") for arg in atom.args) for atom in static]
-        for full in _completed(each.rule, dynamic, binding, schema):
-            rule = _lowered(each.rule, dynamic, full)
+        for full in _completed(named.rule, dynamic, binding, schema):
+            rule = _lowered(named.rule, dynamic, full)
             if rule is not None and not _is_odd(rule):
-                yield Specialised(rule, each.name, tuple(used))
+                yield Specialised(rule, named.name, tuple(used))
 
 
 def _is_odd(rule: Rule) -> bool:
@@ -423,15 +431,15 @@ def _is_odd(rule: Rule) -> bool:
 
 def _names_of_predicates(rule: Rule) -> frozenset[str]:
     """The variables that stand for classes or properties."""
-    found = set()
+    variable_names = set()
     for atom in (rule.head, *atoms_of(rule)):
         if atom.signature == TRIPLE:
-            _, predicate, thing = atom.args
+            _, predicate, object_ = atom.args
             if isinstance(predicate, Variable):
-                found.add(predicate.name)
-            elif predicate == Constant(TYPE) and isinstance(thing, Variable):
-                found.add(thing.name)
-    return frozenset(found)
+                variable_names.add(predicate.name)
+            elif predicate == Constant(TYPE) and isinstance(object_, Variable):
+                variable_names.add(object_.name)
+    return frozenset(variable_names)
 
 
 def _relates(atom: Atom, names: frozenset[str]) -> bool:
@@ -492,12 +500,12 @@ def _atom(atom: Atom, binding: Binding) -> Atom | None:
             return Atom(atom.predicate, args)
         assert isinstance(args[0], Constant), f"{atom.predicate} is not about the schema"
         return Atom(f"{atom.predicate}'{args[0].term}", args[1:])
-    subject, predicate, thing = args
+    subject, predicate, object_ = args
     assert isinstance(predicate, Constant)
     if predicate.term != TYPE:
-        return Atom(predicate.term, (subject, thing)) if _is_data(predicate.term, is_schema_predicate) else None
-    assert isinstance(thing, Constant)
-    return Atom(thing.term, (subject,)) if thing.term[0] == "_" or _is_data(thing.term, is_schema_class) else None
+        return Atom(predicate.term, (subject, object_)) if _is_data(predicate.term, is_schema_predicate) else None
+    assert isinstance(object_, Constant)
+    return Atom(object_.term, (subject,)) if object_.term[0] == "_" or _is_data(object_.term, is_schema_class) else None
 
 
 def _is_data(term: str, is_schema_term: Callable[[str], bool]) -> bool:
@@ -512,15 +520,15 @@ def _known(arg: Expression, binding: Binding) -> Expression:
 def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:
     """The rules without those that can never fire, and those whose conclusions are neither output nor needed."""
     while True:
-        made = {each.rule.head.signature for each in rules}
-        claimed = {each.rule.head.signature for each in rules if each.name not in _BY_THEMSELVES}
+        derived = {entry.rule.head.signature for entry in rules}
+        claimed = {entry.rule.head.signature for entry in rules if entry.name not in _BY_THEMSELVES}
         wanted = _wanted(rules, schema)
         kept = [
-            each
-            for each in rules
-            if each.rule.head.signature in wanted
-            and all(_can_come(atom, made, schema) for atom in atoms_of(each.rule))
-            and (each.name not in _ABOUT_CLAIMS or any(atom.signature in claimed for atom in atoms_of(each.rule)))
+            entry
+            for entry in rules
+            if entry.rule.head.signature in wanted
+            and all(_can_come(atom, derived, schema) for atom in atoms_of(entry.rule))
+            and (entry.name not in _ABOUT_CLAIMS or any(atom.signature in claimed for atom in atoms_of(entry.rule)))
         ]
         if len(kept) == len(rules):
             return kept
@@ -528,19 +536,19 @@ def _relevant(rules: list[Specialised], schema: Schema) -> list[Specialised]:
 
 
 def _wanted(rules: list[Specialised], schema: Schema) -> set[Predicate]:
-    """What is output, and what is needed for it."""
+    """The predicates that are output, and all that their rules need."""
     sources: dict[Predicate, set[Predicate]] = {}
-    for each in rules:
-        sources.setdefault(each.rule.head.signature, set()).update(atom.signature for atom in atoms_of(each.rule))
+    for entry in rules:
+        sources.setdefault(entry.rule.head.signature, set()).update(atom.signature for atom in atoms_of(entry.rule))
     # Equality is output, too, whichever predicate it is found by.
     sources.setdefault(Predicate(SAME_AS, 2), set()).update((Predicate(EQUAL, 2), Predicate(ALIKE, 3)))
     shown = (signature for signature in sources if is_output(signature.name, schema))
     return set(reachable(shown, lambda signature: sources.get(signature, ())))
 
 
-def _can_come(atom: Atom, made: set[Predicate], schema: Schema) -> bool:
+def _can_come(atom: Atom, derived: set[Predicate], schema: Schema) -> bool:
     """Whether data can bring what an atom asks for: of values and lists only what rules make."""
-    if atom.signature in made or atom.signature in _HIDDEN_TERMS or atom.predicate == EDGE:
+    if atom.signature in derived or atom.signature in _HIDDEN_TERMS or atom.predicate == EDGE:
         return True
     return atom.predicate[0] == "<" and atom.predicate not in schema.datatypes
 

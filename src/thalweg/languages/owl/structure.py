@@ -112,8 +112,8 @@ class _Reader:
                 self.read_statement(triple)
         self.nodes.take_orphans()
         leftovers = tuple(triple for triple in self.triples if triple not in self.nodes.taken)
-        known = (tuple(self.axioms), tuple(self.declarations), tuple(self.annotations), tuple(self.imports))
-        return Ontology(*known, leftovers)
+        parts = (tuple(self.axioms), tuple(self.declarations), tuple(self.annotations), tuple(self.imports))
+        return Ontology(*parts, leftovers)
 
     def note(self, triple: Triple, where: list[T], what: T) -> None:
         """Takes a triple that needs no other."""

@@ -117,9 +117,9 @@ class _Reader:
 
     def __init__(self, triples: Sequence[Triple]) -> None:
         self.about: dict[tuple[str, str], list[str]] = {}
-        for subject, predicate, thing in triples:
-            self.about.setdefault((subject, predicate), []).append(thing)
-        self.types = [(subject, thing) for subject, predicate, thing in triples if predicate == RDF_TYPE]
+        for subject, predicate, object_ in triples:
+            self.about.setdefault((subject, predicate), []).append(object_)
+        self.types = [(subject, object_) for subject, predicate, object_ in triples if predicate == RDF_TYPE]
         self.variables = {node for node, kind in self.types if kind == _VARIABLE}
         self.expressions = Nodes(list(triples), Kinds(triples))
 
@@ -144,10 +144,10 @@ class _Reader:
         return members
 
     def only(self, node: str, predicate: str) -> str:
-        things = self.about.get((node, predicate), ())
-        if len(things) != 1:
+        objects = self.about.get((node, predicate), ())
+        if len(objects) != 1:
             raise MisreadError
-        return things[0]
+        return objects[0]
 
     def atom(self, node: str) -> SwrlAtom:
         kinds = [ATOMS[kind] for kind in self.about.get((node, RDF_TYPE), ()) if kind in ATOMS]
@@ -178,16 +178,16 @@ def write_rule(
     """The triples of a rule beside those of the nodes that are made for it: what its variables are."""
     words = {kind: (word, place) for word, (kind, place) in ATOMS.items()}
 
-    def atom(found: SwrlAtom) -> str:
-        word, place = words[type(found)]
-        terms = [argument.name if isinstance(argument, SwrlVariable) else argument for argument in found.arguments]
-        about = [(RDF_TYPE, word), *([(place, term(found.predicate))] if place else [])]
-        if isinstance(found, BuiltInAtom):
+    def atom(swrl_atom: SwrlAtom) -> str:
+        word, place = words[type(swrl_atom)]
+        terms = [argument.name if isinstance(argument, SwrlVariable) else argument for argument in swrl_atom.arguments]
+        about = [(RDF_TYPE, word), *([(place, term(swrl_atom.predicate))] if place else [])]
+        if isinstance(swrl_atom, BuiltInAtom):
             return node(*about, (swrl("arguments"), sequence(terms)))
         return node(*about, *((swrl(f"argument{number}"), value) for number, value in enumerate(terms, 1)))
 
     body, head = (sequence(list(map(atom, atoms))) for atoms in (rule.body, rule.head))
     node((RDF_TYPE, _IMPLICATION), (swrl("body"), body), (swrl("head"), head))
-    arguments = [argument for found in (*rule.body, *rule.head) for argument in found.arguments]
+    arguments = [argument for swrl_atom in (*rule.body, *rule.head) for argument in swrl_atom.arguments]
     names = dict.fromkeys(argument.name for argument in arguments if isinstance(argument, SwrlVariable))
     return [(name, RDF_TYPE, _VARIABLE) for name in names]

@@ -56,7 +56,7 @@ _WITH_EQUALITY: Final = ("pd", "rl")
 _WAY_OUT: Final = "write it as a rule in a `.lars` file beside the ontology"
 
 
-class UnsupportedError(Exception):
+class UnsupportedRuleError(Exception):
     """A rule of SWRL is not one of ours; the text is the reason."""
 
 
@@ -67,15 +67,15 @@ def compile_rules(
 
     Where a profile is not `specialised`, its rules take what is concluded as triples, and output it.
     """
-    made: list[Rule] = []
+    translated: list[Rule] = []
     unused: dict[str, list[DLSafeRule]] = {}
     for rule in rules:
         try:
-            made += _Translation(profile, specialised).rules(rule)
-        except UnsupportedError as error:
+            translated += _Translation(profile, specialised).rules(rule)
+        except UnsupportedRuleError as error:
             unused.setdefault(str(error), []).append(rule)
-    spans = line_spans(Source(f"{name}#swrl", "\n".join(map(show, made))))
-    placed = tuple(Rule(rule.head, rule.body, span=span) for rule, span in zip(made, spans, strict=False))
+    spans = line_spans(Source(f"{name}#swrl", "\n".join(map(show, translated))))
+    placed = tuple(Rule(rule.head, rule.body, span=span) for rule, span in zip(translated, spans, strict=False))
     heads = frozenset(rule.head.signature for rule in placed if rule.head.predicate != EDGE)
     program = Program(placed, interface=Interface(inputs=heads, outputs=heads if specialised else frozenset()))
     return program, [not_used(name, reason, group) for reason, group in unused.items()]
@@ -123,9 +123,9 @@ class _Translation:
     def rules(self, rule: DLSafeRule) -> list[Rule]:
         """A rule for each atom of the head, and for each way to read the body."""
         if rule.misread:
-            raise UnsupportedError("its triples are incomplete")
+            raise UnsupportedRuleError("its triples are incomplete")
         if not rule.head:
-            raise UnsupportedError("it has no head")
+            raise UnsupportedRuleError("it has no head")
         bodies: list[list[Literal]] = [[]]
         for atom in rule.body:
             bodies = [[*body, *way] for body in bodies for way in self.body(atom)]
@@ -140,9 +140,9 @@ class _Translation:
         used += (side for test in body if isinstance(test, Comparison) for side in (test.left, test.right))
         for arg in used:
             if isinstance(arg, Variable) and arg not in bound:
-                raise UnsupportedError(f"no class or property of the body binds the variable `{arg.name}`")
+                raise UnsupportedRuleError(f"no class or property of the body binds the variable `{arg.name}`")
         if not bound:
-            raise UnsupportedError("its body names no individual")
+            raise UnsupportedRuleError("its body names no individual")
 
     def body(self, atom: SwrlAtom) -> list[list[Literal]]:
         """The ways in which an atom of the body may hold, each as literals."""
@@ -159,7 +159,7 @@ class _Translation:
                 return [[Now(Atom(SAME_AS, terms))]]
             case DifferentIndividualsAtom():
                 return [[Now(Atom(DIFFERENT_FROM, terms))], [Now(Atom(DIFFERENT_FROM, terms[::-1]))]]
-        raise UnsupportedError(_reason(atom))
+        raise UnsupportedRuleError(_reason(atom))
 
     def head(self, atom: SwrlAtom) -> Iterator[Atom]:
         terms = tuple(map(self.term, atom.arguments))
@@ -174,7 +174,7 @@ class _Translation:
             case DifferentIndividualsAtom():
                 yield Atom(DIFFERENT_FROM, terms)
             case _:
-                raise UnsupportedError(_reason(atom))
+                raise UnsupportedRuleError(_reason(atom))
 
     def members(self, of: ClassExpression, term: Expression) -> list[Literal]:
         """That something is in a class, as literals of a body."""
@@ -190,7 +190,7 @@ class _Translation:
             case ex.ObjectSomeValuesFrom(role, filler):
                 other = self.variable(f"value {len(self.names)}")
                 return [Now(self.related(role, term, other)), *self.members(filler, other)]
-        raise UnsupportedError(f"`{type(of).__name__}` in the body of a rule is not supported")
+        raise UnsupportedRuleError(f"`{type(of).__name__}` in the body of a rule is not supported")
 
     def concluded(self, of: ClassExpression, term: Expression) -> Iterator[Atom]:
         """The atoms that say that something is in a class."""
@@ -203,7 +203,7 @@ class _Translation:
             case ex.ObjectHasValue(role, value) | ex.DataHasValue(role, value):
                 yield self.related(role, term, Constant(value))
             case _:
-                raise UnsupportedError(f"`{type(of).__name__}` in the head of a rule is not supported")
+                raise UnsupportedRuleError(f"`{type(of).__name__}` in the head of a rule is not supported")
 
     def related(self, role: object, subject: Expression, value: Expression) -> Atom:
         if isinstance(role, ex.ObjectInverseOf):
@@ -214,12 +214,12 @@ class _Translation:
     def comparison(self, atom: SwrlAtom, terms: tuple[Expression, ...]) -> Comparison:
         operator = COMPARISONS.get(str(atom.predicate))
         if operator is None or len(terms) != 2:
-            raise UnsupportedError(f"the built-in `{_built_in(str(atom.predicate))}` is not supported")
+            raise UnsupportedRuleError(f"the built-in `{_built_in(str(atom.predicate))}` is not supported")
         return Comparison(operator, *terms)
 
     def need_equality(self) -> None:
         if self.profile not in _WITH_EQUALITY:
-            raise UnsupportedError(f"{TITLES[self.profile]} has no equality of individuals")
+            raise UnsupportedRuleError(f"{TITLES[self.profile]} has no equality of individuals")
 
     def term(self, argument: Argument) -> Expression:
         return self.variable(argument.name) if isinstance(argument, SwrlVariable) else Constant(argument)

@@ -56,8 +56,8 @@ def read(text: str, syntax: str, name: str = "ontology", scope: str = "") -> Ont
     The axioms come sorted by their text.
 
     >>> from thalweg.languages.owl.axioms import show
-    >>> found = read("Prefix(:=<http://example.org/>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)))", "ofn")
-    >>> print(*map(show, found.axioms))
+    >>> ontology = read("Prefix(:=<http://example.org/>) Ontology(SubClassOf(:A ObjectUnionOf(:B :C)))", "ofn")
+    >>> print(*map(show, ontology.axioms))
     SubClassOf(<http://example.org/A> ObjectUnionOf(<http://example.org/B> <http://example.org/C>))
     """
     return read_with_rules(text, syntax, name, scope)[0]
@@ -67,8 +67,8 @@ def read_with_rules(text: str, syntax: str, name: str, scope: str = "") -> tuple
     """The ontology in a text, and its rules of SWRL, both sorted by their text."""
     text = _expanded(text, name) if syntax == "owx" else text
     converter = _Converter(scope, name, len(text))
-    for found in _opened(text, syntax, name).get_components():
-        converter.add(found.component)
+    for annotated in _opened(text, syntax, name).get_components():
+        converter.add(annotated.component)
     return converter.ontology(), sorted(converter.rules, key=repr)
 
 
@@ -119,8 +119,8 @@ def _levels(text: str, syntax: str) -> Iterator[tuple[int, int]]:
     """
     # The level at which each open bracket stands, and the level of what is read now.
     outer, level = [0], 0
-    for found in _LEVELS[syntax].finditer(text):
-        match found.lastgroup:
+    for mark in _LEVELS[syntax].finditer(text):
+        match mark.lastgroup:
             case "open":
                 outer.append(level)
                 level += 1
@@ -130,7 +130,7 @@ def _levels(text: str, syntax: str) -> Iterator[tuple[int, int]]:
                 level += 1
             case "end":
                 level = outer[-1] + (len(outer) > 1)
-        yield level, found.start()
+        yield level, mark.start()
 
 
 def _element_levels(source: Source) -> list[tuple[int, int]]:
@@ -158,12 +158,12 @@ def _element_levels(source: Source) -> list[tuple[int, int]]:
 
 
 def _diagnostic(error: str, source: Source) -> Diagnostic:
-    """The library's words with their place, which it hides in them."""
+    """The diagnostic for an error of the library, with the place that its text contains."""
     span = _place(error, source)
-    known = re.search(r'Error\("((?:[^"\\]|\\.)*)"', error)
+    quoted = re.search(r'Error\("((?:[^"\\]|\\.)*)"', error)
     expected = re.search(r"positives: \[([^\]]+)\]", error)
-    if known:
-        message = known.group(1)
+    if quoted:
+        message = quoted.group(1)
     elif expected:
         message = f"expected {_wish(expected.group(1).split(', '))}"
     else:
@@ -226,10 +226,14 @@ class _Converter:
 
     def undeclared(self) -> Iterator[Declaration]:
         """Data properties without a declaration, which axioms in RDF do not tell from object properties."""
-        known = {one.name for one in self.declarations} | self.used["ObjectProperty"] | expressions.UNIVERSAL
+        declared = (
+            {declaration.name for declaration in self.declarations}
+            | self.used["ObjectProperty"]
+            | expressions.UNIVERSAL
+        )
         # Manchester syntax does not tell the built-ins of rules from data properties.
         used = {name for name in self.used["DataProperty"] if not name.startswith(f"<{SWRLB}")}
-        return (Declaration("DataProperty", name) for name in used - known - expressions.EMPTY)
+        return (Declaration("DataProperty", name) for name in used - declared - expressions.EMPTY)
 
     def add(self, component: Any) -> None:
         kind = type(component).__name__
@@ -248,63 +252,65 @@ class _Converter:
             body, head = (tuple(map(self.atom, part)) for part in (component.body, component.head))
             self.rules.append(DLSafeRule(body, head))
 
-    def atom(self, found: Any) -> SwrlAtom:
+    def atom(self, construct: Any) -> SwrlAtom:
         """An atom of a rule; the library has arguments in one field, in two, or in a list."""
-        kind = type(found).__name__
-        names = type(found).__match_args__
-        predicate = self.ours(found.pred) if "pred" in names else ""
-        parts = [getattr(found, name) for name in names if name != "pred"]
+        kind = type(construct).__name__
+        names = type(construct).__match_args__
+        predicate = self.ours(construct.pred) if "pred" in names else ""
+        parts = [getattr(construct, name) for name in names if name != "pred"]
         arguments = [argument for part in parts for argument in (part if isinstance(part, list | tuple) else [part])]
         return _ATOMS[kind](predicate, tuple(map(self.argument, arguments)))
 
-    def argument(self, thing: Any) -> Argument:
-        return SwrlVariable(self.ours(thing.first)) if type(thing).__name__ == "Variable" else self.ours(thing)
+    def argument(self, construct: Any) -> Argument:
+        return (
+            SwrlVariable(self.ours(construct.first)) if type(construct).__name__ == "Variable" else self.ours(construct)
+        )
 
-    def annotation(self, subject: str, found: Any) -> Triple:
-        return subject, self.ours(found.ap), self.ours(found.av)
+    def annotation(self, subject: str, construct: Any) -> Triple:
+        return subject, self.ours(construct.ap), self.ours(construct.av)
 
-    def ours(self, thing: Any) -> Any:
+    def ours(self, construct: Any) -> Any:
         """Our construct for one of the library's."""
-        kind = type(thing).__name__
+        kind = type(construct).__name__
         match kind:
             case "int":
-                return thing
+                return construct
             case "list":
-                return tuple(map(self.ours, thing))
+                return tuple(map(self.ours, construct))
             case "IRI":
-                return f"<{thing}>"
+                return f"<{construct}>"
             case "DataProperty" | "ObjectProperty":
-                name = self.ours(thing.first)
+                name = self.ours(construct.first)
                 self.used[kind].add(name)
                 return name
             case "AnonymousIndividual":
-                return rdf.blank(thing.first.removeprefix("_:"), self.scope)
+                return rdf.blank(construct.first.removeprefix("_:"), self.scope)
             case "SimpleLiteral":
-                return rdf.literal(self.text(thing))
+                return rdf.literal(self.text(construct))
             case "LanguageLiteral":
-                return rdf.literal(self.text(thing), f"@{thing.lang}")
+                return rdf.literal(self.text(construct), f"@{construct.lang}")
             case "DatatypeLiteral":
-                return rdf.literal(self.text(thing), self.ours(thing.datatype_iri))
+                return rdf.literal(self.text(construct), self.ours(construct.datatype_iri))
             case "FacetRestriction":
-                return _facet(str(thing.f)), self.ours(thing.l)
+                return _facet(str(construct.f)), self.ours(construct.l)
             case "InverseObjectProperty":
-                return ObjectInverseOf(self.ours(thing.first))
+                return ObjectInverseOf(self.ours(construct.first))
             case "HasKey":
-                return self.key(thing)
-            case "SubObjectPropertyOf" if isinstance(thing.sub, list):
-                return SubObjectPropertyOf(ObjectPropertyChain(self.ours(thing.sub)), self.ours(thing.sup))
-        return _OURS[kind](*self.fillers(kind, self.parts(thing))) if kind in _OURS else self.ours(thing.first)
+                return self.key(construct)
+            case "SubObjectPropertyOf" if isinstance(construct.sub, list):
+                return SubObjectPropertyOf(ObjectPropertyChain(self.ours(construct.sub)), self.ours(construct.sup))
+        return _OURS[kind](*self.fillers(kind, self.parts(construct))) if kind in _OURS else self.ours(construct.first)
 
-    def text(self, thing: Any) -> str:
+    def text(self, construct: Any) -> str:
         """The text of a literal. The library repeats elements of OWL/XML that it does not expect, again and again."""
-        found = str(thing.literal)
-        if len(found) > self.length:
+        text = str(construct.literal)
+        if len(text) > self.length:
             message = f"`{self.name}` has an element where a literal is expected"
             raise RejectedError([Diagnostic("E305", message, help=_CONVERT)])
-        return found
+        return text
 
-    def parts(self, thing: Any) -> list[Any]:
-        return [self.ours(getattr(thing, _FIELDS.get(name, name))) for name in type(thing).__match_args__]
+    def parts(self, construct: Any) -> list[Any]:
+        return [self.ours(getattr(construct, _FIELDS.get(name, name))) for name in type(construct).__match_args__]
 
     def fillers(self, kind: str, parts: list[Any]) -> list[Any]:
         """The library fills in `owl:Thing` where a cardinality has no filler."""
@@ -313,10 +319,10 @@ class _Converter:
         everything = expressions.THING if kind.startswith("Object") else expressions.LITERAL
         return [*parts[:2], expressions.unless(parts[2], everything)]
 
-    def key(self, thing: Any) -> HasKey:
-        data = tuple(self.ours(part) for part in thing.vpe if type(part).__name__ == "DataProperty")
-        objects = tuple(self.ours(part) for part in thing.vpe if type(part).__name__ != "DataProperty")
-        return HasKey(self.ours(thing.ce), objects, data)
+    def key(self, construct: Any) -> HasKey:
+        data = tuple(self.ours(part) for part in construct.vpe if type(part).__name__ == "DataProperty")
+        objects = tuple(self.ours(part) for part in construct.vpe if type(part).__name__ != "DataProperty")
+        return HasKey(self.ours(construct.ce), objects, data)
 
 
 def _facet(name: str) -> str:

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from thalweg.ir.dependency import reachable
-from thalweg.languages.owl.dl_lite import Basic, Role, Some, TBox
+from thalweg.languages.owl.dl_lite import Basic, Existential, Role, TBox
 from thalweg.languages.owl.expressions import THING
 
 
 @dataclass(slots=True)
-class Closure:
+class InclusionClosure:
     """What follows from a basic concept or a role by the inclusions of an ontology."""
 
     tbox: TBox
@@ -24,30 +24,30 @@ class Closure:
     groups: dict[Basic, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for found in self.tbox.inclusions:
-            self.above.setdefault(found.sub, []).append(found.sup)
+        for class_inclusion in self.tbox.inclusions:
+            self.above.setdefault(class_inclusion.sub, []).append(class_inclusion.sup)
         for inclusion in self.tbox.role_inclusions:
             for sub, sup in ((inclusion.sub, inclusion.sup), (inclusion.sub.flipped(), inclusion.sup.flipped())):
                 self.roles_above.setdefault(sub, []).append(sup)
-                self.above.setdefault(Some(sub), []).append(Some(sup))
+                self.above.setdefault(Existential(sub), []).append(Existential(sup))
         for role, _ in self.tbox.reflexive:
-            self.above.setdefault(THING, []).extend((Some(role), Some(role.flipped())))
+            self.above.setdefault(THING, []).extend((Existential(role), Existential(role.flipped())))
         for number, group in enumerate(self.tbox.disjoint):
             for member in group.members:
                 self.groups.setdefault(member, []).append(number)
 
     def of(self, basic: Basic) -> dict[Basic, None]:
-        """Every concept that a member of this one is in."""
+        """Every concept that contains a concept."""
         return reachable((basic, THING), lambda sub: self.above.get(sub, ()))
 
     def of_role(self, role: Role) -> dict[Role, None]:
-        """Every role that a pair of this one is in."""
+        """Every role that contains a role."""
         return reachable((role,), lambda sub: self.roles_above.get(sub, ()))
 
     def nameless(self) -> dict[Role, None]:
         """The roles in which something may have a value that has no name."""
-        asked = (found.sup.role for found in self.tbox.inclusions if isinstance(found.sup, Some))
-        return {role: None for start in dict.fromkeys(asked) for role in self.of_role(start)}
+        roles = (inclusion.sup.role for inclusion in self.tbox.inclusions if isinstance(inclusion.sup, Existential))
+        return {role: None for start in dict.fromkeys(roles) for role in self.of_role(start)}
 
     def clash(self, basics: Iterable[Basic]) -> int | None:
         """The axiom that forbids an individual to be in all of these."""
@@ -64,7 +64,7 @@ class Closure:
         return None
 
 
-def empty_roles(closure: Closure) -> dict[Role, int]:
+def empty_roles(closure: InclusionClosure) -> dict[Role, int]:
     """The roles that only a value that cannot be would have, each with an axiom that forbids it.
 
     >>> from thalweg.languages.owl.axioms import ObjectPropertyRange, SubClassOf
@@ -72,19 +72,19 @@ def empty_roles(closure: Closure) -> dict[Role, int]:
     >>> from thalweg.languages.owl.expressions import NOTHING, ObjectSomeValuesFrom
     >>> some = ObjectSomeValuesFrom("<r>", THING)
     >>> tbox = normal_form([SubClassOf("<A>", some), ObjectPropertyRange("<r>", "<B>"), SubClassOf("<B>", NOTHING)])
-    >>> empty_roles(Closure(tbox))
+    >>> empty_roles(InclusionClosure(tbox))
     {Role(name='<r>', inverse=False, fresh=False): 2}
     """
     empty: dict[Role, int] = {}
     needing: dict[Role, list[Role]] = {}
     for role in closure.nameless():
-        values = closure.of(Some(role.flipped()))
+        values = closure.of(Existential(role.flipped()))
         reason = closure.clash(values)
         reason = closure.role_clash(role) if reason is None else reason
         if reason is not None:
             empty[role] = reason
         for basic in values:
-            if isinstance(basic, Some):
+            if isinstance(basic, Existential):
                 needing.setdefault(basic.role, []).append(role)
     waiting = list(empty)
     while waiting:

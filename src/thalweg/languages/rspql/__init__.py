@@ -25,11 +25,11 @@ def compile(sources: Sequence[Source], options: Options) -> "tuple[QueryProgram,
     graphs = options.dataset.resources
     read = [read_query(source, options.tick_length, graphs) for source in sources]
     queries = tuple(query for query, _ in read if query is not None)
-    found = [one for _, some in read for one in some]
+    diagnostics = [diagnostic for _, reported in read for diagnostic in reported]
     for window in (window for query in queries for window in query.windows if window.name in graphs):
         message = f"`{window.name}` is a window and a graph of the background"
-        found.append(Diagnostic("E603", message, window.span, "give the window another name"))
-    return QueryProgram(queries, options.dataset), found
+        diagnostics.append(Diagnostic("E603", message, window.span, "give the window another name"))
+    return QueryProgram(queries, options.dataset), diagnostics
 
 
 LANGUAGE: Final = Language(

@@ -45,46 +45,46 @@ def unbound(algebra: Any) -> Iterator[str]:
     >>> list(unbound(translate("SELECT ?s { ?s ?p ?o FILTER(?v > 3 && ?o < 4) }")))
     ['v']
     """
-    found = _unbound(algebra.algebra, frozenset()) if algebra is not None else iter(())
-    return iter(dict.fromkeys(found))
+    variables = _unbound(algebra.algebra, frozenset()) if algebra is not None else iter(())
+    return iter(dict.fromkeys(variables))
 
 
 def _unbound(node: Any, outside: frozenset[str]) -> Iterator[str]:
     if isinstance(node, list | tuple):
-        for one in node:
-            yield from _unbound(one, outside)
+        for child in node:
+            yield from _unbound(child, outside)
         return
     if not hasattr(node, "name"):
         return
     if node.name == "Filter":
-        known = outside | _visible(node.p)
-        yield from _missing(node.expr, known)
+        bound = outside | _visible(node.p)
+        yield from _missing(node.expr, bound)
     if node.name == "LeftJoin":
-        known = outside | _visible(node.p1) | _visible(node.p2)
-        yield from _missing(node.expr, known)
+        bound = outside | _visible(node.p1) | _visible(node.p2)
+        yield from _missing(node.expr, bound)
     for part in ("p", "p1", "p2"):
         if part in node:
             yield from _unbound(node[part], outside)
 
 
-def _missing(expression: Any, known: frozenset[str]) -> Iterator[str]:
+def _missing(expression: Any, bound: frozenset[str]) -> Iterator[str]:
     """The variables of an expression that are not known; those of `EXISTS` are looked for where it has patterns."""
     from rdflib.term import Variable
 
     if isinstance(expression, Variable):
         # Those that rdflib makes itself stand for aggregates.
-        if str(expression) not in known and not str(expression).startswith("__agg_"):
+        if str(expression) not in bound and not str(expression).startswith("__agg_"):
             yield str(expression)
     elif isinstance(expression, list | tuple):
-        for one in expression:
-            yield from _missing(one, known)
+        for operand in expression:
+            yield from _missing(operand, bound)
     elif hasattr(expression, "name"):
         if expression.name in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
-            yield from _unbound(expression.graph, known)
+            yield from _unbound(expression.graph, bound)
         else:
             for key, part in expression.items():
                 if key != "_vars":
-                    yield from _missing(part, known)
+                    yield from _missing(part, bound)
 
 
 def _visible(node: Any) -> frozenset[str]:
@@ -126,8 +126,8 @@ def patterns(algebra: Any) -> list[Pattern]:
 
 def _patterns(node: Any, graph: str | None) -> Iterator[Pattern]:
     if node.name == "BGP":
-        for subject, predicate, thing in node.triples:
-            yield Pattern(graph, (_written(subject), _written(predicate), _written(thing)), _path(predicate))
+        for subject, predicate, object_ in node.triples:
+            yield Pattern(graph, (_written(subject), _written(predicate), _written(object_)), _path(predicate))
     elif node.name == "Graph":
         yield from _patterns(node.p, _written(node.term))
     else:
@@ -143,10 +143,10 @@ def _path(predicate: Any) -> Path | None:
     if not isinstance(predicate, paths.Path):
         return None
     parts = [_path(part) or _written(part) for part in _parts_of(predicate)]
-    known = tuple(part for part in parts if part is not None)
+    readable = tuple(part for part in parts if part is not None)
     kinds = {paths.InvPath: "^", paths.SequencePath: "/", paths.AlternativePath: "|", paths.NegatedPath: "!"}
     kind = str(predicate.mod) if isinstance(predicate, paths.MulPath) else kinds[type(predicate)]
-    return (kind, *known) if len(known) == len(parts) else None
+    return (kind, *readable) if len(readable) == len(parts) else None
 
 
 def _parts_of(path: Any) -> list[Any]:

@@ -45,30 +45,32 @@ class Alternative:
         return (*sorted(self.names), *sorted(self.witnesses))
 
     def given(self, values: Mapping[str, str]) -> "Alternative":
-        """The same where some variables have values."""
-        known = {name: values[name] for name in self.names & values.keys()}
-        if not known:
+        """The alternative with values in the place of some variables."""
+        constants = {name: values[name] for name in self.names & values.keys()}
+        if not constants:
             return self
-        terms = {name: Constant(value) for name, value in known.items()}
+        terms = {name: Constant(value) for name, value in constants.items()}
         body = tuple(_put(literal, terms) for literal in self.body)
-        return replace(self, body=body, names=self.names.difference(known), constants={**self.constants, **known})
+        return replace(
+            self, body=body, names=self.names.difference(constants), constants={**self.constants, **constants}
+        )
 
     def also(self, *literals: Literal) -> "Alternative":
-        """The same with more literals, which bind nothing."""
+        """The alternative with more literals, which bind nothing."""
         return replace(self, body=(*self.body, *literals))
 
 
-def joined(one: Alternative, other: Alternative) -> Alternative | None:
-    """Both at once; None where a variable would have two values.
+def joined(alternative: Alternative, other: Alternative) -> Alternative | None:
+    """The alternative that requires both; None where a variable would have two values.
 
     >>> left = Alternative(constants={"x": "1"})
     >>> right = Alternative((Now(Atom("p", (Variable("x"),))),), frozenset("x"))
     >>> joined(left, right).body, joined(left, Alternative(constants={"x": "2"}))
     ((Now(atom=Atom(predicate='p', args=(Constant(term='1'),)), stream=None),), None)
     """
-    if any(other.constants.get(name, value) != value for name, value in one.constants.items()):
+    if any(other.constants.get(name, value) != value for name, value in alternative.constants.items()):
         return None
-    left, right = one.given(other.constants), other.given(one.constants)
+    left, right = alternative.given(other.constants), other.given(alternative.constants)
     return Alternative(
         (*left.body, *(literal for literal in right.body if literal not in left.body)),
         left.names | right.names,
@@ -82,8 +84,8 @@ def joined(one: Alternative, other: Alternative) -> Alternative | None:
 def renamed(alternative: Alternative, names: Mapping[str, str], kept: frozenset[str]) -> Alternative:
     """The same with other names for variables, which are witnesses then unless they are `kept`; it has no steps."""
     assert not alternative.steps
-    others = {name: Variable(other) for name, other in names.items()}
-    body = tuple(_put(literal, others) for literal in alternative.body)
+    replacements = {name: Variable(other) for name, other in names.items()}
+    body = tuple(_put(literal, replacements) for literal in alternative.body)
     seen = alternative.names & kept
     hidden = frozenset(names.get(name, name) for name in (alternative.names | alternative.witnesses) - seen)
     constants = {name: value for name, value in alternative.constants.items() if name in kept}
@@ -91,7 +93,7 @@ def renamed(alternative: Alternative, names: Mapping[str, str], kept: frozenset[
 
 
 def _put(literal: Literal, values: Mapping[str, Variable | Constant]) -> Literal:
-    """A literal of a body with something else for some of its variables."""
+    """A literal of a body with terms in the place of some variables."""
     match literal:
         case Now(atom):
             return Now(Atom(atom.predicate, tuple(_value(arg, values) for arg in atom.args)))

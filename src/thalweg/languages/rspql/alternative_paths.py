@@ -38,120 +38,120 @@ def alternatives_apart(text: str) -> str:
 
 
 def _spelled_out(text: str) -> Iterator[str]:
-    found = tokens(text)
-    for place, token in enumerate(found):
-        path = _path(found, place) if token.kind == "sign" and token.text == "|" else None
+    lexemes = tokens(text)
+    for place, token in enumerate(lexemes):
+        path = _path(lexemes, place) if token.kind == "sign" and token.text == "|" else None
         if path is not None:
-            start, end = _statement(found, path.start)
-            if any(each.kind == "blank" for each in found[start:end]):
+            start, end = _statement(lexemes, path.start)
+            if any(lexeme.kind == "blank" for lexeme in lexemes[start:end]):
                 continue
-            if (comma := _next(found, ",", path.whole[1], end)) is not None:
-                again = text[found[path.whole[0]].start : found[path.whole[1] - 1].end]
-                yield f"{text[: found[comma].start]}; {again}{text[found[comma].end :]}"
-            if (mark := _next(found, ";", start, end)) is not None and found[start].kind != "sign":
+            if (comma := _next(lexemes, ",", path.whole[1], end)) is not None:
+                again = text[lexemes[path.whole[0]].start : lexemes[path.whole[1] - 1].end]
+                yield f"{text[: lexemes[comma].start]}; {again}{text[lexemes[comma].end :]}"
+            if (mark := _next(lexemes, ";", start, end)) is not None and lexemes[start].kind != "sign":
                 # There may be nothing behind a semicolon.
-                is_last = mark + 1 == end or found[mark + 1].text == ";"
-                again = "" if is_last else f". {found[start].text}"
-                yield f"{text[: found[mark].start].rstrip()} {again}{text[found[mark].end :]}"
-            before, after = text[found[start].start : found[path.start].start], text[found[path.end - 1].end :]
-            rest = after[: found[end - 1].end - found[path.end - 1].end]
-            written = (text[found[first].start : found[behind - 1].end] for first, behind in path.alternatives)
-            copies = (f"{{ {before}{path.shape.format(one)}{rest} }}" for one in written)
-            yield f"{text[: found[start].start]}{' UNION '.join(copies)}{after[len(rest) :]}"
+                is_last = mark + 1 == end or lexemes[mark + 1].text == ";"
+                again = "" if is_last else f". {lexemes[start].text}"
+                yield f"{text[: lexemes[mark].start].rstrip()} {again}{text[lexemes[mark].end :]}"
+            before, after = text[lexemes[start].start : lexemes[path.start].start], text[lexemes[path.end - 1].end :]
+            remainder = after[: lexemes[end - 1].end - lexemes[path.end - 1].end]
+            written = (text[lexemes[first].start : lexemes[behind - 1].end] for first, behind in path.alternatives)
+            copies = (f"{{ {before}{path.shape.format(alternative)}{remainder} }}" for alternative in written)
+            yield f"{text[: lexemes[start].start]}{' UNION '.join(copies)}{after[len(remainder) :]}"
 
 
-def _path(found: Sequence[Token], place: int) -> _Path | None:
+def _path(lexemes: Sequence[Token], place: int) -> _Path | None:
     """The alternatives that a bar stands between; None where pairs count once, and in `!(:p|:q)`.
 
     Those that stand within another alternative are None, too, as long as that has not been spelled out.
     """
-    opening = _enclosing(found, place)
-    if found[opening].text != "(":
-        start, end = _first_of_path(found, place), _behind_path(found, place + 1)
-        return _Path(start, end, _alternatives(found, start, end), "{}", (start, end))
-    end = _closed(found, opening)
+    opening = _enclosing(lexemes, place)
+    if lexemes[opening].text != "(":
+        start, end = _first_of_path(lexemes, place), _behind_path(lexemes, place + 1)
+        return _Path(start, end, _alternatives(lexemes, start, end), "{}", (start, end))
+    end = _closed(lexemes, opening)
     around = [opening]
-    while found[around[-1]].text == "(":
-        if _is_repetition(found, _closed(found, around[-1])) or found[around[-1] - 1].text == "!":
+    while lexemes[around[-1]].text == "(":
+        if _is_repetition(lexemes, _closed(lexemes, around[-1])) or lexemes[around[-1] - 1].text == "!":
             return None
-        around.append(_enclosing(found, around[-1]))
-    whole = _first_of_path(found, around[-2]), _behind_path(found, around[-2])
-    if any(_enclosing(found, bar) in around[1:] for bar in _bars(found, *whole)):
+        around.append(_enclosing(lexemes, around[-1]))
+    extent = _first_of_path(lexemes, around[-2]), _behind_path(lexemes, around[-2])
+    if any(_enclosing(lexemes, bar) in around[1:] for bar in _bars(lexemes, *extent)):
         return None
-    return _Path(opening, end, _alternatives(found, opening + 1, end - 1), "({})", whole)
+    return _Path(opening, end, _alternatives(lexemes, opening + 1, end - 1), "({})", extent)
 
 
-def _alternatives(found: Sequence[Token], start: int, end: int) -> list[tuple[int, int]]:
-    outside = _enclosing(found, start)
-    bars = [bar for bar in _bars(found, start, end) if _enclosing(found, bar) == outside]
+def _alternatives(lexemes: Sequence[Token], start: int, end: int) -> list[tuple[int, int]]:
+    outside = _enclosing(lexemes, start)
+    bars = [bar for bar in _bars(lexemes, start, end) if _enclosing(lexemes, bar) == outside]
     return list(zip([start, *(bar + 1 for bar in bars)], [*bars, end], strict=True))
 
 
-def _bars(found: Sequence[Token], start: int, end: int) -> list[int]:
-    return [place for place in range(start, end) if found[place].text == "|" and found[place].kind == "sign"]
+def _bars(lexemes: Sequence[Token], start: int, end: int) -> list[int]:
+    return [place for place in range(start, end) if lexemes[place].text == "|" and lexemes[place].kind == "sign"]
 
 
-def _next(found: Sequence[Token], sign: str, place: int, end: int) -> int | None:
+def _next(lexemes: Sequence[Token], sign: str, place: int, end: int) -> int | None:
     """The next comma between objects, or semicolon, that is not in brackets of its own."""
-    while place < end and found[place].text not in {";", "]"} - {sign}:
-        if found[place].text == sign:
+    while place < end and lexemes[place].text not in {";", "]"} - {sign}:
+        if lexemes[place].text == sign:
             return place
-        place = _closed(found, place) if found[place].text in ("(", "[") else place + 1
+        place = _closed(lexemes, place) if lexemes[place].text in ("(", "[") else place + 1
     return None
 
 
-def _first_of_path(found: Sequence[Token], place: int) -> int:
+def _first_of_path(lexemes: Sequence[Token], place: int) -> int:
     """The first token of a path without brackets around it, of which a bar or the beginning of an element is known."""
     while True:
-        while found[place - 1].text in ("^", "!"):
+        while lexemes[place - 1].text in ("^", "!"):
             place -= 1
-        if found[place].text not in ("|", "/"):
-            if found[place - 1].text not in ("|", "/"):
+        if lexemes[place].text not in ("|", "/"):
+            if lexemes[place - 1].text not in ("|", "/"):
                 return place
             place -= 1
         place -= 1
-        if found[place].kind == "sign" and found[place].text in "*+?":
+        if lexemes[place].kind == "sign" and lexemes[place].text in "*+?":
             place -= 1
-        if found[place].text == ")":
-            place = _enclosing(found, place)
+        if lexemes[place].text == ")":
+            place = _enclosing(lexemes, place)
 
 
-def _behind_path(found: Sequence[Token], place: int) -> int:
+def _behind_path(lexemes: Sequence[Token], place: int) -> int:
     """The token behind a path that has begun before a place, where one of its elements begins."""
     while True:
-        while found[place].text in ("^", "!"):
+        while lexemes[place].text in ("^", "!"):
             place += 1
-        place = _closed(found, place) if found[place].text == "(" else place + 1
-        place += _is_repetition(found, place)
-        if found[place].text not in ("|", "/"):
+        place = _closed(lexemes, place) if lexemes[place].text == "(" else place + 1
+        place += _is_repetition(lexemes, place)
+        if lexemes[place].text not in ("|", "/"):
             return place
         place += 1
 
 
-def _is_repetition(found: Sequence[Token], place: int) -> bool:
+def _is_repetition(lexemes: Sequence[Token], place: int) -> bool:
     """Whether a token is `*`, `+` or `?` of a path, and not the sign of a number."""
-    token, after = found[place], found[place + 1]
+    token, after = lexemes[place], lexemes[place + 1]
     is_number = token.text == "+" and after.kind == "number" and after.start == token.end
     return token.kind == "sign" and token.text in "*+?" and not is_number
 
 
-def _statement(found: Sequence[Token], path: int) -> tuple[int, int]:
+def _statement(lexemes: Sequence[Token], path: int) -> tuple[int, int]:
     """The triples that a path stands in, up to a full stop or to what is not a triple."""
-    group = _enclosing(found, path)
-    while found[group].text != "{":
-        group = _enclosing(found, group)
-    end = _closed(found, group) - 1
+    group = _enclosing(lexemes, path)
+    while lexemes[group].text != "{":
+        group = _enclosing(lexemes, group)
+    end = _closed(lexemes, group) - 1
     start = place = group + 1
     while place < end:
-        token = found[place]
+        token = lexemes[place]
         if token.text == "." or token.text == "{" or token.says(*_ELEMENTS, *_CONSTRAINTS):
             if start <= path < place:
                 return start, place
-            while token.text != "." and not _ends_element(found[place], token):
-                place = _closed(found, place) if found[place].text == "(" else place + 1
-            place = start = place + 1 if token.text == "." else _closed(found, place)
+            while token.text != "." and not _ends_element(lexemes[place], token):
+                place = _closed(lexemes, place) if lexemes[place].text == "(" else place + 1
+            place = start = place + 1 if token.text == "." else _closed(lexemes, place)
         else:
-            place = _closed(found, place) if token.text in ("(", "[") and token.kind == "sign" else place + 1
+            place = _closed(lexemes, place) if token.text in ("(", "[") and token.kind == "sign" else place + 1
     return start, end
 
 
@@ -159,21 +159,21 @@ def _ends_element(token: Token, element: Token) -> bool:
     return token.text == "{" or (token.text == "(" and element.says(*_CONSTRAINTS))
 
 
-def _enclosing(found: Sequence[Token], place: int) -> int:
+def _enclosing(lexemes: Sequence[Token], place: int) -> int:
     """The bracket that is open at a place."""
     depth = 0
     while True:
         place -= 1
-        if found[place].kind == "sign":
-            depth += found[place].text in (")", "]", "}")
-            if found[place].text in ("(", "[", "{"):
+        if lexemes[place].kind == "sign":
+            depth += lexemes[place].text in (")", "]", "}")
+            if lexemes[place].text in ("(", "[", "{"):
                 if depth == 0:
                     return place
                 depth -= 1
 
 
-def _closed(found: Sequence[Token], opening: int) -> int:
+def _closed(lexemes: Sequence[Token], opening: int) -> int:
     """The place behind the bracket that closes another one."""
-    end = closing(found, opening)
+    end = closing(lexemes, opening)
     assert end is not None
     return end + 1

@@ -16,7 +16,7 @@ from thalweg.diagnostics import Diagnostic, Source, Span
 from thalweg.languages.lars.terms import ReadingError
 from thalweg.languages.rspql.dialects import c_sparql_register, c_sparql_stream, cqels_stream, is_name
 from thalweg.languages.rspql.lexer import Edit, Token, closing, tokens
-from thalweg.languages.rspql.names import Names, unknown_prefix
+from thalweg.languages.rspql.names import DeclaredNames, unknown_prefix
 from thalweg.languages.rspql.query import StreamWindow
 from thalweg.languages.rspql.window_clause import SHAPE, read_extent
 from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, Nesting
@@ -33,7 +33,7 @@ _OPERATORS: Final = {"!": "+", "&&": "+", "||": "+"}
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class GraphUse:
     """A pattern that looks at a graph: `WINDOW :w { … }`, `GRAPH ?g { … }`."""
 
     keyword: Token
@@ -51,11 +51,11 @@ class Clauses:
     source: Source
     tick_length: int
     graphs: frozenset[str] | None = None
-    names: Names = field(default_factory=Names)
+    names: DeclaredNames = field(default_factory=DeclaredNames)
     found: list[Diagnostic] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     windows: list[StreamWindow] = field(default_factory=list)
-    uses: list[Use] = field(default_factory=list)
+    uses: list[GraphUse] = field(default_factory=list)
     default: list[str] = field(default_factory=list)
     named: list[str] = field(default_factory=list)
     written: dict[str, str] = field(default_factory=dict)
@@ -314,15 +314,15 @@ class Clauses:
 
     def _graph(self, keyword: Token, target: Token) -> None:
         end = closing(self.tokens, self._at) if self._peek().text == "{" else None
-        self.uses.append(Use(keyword, target, None if end is None else self.tokens[end].end))
+        self.uses.append(GraphUse(keyword, target, None if end is None else self.tokens[end].end))
         if target.kind != "variable":
             self._term(target)
 
     def _use_windows(self) -> None:
         """`WINDOW` becomes `GRAPH`; where variables stand for graphs, windows and others are kept apart."""
-        known = {window.name: window for window in self.windows}
-        unused = dict(known)
-        listed = " ".join(known)
+        by_name = {window.name: window for window in self.windows}
+        unused = dict(by_name)
+        listed = " ".join(by_name)
         for use in self.uses:
             is_window = use.keyword.says("WINDOW")
             if use.target.kind == "variable" and use.end is not None:
@@ -330,15 +330,15 @@ class Clauses:
                     unused.clear()
                     before, after = f"{{ VALUES {use.target.text} {{ {listed} }} GRAPH", " }"
                 else:
-                    before, after = "{ GRAPH", f" FILTER({use.target.text} NOT IN ({', '.join(known)})) }}"
-                if is_window or known:
+                    before, after = "{ GRAPH", f" FILTER({use.target.text} NOT IN ({', '.join(by_name)})) }}"
+                if is_window or by_name:
                     self.edits.append(Edit(use.keyword.start, use.keyword.end, before))
                     self.edits.append(Edit(use.end, use.end, after))
                 continue
             if is_window:
                 self.edits.append(Edit(use.keyword.start, use.keyword.end, "GRAPH"))
             iri = None if use.target.kind == "variable" else self.names.iri(use.target.text)
-            if iri is not None and is_window != (iri in known) and iri not in self.broken:
+            if iri is not None and is_window != (iri in by_name) and iri not in self.broken:
                 self._complain_about_graph(use, is_window)
             unused.pop(iri or "", None)
         for window in unused.values():
@@ -347,7 +347,7 @@ class Clauses:
             help_ = f"write `WINDOW {name} {{ … }}` around the patterns that it is for, or leave it out"
             self.found.append(Diagnostic("W605", message, window.span, help_))
 
-    def _complain_about_graph(self, use: Use, is_window: bool) -> None:
+    def _complain_about_graph(self, use: GraphUse, is_window: bool) -> None:
         name = use.target.text
         if is_window:
             clause = f"FROM NAMED WINDOW {name} ON STREAM :s [RANGE 10s, SLIDE 2s]"

@@ -11,12 +11,13 @@ def describe(query: LoweredQuery) -> tuple[str, ...]:
 
 
 def _sentences(query: LoweredQuery) -> Iterator[str]:
-    for each in query.inputs:
-        for _, asked in each.conditions:
-            if asked.bound is not None:
-                yield f"`{each.signature.name}` has only facts with {asked.text}: numbers are compared as they come in"
+    for relation in query.inputs:
+        name = relation.signature.name
+        for _, condition in relation.conditions:
+            if condition.bound is not None:
+                yield f"`{name}` has only facts with {condition.text}: numbers are compared as they come in"
             else:
-                yield f"`{each.signature.name}` has only facts with {asked.text}: SPARQL is asked once for each term"
+                yield f"`{name}` has only facts with {condition.text}: SPARQL is asked once for each term"
     for sieve in query.sieves:
         targets = " and ".join(f"`{target.name}`" for target, _ in sieve.targets)
         sources = " and ".join(f"`{answer.signature.name}`" for answer in sieve.answers)
@@ -35,7 +36,9 @@ def _sentences(query: LoweredQuery) -> Iterator[str]:
 
 def _groups(grouped: Grouped, before: str) -> Iterator[str]:
     keys = " ".join(f"?{key}" for key in grouped.keys)
-    functions = ", ".join(_function(each) for each in grouped.aggregations if each.function != "key")
+    functions = ", ".join(
+        _function(aggregation) for aggregation in grouped.aggregations if aggregation.function != "key"
+    )
     where = f"for each {keys}" if keys else "over all rows"
     yield f"{before}{functions} {where}; only groups that have changed are worked out again"
     for step in grouped.steps:
@@ -44,11 +47,11 @@ def _groups(grouped: Grouped, before: str) -> Iterator[str]:
 
 
 def _step(step: Step) -> str:
-    asked = "asked of SPARQL once for each combination of terms"
+    how = "asked of SPARQL once for each combination of terms"
     if step.into is not None:
-        return f"BIND({step.asked.text} AS ?{step.into}), {asked}"
-    return f"FILTER{step.asked.text}, {asked}{' that are not numbers' if step.asked.bound else ''}"
+        return f"BIND({step.asked.text} AS ?{step.into}), {how}"
+    return f"FILTER{step.asked.text}, {how}{' that are not numbers' if step.asked.bound else ''}"
 
 
-def _function(each: Aggregation) -> str:
-    return f"{each.function}({'DISTINCT ' if each.distinct else ''}{each.argument})"
+def _function(aggregation: Aggregation) -> str:
+    return f"{aggregation.function}({'DISTINCT ' if aggregation.distinct else ''}{aggregation.argument})"

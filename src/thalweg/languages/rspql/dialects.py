@@ -48,28 +48,28 @@ def c_sparql_register(name: str, span: Span) -> Diagnostic:
 
 
 def _window(inside: Sequence[Token], text: str) -> tuple[str, str]:
-    """The window in RSP-QL, and what must be said besides."""
+    """The window in RSP-QL, and a remark to add to the help, which may be empty."""
     if any(token.says("TRIPLES", "ROWS") for token in inside):
         return "[RANGE 10s, SLIDE 1s]", f"; {_COUNTED}"
     if any(token.says("UNBOUNDED", "ALL") for token in inside):
         return "[RANGE 1h, SLIDE 1s]", f"; {_UNBOUNDED}"
     if any(token.says("NOW") for token in inside) or not inside:
         return "[RANGE 1, SLIDE 1]", ""
-    parts = [text[some[0].start : some[-1].end] for some in _lengths(inside)]
+    parts = [text[length[0].start : length[-1].end] for length in _lengths(inside)]
     size = parts[0] if parts else "10s"
     tumbling = any(token.says("TUMBLING") for token in inside)
     return f"[RANGE {size}, SLIDE {parts[1] if len(parts) > 1 else size if tumbling else 1}]", ""
 
 
 def _lengths(inside: Sequence[Token]) -> list[list[Token]]:
-    """What stands behind RANGE, and behind STEP or SLIDE."""
-    found: list[list[Token]] = []
+    """The tokens behind RANGE, and behind STEP or SLIDE, in their order; empty ones are left out."""
+    lengths: list[list[Token]] = []
     for token in inside:
         if token.says("RANGE", "STEP", "SLIDE"):
-            found.append([])
-        elif found and token.kind in ("number", "word") and not token.says("TUMBLING"):
-            found[-1].append(token)
-    return [some for some in found if some]
+            lengths.append([])
+        elif lengths and token.kind in ("number", "word") and not token.says("TUMBLING"):
+            lengths[-1].append(token)
+    return [length for length in lengths if length]
 
 
 def is_name(text: str) -> bool:

@@ -23,23 +23,23 @@ def graph_by_graph(text: str, graphs: Sequence[str]) -> str:
     >>> graph_by_graph("ASK { GRAPH ?g { SELECT * { ?s ?p _:o } } }", ["<a>"])
     'ASK { { { GRAPH <a> { SELECT * { ?s ?p _:o0 } } VALUES ?g { <a> } } } }'
     """
-    found = tokens(text)
-    for place, token in enumerate(found[:-2]):
-        end = closing(found, place + 2) if found[place + 2].text == "{" else None
-        if token.says("GRAPH") and found[place + 1].kind == "variable" and end is not None:
-            inside = found[place + 3 : end]
-            if any(each.says(*_HIDES) or each.text == found[place + 1].text for each in inside):
-                return graph_by_graph(_spelled_out(text, found[place : end + 1], graphs), graphs)
+    lexemes = tokens(text)
+    for place, token in enumerate(lexemes[:-2]):
+        end = closing(lexemes, place + 2) if lexemes[place + 2].text == "{" else None
+        if token.says("GRAPH") and lexemes[place + 1].kind == "variable" and end is not None:
+            inside = lexemes[place + 3 : end]
+            if any(lexeme.says(*_HIDES) or lexeme.text == lexemes[place + 1].text for lexeme in inside):
+                return graph_by_graph(_spelled_out(text, lexemes[place : end + 1], graphs), graphs)
     return text
 
 
-def _spelled_out(text: str, found: Sequence[Token], graphs: Sequence[str]) -> str:
-    start, end, name = found[0].start, found[-1].end, found[1].text
-    written = text[found[2].start : end]
+def _spelled_out(text: str, lexemes: Sequence[Token], graphs: Sequence[str]) -> str:
+    start, end, name = lexemes[0].start, lexemes[-1].end, lexemes[1].text
+    written = text[lexemes[2].start : end]
     copies = []
     for number, graph in enumerate(graphs):
         # A blank node must not be in two patterns.
-        blank = [each for each in found[2:] if each.kind == "blank"]
-        edits = [Edit(each.end - found[2].start, each.end - found[2].start, str(number)) for each in blank]
+        blank = [lexeme for lexeme in lexemes[2:] if lexeme.kind == "blank"]
+        edits = [Edit(lexeme.end - lexemes[2].start, lexeme.end - lexemes[2].start, str(number)) for lexeme in blank]
         copies.append(f"{{ GRAPH {graph} {Edited(written, edits).text} VALUES {name} {{ {graph} }} }}")
     return f"{text[:start]}{{ {' UNION '.join(copies) or f'VALUES {name} {{ }}'} }}{text[end:]}"

@@ -51,21 +51,21 @@ def tokens(text: str) -> list[Token]:
     >>> [(token.kind, token.text) for token in tokens("WINDOW :w { ?s <p> 3 } # done")][:5]
     [('word', 'WINDOW'), ('name', ':w'), ('sign', '{'), ('variable', '?s'), ('iri', '<p>')]
     """
-    found = (match for match in _TOKEN.finditer(text) if match.lastgroup != "space")
-    return [Token(match.lastgroup or "", match[0], match.start()) for match in found]
+    matches = (match for match in _TOKEN.finditer(text) if match.lastgroup != "space")
+    return [Token(match.lastgroup or "", match[0], match.start()) for match in matches]
 
 
-def closing(found: Sequence[Token], opening: int) -> int | None:
+def closing(lexemes: Sequence[Token], opening: int) -> int | None:
     """The place of the bracket that closes another one; None where it is missing.
 
     >>> closing(tokens("{ a { b } } c"), 0)
     5
     """
-    shut = _PAIRS[found[opening].text]
+    shut = _PAIRS[lexemes[opening].text]
     depth = 0
-    for place in range(opening, len(found)):
-        if found[place].kind == "sign":
-            depth += (found[place].text == found[opening].text) - (found[place].text == shut)
+    for place in range(opening, len(lexemes)):
+        if lexemes[place].kind == "sign":
+            depth += (lexemes[place].text == lexemes[opening].text) - (lexemes[place].text == shut)
             if depth == 0:
                 return place
     return None

@@ -14,12 +14,12 @@ from thalweg.languages.rspql.alternative import Alternative, renamed
 from thalweg.languages.rspql.lower_expression import kind
 from thalweg.languages.rspql.lower_groups import aggregates_of, grouped
 from thalweg.languages.rspql.lower_pattern import PatternRules
-from thalweg.languages.rspql.lowered import Answer, LoweredQuery, Obstacle, Tail
+from thalweg.languages.rspql.lowered import Answer, LoweredQuery, QueryObstacle, Tail
 from thalweg.languages.rspql.query import Query
 from thalweg.model.rdf import named
 
 
-def lower(query: Query, graphs: tuple[str, ...] = ()) -> LoweredQuery | tuple[Obstacle, ...]:
+def lower(query: Query, graphs: tuple[str, ...] = ()) -> LoweredQuery | tuple[QueryObstacle, ...]:
     """The rules of a query, or all that stands in the way; `graphs` are the named graphs of the background."""
     return _Lowering(query, graphs).lowered()
 
@@ -27,19 +27,19 @@ def lower(query: Query, graphs: tuple[str, ...] = ()) -> LoweredQuery | tuple[Ob
 class _Lowering:
     def __init__(self, query: Query, graphs: tuple[str, ...]) -> None:
         self._query = query
-        self._obstacles: list[Obstacle] = []
+        self._obstacles: list[QueryObstacle] = []
         shown = {*map(named, graphs if query.named is None else query.named)}
         seen = [name for name in graphs if named(name) in shown]
         self._rules = PatternRules([window.name for window in query.windows], seen, self._obstacle)
 
     def _obstacle(self, sentence: str, keyword: str) -> None:
-        obstacle = Obstacle(sentence, _place(self._query, keyword))
+        obstacle = QueryObstacle(sentence, _place(self._query, keyword))
         if obstacle not in self._obstacles:
             self._obstacles.append(obstacle)
 
-    def lowered(self) -> LoweredQuery | tuple[Obstacle, ...]:
+    def lowered(self) -> LoweredQuery | tuple[QueryObstacle, ...]:
         if self._query.algebra is None:
-            return (Obstacle("rdflib cannot read the query, and so its parts are not known", self._query.span),)
+            return (QueryObstacle("rdflib cannot read the query, and so its parts are not known", self._query.span),)
         top = self._query.algebra.algebra
         answers, tail = self._form(top)
         if self._obstacles:
@@ -63,32 +63,33 @@ class _Lowering:
         node = node.p if kind(node) == "OrderBy" else node
         if aggregates_of(node) is not None:
             return self._grouped(node, distinct)
-        found = self._rules.pattern(node, None)
+        alternatives = self._rules.pattern(node, None)
         if kind(top) == "AskQuery":
-            return self._asked(found)
-        return self._selected(found, distinct)
+            return self._asked(alternatives)
+        return self._selected(alternatives, distinct)
 
-    def _selected(self, found: list[Alternative], distinct: bool) -> tuple[list[Answer], Tail]:
+    def _selected(self, alternatives: list[Alternative], distinct: bool) -> tuple[list[Answer], Tail]:
         columns = self._query.columns
-        if not distinct or any(each.steps for each in found):
-            return [self._rules.answer(each) for each in found], Tail(columns, distinct)
+        if not distinct or any(alternative.steps for alternative in alternatives):
+            return [self._rules.answer(alternative) for alternative in alternatives], Tail(columns, distinct)
         kept = frozenset(columns)
         answers = [
-            self._rules.answer(each) for each in self._rules.distinct([renamed(each, {}, kept) for each in found])
+            self._rules.answer(alternative)
+            for alternative in self._rules.distinct([renamed(alternative, {}, kept) for alternative in alternatives])
         ]
         return answers, Tail(columns, distinct=len(answers) > 1)
 
-    def _asked(self, found: list[Alternative]) -> tuple[list[Answer], Tail]:
-        if any(each.steps for each in found):
-            return [self._rules.answer(each) for each in found], Tail(distinct=True)
-        hidden = [renamed(each, {}, frozenset()) for each in found]
-        return [self._rules.answer(each) for each in self._rules.distinct(hidden)], Tail()
+    def _asked(self, alternatives: list[Alternative]) -> tuple[list[Answer], Tail]:
+        if any(alternative.steps for alternative in alternatives):
+            return [self._rules.answer(alternative) for alternative in alternatives], Tail(distinct=True)
+        hidden = [renamed(alternative, {}, frozenset()) for alternative in alternatives]
+        return [self._rules.answer(alternative) for alternative in self._rules.distinct(hidden)], Tail()
 
     def _grouped(self, node: Any, distinct: bool) -> tuple[list[Answer], Tail]:
         rules = self._rules
-        found = rules.pattern(aggregates_of(node).p.p, None)
-        found, groups = grouped(node, found, rules.extend, self._obstacle)
-        return [rules.answer(each) for each in found], Tail(self._query.columns, distinct, groups)
+        alternatives = rules.pattern(aggregates_of(node).p.p, None)
+        alternatives, groups = grouped(node, alternatives, rules.extend, self._obstacle)
+        return [rules.answer(alternative) for alternative in alternatives], Tail(self._query.columns, distinct, groups)
 
 
 def _place(query: Query, keyword: str) -> Span:

@@ -41,7 +41,7 @@ def term_of(node: Any) -> str:
 
 
 def conjuncts(expression: Any) -> Iterator[Any]:
-    """What must all be true: a filter takes an error for false, so that each may be looked at by itself."""
+    """The conditions that `&&` joins; each may be tested by itself, because a filter takes an error for false."""
     match kind(expression):
         case "ConditionalAndExpression":
             yield from conjuncts(expression.expr)
@@ -91,27 +91,27 @@ def has_pattern(expression: Any) -> bool:
     return hasattr(expression, "items") and any(has_pattern(part) for key, part in expression.items() if key != "_vars")
 
 
-def asked(expression: Any, bound: frozenset[str]) -> Asked:
+def question(expression: Any, bound: frozenset[str]) -> Asked:
     """An expression as it is asked where some variables are bound.
 
     >>> from rdflib.plugins.sparql.algebra import translateQuery
     >>> from rdflib.plugins.sparql.parser import parseQuery
     >>> condition = translateQuery(parseQuery("SELECT * { ?s ?p ?v FILTER(30 < ?v) }")).algebra.p.p.expr
-    >>> asked(condition, frozenset("spv"))
+    >>> question(condition, frozenset("spv"))
     Asked(text='("30"^^<http://www.w3.org/2001/XMLSchema#integer> < ?v)', known=('v',), bound=('>', '30'))
     """
-    known = tuple(sorted(variables(expression) & bound))
-    return Asked(spelled(expression), known, _bound(expression, known))
+    names = tuple(sorted(variables(expression) & bound))
+    return Asked(spelled(expression), names, _bound(expression, names))
 
 
-def _bound(expression: Any, known: tuple[str, ...]) -> tuple[str, str] | None:
+def _bound(expression: Any, names: tuple[str, ...]) -> tuple[str, str] | None:
     """The operator and the number of `?x < 30`; for `?x < ?y` the first of the known ones is compared with `?`."""
     if kind(expression) != "RelationalExpression" or expression.op not in _MIRRORED:
         return None
     left, right = expression.expr, expression.other
-    if kind(left) == kind(right) == "Variable" and len(known) == 2:
-        return (str(expression.op) if str(left) == known[0] else _MIRRORED[expression.op]), "?"
-    if len(known) != 1:
+    if kind(left) == kind(right) == "Variable" and len(names) == 2:
+        return (str(expression.op) if str(left) == names[0] else _MIRRORED[expression.op]), "?"
+    if len(names) != 1:
         return None
     if kind(left) == "Variable" and _is_number(right):
         return str(expression.op), term_of(right)
@@ -137,13 +137,13 @@ def spelled(node: Any) -> str:
         case "ConditionalOrExpression":
             return "(" + " || ".join(map(spelled, (node.expr, *node.other))) + ")"
         case "RelationalExpression" if node.op in ("IN", "NOT IN"):
-            others = node.other if isinstance(node.other, list) else ()
-            return f"({spelled(node.expr)} {node.op} ({', '.join(map(spelled, others))}))"
+            members = node.other if isinstance(node.other, list) else ()
+            return f"({spelled(node.expr)} {node.op} ({', '.join(map(spelled, members))}))"
         case "RelationalExpression":
             return f"({spelled(node.expr)} {node.op} {spelled(node.other)})"
         case "AdditiveExpression" | "MultiplicativeExpression":
-            rest = (f" {op} {spelled(other)}" for op, other in zip(node.op, node.other, strict=True))
-            return f"({spelled(node.expr)}{''.join(rest)})"
+            terms = (f" {op} {spelled(other)}" for op, other in zip(node.op, node.other, strict=True))
+            return f"({spelled(node.expr)}{''.join(terms)})"
         case "UnaryNot":
             return f"(! {spelled(node.expr)})"
         case "UnaryMinus":
@@ -160,9 +160,9 @@ def spelled(node: Any) -> str:
 def _builtin(name: str, node: Any) -> str:
     if name.upper() in _UNSTEADY or name in ("EXISTS", "NOTEXISTS"):
         raise UnsteadyError(name)
-    given = [part for key, part in node.items() if key != "_vars" and part is not None]
+    arguments = [part for key, part in node.items() if key != "_vars" and part is not None]
     # rdflib takes the empty list of `CONCAT()` for rdf:nil; one that is written is in a list.
     if name in ("COALESCE", "CONCAT") and not isinstance(node.arg, list):
         return f"{name}()"
-    parts = [one for part in given for one in (part if isinstance(part, list) else [part])]
+    parts = [argument for part in arguments for argument in (part if isinstance(part, list) else [part])]
     return f"{name}({', '.join(map(spelled, parts))})"

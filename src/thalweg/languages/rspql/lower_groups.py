@@ -8,7 +8,7 @@ GROUP BY (STR(?r) AS ?k)                    a step before, on the solutions
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from thalweg.languages.rspql.lower_expression import UnsteadyError, asked, kind, spelled, variables
+from thalweg.languages.rspql.lower_expression import UnsteadyError, kind, question, spelled, variables
 from thalweg.languages.rspql.lower_triple import Alternatives
 from thalweg.languages.rspql.lowered import Aggregation, Grouped, Step
 
@@ -25,38 +25,40 @@ def aggregates_of(node: Any) -> Any:
     return node if kind(node) == "AggregateJoin" else None
 
 
-def grouped(node: Any, found: Alternatives, extend: Extend, obstacle: Tell) -> tuple[Alternatives, Grouped]:
+def grouped(node: Any, alternatives: Alternatives, extend: Extend, obstacle: Tell) -> tuple[Alternatives, Grouped]:
     """The solutions of a pattern, with keys that are worked out, and how they are grouped."""
     join = aggregates_of(node)
     keys = []
     for number, key in enumerate(join.p.expr or ()):
         if kind(key) != "Variable":
             name = f"key{number}__"
-            found, key = extend(found, key, name), name
+            alternatives, key = extend(alternatives, key, name), name
         keys.append(str(key))
-    aggregations = [made for each in join.A if (made := _aggregation(each, keys, obstacle)) is not None]
-    bound = {*keys, *(each.into for each in aggregations)}
+    aggregations = [
+        aggregation for aggregate in join.A if (aggregation := _aggregation(aggregate, keys, obstacle)) is not None
+    ]
+    bound = {*keys, *(aggregation.into for aggregation in aggregations)}
     steps: list[Step] = []
     for above in reversed(list(_above(node))):
         into = str(above.var) if kind(above) == "Extend" else None
         try:
-            steps.append(Step(asked(above.expr, frozenset(bound)), into))
+            steps.append(Step(question(above.expr, frozenset(bound)), into))
         except UnsteadyError as unsteady:
             obstacle(f"{unsteady} cannot be worked out for groups alone", str(unsteady))
         bound |= {into} if into else set()
-    return found, Grouped(tuple(keys), tuple(aggregations), tuple(steps), join.p.expr is None)
+    return alternatives, Grouped(tuple(keys), tuple(aggregations), tuple(steps), join.p.expr is None)
 
 
-def certain_names(groups: Grouped, found: Alternatives) -> frozenset[str]:
+def certain_names(groups: Grouped, alternatives: Alternatives) -> frozenset[str]:
     """The variables that every group binds."""
-    known = {key for key in groups.keys if all(key in each.certain for each in found)}
-    for each in groups.aggregations:
-        if each.function == "COUNT" or (each.function == "key" and each.argument in known):
-            known.add(each.into)
+    certain = {key for key in groups.keys if all(key in alternative.certain for alternative in alternatives)}
+    for aggregation in groups.aggregations:
+        if aggregation.function == "COUNT" or (aggregation.function == "key" and aggregation.argument in certain):
+            certain.add(aggregation.into)
     for step in groups.steps:
-        if step.into and step.asked.text.removeprefix("?") in known:
-            known.add(step.into)
-    return frozenset(known)
+        if step.into and step.asked.text.removeprefix("?") in certain:
+            certain.add(step.into)
+    return frozenset(certain)
 
 
 def _above(node: Any) -> Iterator[Any]:

@@ -22,11 +22,11 @@ from thalweg.ir.nodes import Atom, Constant, Literal, Not, Now, Variable
 from thalweg.languages.rspql.alternative import Alternative, joined, renamed
 from thalweg.languages.rspql.lower_expression import (
     UnsteadyError,
-    asked,
     conjuncts,
     has_pattern,
     kind,
     pattern_variables,
+    question,
     term_of,
     variables,
 )
@@ -61,19 +61,19 @@ class PatternRules(TripleRules):
 
     def pattern(self, node: Any, graph: Graph) -> Alternatives:
         """The alternatives of a pattern in a graph."""
-        found = self._pattern(node, graph)
-        if len(found) > _MOST:
-            self._obstacle(f"the pattern has {len(found)} alternatives; the limit is {_MOST}", "OPTIONAL")
-            return found[:1]
-        return found
+        alternatives = self._pattern(node, graph)
+        if len(alternatives) > _MOST:
+            self._obstacle(f"the pattern has {len(alternatives)} alternatives; the limit is {_MOST}", "OPTIONAL")
+            return alternatives[:1]
+        return alternatives
 
     def _pattern(self, node: Any, graph: Graph) -> Alternatives:
         match kind(node):
             case "BGP":
-                found = [Alternative()]
-                for subject, predicate, thing in node.triples:
-                    found = self.join(found, self.triple(subject, predicate, thing, graph))
-                return found
+                alternatives = [Alternative()]
+                for subject, predicate, object_ in node.triples:
+                    alternatives = self.join(alternatives, self.triple(subject, predicate, object_, graph))
+                return alternatives
             case "Join":
                 return self.join(self.pattern(node.p1, graph), self.pattern(node.p2, graph))
             case "Union":
@@ -96,48 +96,50 @@ class PatternRules(TripleRules):
         if kind(node.term) != "Variable":
             name = term_of(node.term)
             return self.pattern(node.p, self._windows.get(name, name))
-        found: Alternatives = []
+        alternatives: Alternatives = []
         if kind(node.p) == "BGP" and not node.p.triples:
             self._obstacle("an empty pattern in every graph cannot be written as rules", "GRAPH")
         for name in (*self._windows, *self._graphs):
-            known = [Alternative(constants={str(node.term): name})]
-            found += self.join(known, self.pattern(node.p, self._windows.get(name, name)))
-        return found
+            graph_name = [Alternative(constants={str(node.term): name})]
+            alternatives += self.join(graph_name, self.pattern(node.p, self._windows.get(name, name)))
+        return alternatives
 
     def join(self, left: Alternatives, right: Alternatives) -> Alternatives:
-        """Every pair that agrees."""
-        found = []
-        for one, other in ((a, b) for a in left for b in right):
-            shared = one.bound & other.bound
-            ones = self._settled(one) if one.made & shared else [one]
-            others = self._settled(other) if other.made & shared else [other]
-            found += [both for a in ones for b in others if (both := joined(a, b)) is not None]
-        return found
+        """The joined alternatives of every pair that agrees."""
+        pairs = []
+        for first, other in ((a, b) for a in left for b in right):
+            shared = first.bound & other.bound
+            ones = self._settled(first) if first.made & shared else [first]
+            seconds = self._settled(other) if other.made & shared else [other]
+            pairs += [pair for a in ones for b in seconds if (pair := joined(a, b)) is not None]
+        return pairs
 
-    def extend(self, found: Alternatives, expression: Any, name: str) -> Alternatives:
+    def extend(self, alternatives: Alternatives, expression: Any, name: str) -> Alternatives:
         """BIND: a step; a variable or a constant is known at once."""
-        if not found:
+        if not alternatives:
             # What is wrong with the expression is said all the same.
             self._asked(expression, Alternative())
-        return [self._extended(each, expression, name) for each in found]
+        return [self._extended(alternative, expression, name) for alternative in alternatives]
 
-    def _extended(self, each: Alternative, expression: Any, name: str) -> Alternative:
+    def _extended(self, alternative: Alternative, expression: Any, name: str) -> Alternative:
         if kind(expression) in ("URIRef", "Literal"):
-            return replace(each, constants={**each.constants, name: term_of(expression)})
-        if kind(expression) == "Variable" and str(expression) in each.constants:
-            return replace(each, constants={**each.constants, name: each.constants[str(expression)]})
-        condition = self._asked(expression, each)
+            return replace(alternative, constants={**alternative.constants, name: term_of(expression)})
+        if kind(expression) == "Variable" and str(expression) in alternative.constants:
+            return replace(
+                alternative, constants={**alternative.constants, name: alternative.constants[str(expression)]}
+            )
+        condition = self._asked(expression, alternative)
         if condition is None:
-            return each
-        return replace(each, steps=(*each.steps, Step(condition, name)), made=each.made | {name})
+            return alternative
+        return replace(alternative, steps=(*alternative.steps, Step(condition, name)), made=alternative.made | {name})
 
-    def _asked(self, expression: Any, each: Alternative) -> Asked | None:
+    def _asked(self, expression: Any, alternative: Alternative) -> Asked | None:
         """An expression over the variables of an alternative; None where it cannot be asked."""
         if has_pattern(expression):
             self._obstacle("EXISTS inside another expression cannot be written as rules", "EXISTS")
             return None
         try:
-            return asked(expression, each.bound)
+            return question(expression, alternative.bound)
         except UnsteadyError as unsteady:
             self._obstacle(f"{unsteady} is not decided by its arguments alone", str(unsteady))
             return None
@@ -149,180 +151,220 @@ class PatternRules(TripleRules):
         if kind(node) not in ("LeftJoin", "Minus"):
             return self._all_restricted(self.pattern(node, graph), conditions, graph)
         left = self.pattern(node.p1, graph)
-        certain = frozenset.intersection(*(each.certain for each in left)) if left else frozenset()
-        first = [each for each in conditions if not has_pattern(each) and variables(each) <= certain]
+        certain = frozenset.intersection(*(alternative.certain for alternative in left)) if left else frozenset()
+        first = [
+            condition for condition in conditions if not has_pattern(condition) and variables(condition) <= certain
+        ]
         left = self._all_restricted(left, first, graph)
         right = self.pattern(node.p2, graph)
         if kind(node) == "Minus":
-            found = self._minus(left, right)
+            alternatives = self._minus(left, right)
         else:
-            found = self._optional(left, right, list(conjuncts(node.expr)), graph)
-        return self._all_restricted(found, [each for each in conditions if each not in first], graph)
+            alternatives = self._optional(left, right, list(conjuncts(node.expr)), graph)
+        return self._all_restricted(
+            alternatives, [condition for condition in conditions if condition not in first], graph
+        )
 
-    def _all_restricted(self, found: Alternatives, conditions: Iterable[Any], graph: Graph) -> Alternatives:
-        """FILTER: what must all be true, one after the other."""
+    def _all_restricted(self, alternatives: Alternatives, conditions: Iterable[Any], graph: Graph) -> Alternatives:
+        """The alternatives after FILTER by each condition in turn."""
         for condition in conditions:
-            found = [kept for each in found for kept in self._restricted(each, condition, graph)]
-        return found
+            alternatives = [
+                kept for alternative in alternatives for kept in self._restricted(alternative, condition, graph)
+            ]
+        return alternatives
 
-    def _restricted(self, each: Alternative, condition: Any, graph: Graph) -> Alternatives:
+    def _restricted(self, alternative: Alternative, condition: Any, graph: Graph) -> Alternatives:
         positive, inner = _as_exists(condition)
         if inner is not None:
-            return self._exists(each, inner, positive, graph)
-        if (decided := _decided(condition, each)) is not None:
-            return [each] if decided else []
-        test = self._asked(condition, each)
+            return self._exists(alternative, inner, positive, graph)
+        if (decided := _decided(condition, alternative)) is not None:
+            return [alternative] if decided else []
+        test = self._asked(condition, alternative)
         if test is None:
-            return [each]
-        if len(test.known) == 1 and test.known[0] in each.names and (pushed := self._pushed(each, test)) is not None:
+            return [alternative]
+        if (
+            len(test.known) == 1
+            and test.known[0] in alternative.names
+            and (pushed := self._pushed(alternative, test)) is not None
+        ):
             return [pushed]
-        return [replace(each, steps=(*each.steps, Step(test)))]
+        return [replace(alternative, steps=(*alternative.steps, Step(test)))]
 
-    def _pushed(self, each: Alternative, test: Asked) -> Alternative | None:
-        """A condition on one variable is one on the input that binds it, where it is an object if possible."""
+    def _pushed(self, alternative: Alternative, test: Asked) -> Alternative | None:
+        """The alternative with a test moved to an input that binds its variable; None where no input does.
+
+        An input that binds it as an object is preferred.
+        """
         places = [
-            (column, place, known)
-            for place, literal in enumerate(each.body)
-            if isinstance(literal, Now) and (known := self._input_of(literal.atom)) is not None
+            (column, place, relation)
+            for place, literal in enumerate(alternative.body)
+            if isinstance(literal, Now) and (relation := self._input_of(literal.atom)) is not None
             for column, arg in enumerate(literal.atom.args)
             if arg == Variable(test.known[0])
         ]
         if not places:
             return None
-        column, place, known = max(places, key=lambda one: one[:1])
-        conditions = tuple(sorted({*known.conditions, (column, test)}, key=repr))
-        narrow = self._input(known.graph, known.takes, known.signature.arity, conditions)
-        literal = each.body[place]
+        column, place, relation = max(places, key=lambda entry: entry[:1])
+        conditions = tuple(sorted({*relation.conditions, (column, test)}, key=repr))
+        narrow = self._input(relation.graph, relation.takes, relation.signature.arity, conditions)
+        literal = alternative.body[place]
         assert isinstance(literal, Now)
         changed = Now(Atom(narrow.name, literal.atom.args))
-        return replace(each, body=(*each.body[:place], changed, *each.body[place + 1 :]))
+        return replace(alternative, body=(*alternative.body[:place], changed, *alternative.body[place + 1 :]))
 
-    def _exists(self, each: Alternative, pattern: Any, positive: bool, graph: Graph) -> Alternatives:
-        """A with, or without, a solution of a pattern in which the variables of A have their values."""
+    def _exists(self, alternative: Alternative, pattern: Any, positive: bool, graph: Graph) -> Alternatives:
+        """The alternative where a pattern has, or has not, a solution that agrees with it."""
         conditions: list[Any] = []
         if kind(pattern) == "Filter":
             conditions, pattern = list(conjuncts(pattern.expr)), pattern.p
         if not _is_plain(pattern):
             self._obstacle("only joins, UNION and FILTER inside of EXISTS can be written as rules", "EXISTS")
-            return [each]
-        others = self._partners(self.pattern(pattern, graph), conditions, graph)
-        shared = each.made & pattern_variables([pattern, conditions])
-        found = []
-        for one in self._settled(each) if shared else [each]:
-            pairs = [self._paired(one, other, across, graph) for other, across in others]
-            atoms = [atom for partners in pairs for partner in partners for atom in self._present(one, partner)]
+            return [alternative]
+        candidates = self._partners(self.pattern(pattern, graph), conditions, graph)
+        shared = alternative.made & pattern_variables([pattern, conditions])
+        alternatives = []
+        for settled in self._settled(alternative) if shared else [alternative]:
+            pairs = [self._paired(settled, other, across, graph) for other, across in candidates]
+            atoms = [atom for partners in pairs for partner in partners for atom in self._present(settled, partner)]
             if not positive:
-                found.append(one.also(*map(Not, atoms)))
+                alternatives.append(settled.also(*map(Not, atoms)))
             elif len(atoms) == 1:
-                found.append(one.also(*atoms))
+                alternatives.append(settled.also(*atoms))
             elif atoms:
-                name, args = self._fresh("some"), tuple(map(Variable, sorted(one.names)))
+                name, args = self._fresh("some"), tuple(map(Variable, sorted(settled.names)))
                 for atom in atoms:
-                    self._rule(name, args, (*one.body, atom))
-                found.append(one.also(Now(Atom(name, args))))
-        return found
+                    self._rule(name, args, (*settled.body, atom))
+                alternatives.append(settled.also(Now(Atom(name, args))))
+        return alternatives
 
     def _optional(self, left: Alternatives, right: Alternatives, conditions: list[Any], graph: Graph) -> Alternatives:
-        others = self._partners(right, conditions, graph)
-        names = frozenset().union(*(other.bound for other, _ in others))
-        found: Alternatives = []
-        for one in (each for some in left for each in (self._settled(some) if some.made & names else [some])):
+        partners = self._partners(right, conditions, graph)
+        names = frozenset().union(*(other.bound for other, _ in partners))
+        alternatives: Alternatives = []
+        for first in (
+            settled
+            for alternative in left
+            for settled in (self._settled(alternative) if alternative.made & names else [alternative])
+        ):
             missing: list[Literal] = []
-            for other, across in others:
-                for partner in self._paired(one, other, across, graph):
-                    both = joined(one, partner) if not across else replace(partner, steps=one.steps, made=one.made)
-                    if both is not None:
-                        found.append(both)
-                    missing += map(Not, self._present(one, partner))
-            found.append(one.also(*missing))
-        return found
+            for other, across in partners:
+                for partner in self._paired(first, other, across, graph):
+                    pair = (
+                        joined(first, partner) if not across else replace(partner, steps=first.steps, made=first.made)
+                    )
+                    if pair is not None:
+                        alternatives.append(pair)
+                    missing += map(Not, self._present(first, partner))
+            alternatives.append(first.also(*missing))
+        return alternatives
 
     def _partners(
-        self, found: Alternatives, conditions: list[Any], graph: Graph
+        self, alternatives: Alternatives, conditions: list[Any], graph: Graph
     ) -> list[tuple[Alternative, list[Any]]]:
         """Alternatives that stand under a negation, without steps, and the conditions that look at others too."""
         partners = []
-        for each in found:
-            inside = [one for one in conditions if not has_pattern(one) and variables(one) <= each.bound]
-            across = [one for one in conditions if one not in inside]
+        for alternative in alternatives:
+            inside = [
+                condition
+                for condition in conditions
+                if not has_pattern(condition) and variables(condition) <= alternative.bound
+            ]
+            across = [condition for condition in conditions if condition not in inside]
             partners += [
                 (settled, across)
-                for kept in self._all_restricted([each], inside, graph)
+                for kept in self._all_restricted([alternative], inside, graph)
                 for settled in self._settled(kept)
             ]
         return partners
 
-    def _paired(self, one: Alternative, other: Alternative, across: list[Any], graph: Graph) -> Alternatives:
+    def _paired(self, first: Alternative, other: Alternative, across: list[Any], graph: Graph) -> Alternatives:
         """A partner as it is, or together with its first half where conditions look at both."""
         if not across:
             return [other]
-        both = joined(replace(one, steps=(), made=frozenset()), other)
-        if both is None:
+        pair = joined(replace(first, steps=(), made=frozenset()), other)
+        if pair is None:
             return []
-        if one.made & frozenset().union(*map(variables, across)):
+        if first.made & frozenset().union(*map(variables, across)):
             self._obstacle("a condition in OPTIONAL or EXISTS looks at a variable of BIND", "BIND")
             return []
-        return [each for some in self._all_restricted([both], across, graph) for each in self._settled(some)]
+        return [
+            settled
+            for restricted in self._all_restricted([pair], across, graph)
+            for settled in self._settled(restricted)
+        ]
 
-    def _present(self, one: Alternative, other: Alternative) -> list[Now]:
+    def _present(self, first: Alternative, other: Alternative) -> list[Now]:
         """An atom that holds where there is a solution of another alternative that agrees; none where none can."""
-        if any(other.constants.get(name, value) != value for name, value in one.constants.items()):
+        if any(other.constants.get(name, value) != value for name, value in first.constants.items()):
             return []
-        other = other.given(one.constants)
-        shared = sorted(one.names & other.certain)
+        other = other.given(first.constants)
+        shared = sorted(first.names & other.certain)
         name = self._fresh("some")
-        head = tuple(Constant(other.constants[each]) if each in other.constants else Variable(each) for each in shared)
+        head = tuple(
+            Constant(other.constants[variable]) if variable in other.constants else Variable(variable)
+            for variable in shared
+        )
         self._rule(name, head, other.body)
         return [Now(Atom(name, tuple(map(Variable, shared))))]
 
     def _minus(self, left: Alternatives, right: Alternatives) -> Alternatives:
-        found: Alternatives = []
-        rights = [each for some in right for each in self._settled(some)]
-        for one in left:
-            shared = one.made & frozenset().union(*(each.bound for each in rights))
-            for each in self._settled(one) if shared else [one]:
+        alternatives: Alternatives = []
+        rights = [settled for alternative in right for settled in self._settled(alternative)]
+        for first in left:
+            shared = first.made & frozenset().union(*(alternative.bound for alternative in rights))
+            for settled in self._settled(first) if shared else [first]:
                 # Without a variable in common nothing is taken away.
-                others = [other for other in rights if each.certain & other.certain]
-                found.append(each.also(*(Not(atom) for other in others for atom in self._present(each, other))))
-        return found
+                partners = [other for other in rights if settled.certain & other.certain]
+                alternatives.append(
+                    settled.also(*(Not(atom) for other in partners for atom in self._present(settled, other)))
+                )
+        return alternatives
 
     # Rows that rules must know ----------------------------------------------------------------------------------------
 
-    def _settled(self, each: Alternative) -> Alternatives:
-        """The same without steps: the rows that remain after them are facts."""
-        if not each.steps:
-            return [each]
-        made = sorted(each.made)
-        if len(made) > _MOST_MADE:
+    def _settled(self, alternative: Alternative) -> Alternatives:
+        """The alternative as ones without steps: a sieve makes facts of the rows that remain after the steps."""
+        if not alternative.steps:
+            return [alternative]
+        computed = sorted(alternative.made)
+        if len(computed) > _MOST_MADE:
             self._obstacle(f"more than {_MOST_MADE} variables of BIND are used together", "BIND")
             return []
-        answers = (self.answer(each),)
-        targets, found = [], []
-        for some in _subsets(made):
-            columns = (*each.columns, *some)
+        answers = (self.answer(alternative),)
+        targets, alternatives = [], []
+        for subset in _subsets(computed):
+            columns = (*alternative.columns, *subset)
             name = self._fresh("sieved")
             targets.append((interned(name, len(columns)), columns))
             atom = Now(Atom(name, tuple(map(Variable, columns))))
-            found.append(Alternative((atom,), each.names.union(some), each.witnesses, each.constants))
-        self.sieves.append(Sieve(answers, tuple(targets), tuple(made)))
-        return found
+            alternatives.append(
+                Alternative((atom,), alternative.names.union(subset), alternative.witnesses, alternative.constants)
+            )
+        self.sieves.append(Sieve(answers, tuple(targets), tuple(computed)))
+        return alternatives
 
-    def answer(self, each: Alternative, columns: tuple[str, ...] | None = None, name: str | None = None) -> Answer:
+    def answer(
+        self, alternative: Alternative, columns: tuple[str, ...] | None = None, name: str | None = None
+    ) -> Answer:
         """A rule for an alternative, with all that is bound in its head, or only some of it."""
-        if columns is None and (known := self._derived_as(each)) is not None:
-            return known
-        shown = each.columns if columns is None else columns
+        if columns is None and (derived := self._derived_as(alternative)) is not None:
+            return derived
+        shown = alternative.columns if columns is None else columns
         name = name or self._fresh("rows")
-        self._rule(name, tuple(map(Variable, shown)), each.body)
-        return Answer(interned(name, len(shown)), shown, tuple(sorted(each.constants.items())), each.steps)
+        self._rule(name, tuple(map(Variable, shown)), alternative.body)
+        return Answer(
+            interned(name, len(shown)), shown, tuple(sorted(alternative.constants.items())), alternative.steps
+        )
 
-    def _derived_as(self, each: Alternative) -> Answer | None:
+    def _derived_as(self, alternative: Alternative) -> Answer | None:
         """An answer without a rule of its own, where an alternative is just what a rule derives."""
-        match each.body:
+        match alternative.body:
             case (Now(atom),) if any(rule.head.signature == atom.signature for rule in self.rules):
                 columns = tuple(arg.name for arg in atom.args if isinstance(arg, Variable))
                 if len(columns) == len({*columns}) == len(atom.args):
-                    return Answer(atom.signature, columns, tuple(sorted(each.constants.items())), each.steps)
+                    return Answer(
+                        atom.signature, columns, tuple(sorted(alternative.constants.items())), alternative.steps
+                    )
         return None
 
     # Sub-selects and values -------------------------------------------------------------------------------------------
@@ -337,66 +379,72 @@ class PatternRules(TripleRules):
             return []
         kept = frozenset(map(str, inside.PV))
         if aggregates_of(inside.p) is not None:
-            found = self._grouped(inside.p, kept, graph)
+            alternatives = self._grouped(inside.p, kept, graph)
         else:
-            found = []
-            for each in (one for some in self.pattern(inside.p, graph) for one in self._settled(some)):
-                others = {name: self._variable() for name in (each.names | each.witnesses) - kept}
-                found.append(renamed(each, others, kept))
-        return self.distinct([renamed(each, {}, kept) for each in found]) if distinct else found
+            alternatives = []
+            for alternative in (
+                settled for unsettled in self.pattern(inside.p, graph) for settled in self._settled(unsettled)
+            ):
+                replacements = {name: self._variable() for name in (alternative.names | alternative.witnesses) - kept}
+                alternatives.append(renamed(alternative, replacements, kept))
+        return (
+            self.distinct([renamed(alternative, {}, kept) for alternative in alternatives])
+            if distinct
+            else alternatives
+        )
 
     def _grouped(self, node: Any, kept: frozenset[str], graph: Graph) -> Alternatives:
         """The groups of a sub-select; keys that it does not select count."""
         solved = self.pattern(aggregates_of(node).p.p, graph)
         solved, groups = grouped(node, solved, self.extend, self._obstacle)
         certain = certain_names(groups, solved)
-        made = *(one.into for one in groups.aggregations), *(step.into for step in groups.steps)
-        bound = {*groups.keys, *filter(None, made)}
+        computed = *(aggregation.into for aggregation in groups.aggregations), *(step.into for step in groups.steps)
+        bound = {*groups.keys, *filter(None, computed)}
         loose = sorted((kept & bound) - certain)
         if len(loose) > _MOST_MADE:
             self._obstacle(f"more than {_MOST_MADE} variables of a sub-select may be unbound", "GROUP")
             return []
         hidden = [key for key in groups.keys if key not in kept]
-        targets, found = [], []
-        for some in _subsets(loose):
-            shown = (*sorted(kept & certain), *some)
+        targets, alternatives = [], []
+        for subset in _subsets(loose):
+            shown = (*sorted(kept & certain), *subset)
             name, witnesses = self._fresh("sieved"), [self._variable() for _ in hidden]
             targets.append((interned(name, len(shown) + len(hidden)), (*shown, *hidden)))
             atom = Now(Atom(name, tuple(map(Variable, (*shown, *witnesses)))))
-            found.append(Alternative((atom,), frozenset(shown), frozenset(witnesses)))
+            alternatives.append(Alternative((atom,), frozenset(shown), frozenset(witnesses)))
         self.sieves.append(Sieve(tuple(map(self.answer, solved)), tuple(targets), tuple(loose), groups))
-        return found
+        return alternatives
 
-    def distinct(self, found: Alternatives) -> Alternatives:
+    def distinct(self, alternatives: Alternatives) -> Alternatives:
         """One predicate for all alternatives that bind the same variables."""
         names: dict[tuple[Any, ...], tuple[str, Alternative]] = {}
-        for each in found:
-            columns = tuple(sorted(each.names))
-            key = columns, tuple(sorted(each.constants.items()))
+        for alternative in alternatives:
+            columns = tuple(sorted(alternative.names))
+            key = columns, tuple(sorted(alternative.constants.items()))
             if key not in names:
                 name = self._fresh("distinct")
                 atom = Now(Atom(name, tuple(map(Variable, columns))))
-                names[key] = name, Alternative((atom,), each.names, frozenset(), each.constants)
-            self.answer(each, columns, names[key][0])
-        return [each for _, each in names.values()]
+                names[key] = name, Alternative((atom,), alternative.names, frozenset(), alternative.constants)
+            self.answer(alternative, columns, names[key][0])
+        return [alternative for _, alternative in names.values()]
 
     def _values(self, rows: Iterable[Any]) -> Alternatives:
         """VALUES: constants, or facts with the number of their row where there are several."""
         groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for row in rows:
-            known = {str(name): term_of(value) for name, value in row.items() if kind(value) in ("URIRef", "Literal")}
-            columns = tuple(sorted(known))
-            groups.setdefault(columns, []).append(tuple(known[name] for name in columns))
-        found = []
+            terms = {str(name): term_of(value) for name, value in row.items() if kind(value) in ("URIRef", "Literal")}
+            columns = tuple(sorted(terms))
+            groups.setdefault(columns, []).append(tuple(terms[name] for name in columns))
+        alternatives = []
         for columns, group in groups.items():
             if len(group) == 1 or not columns:
-                found += [Alternative(constants=dict(zip(columns, row, strict=True))) for row in group]
+                alternatives += [Alternative(constants=dict(zip(columns, row, strict=True))) for row in group]
                 continue
             name, witness = self._fresh("values"), self._variable()
             self.facts += [Fact(name, (*row, str(number))) for number, row in enumerate(group)]
             atom = Now(Atom(name, (*map(Variable, columns), Variable(witness))))
-            found.append(Alternative((atom,), frozenset(columns), frozenset((witness,))))
-        return found
+            alternatives.append(Alternative((atom,), frozenset(columns), frozenset((witness,))))
+        return alternatives
 
 
 def _subsets(names: list[str]) -> list[tuple[str, ...]]:
@@ -405,7 +453,7 @@ def _subsets(names: list[str]) -> list[tuple[str, ...]]:
     >>> _subsets(["a", "b"])
     [('a', 'b'), ('a',), ('b',), ()]
     """
-    return [some for size in range(len(names), -1, -1) for some in combinations(names, size)]
+    return [subset for size in range(len(names), -1, -1) for subset in combinations(names, size)]
 
 
 def _as_exists(condition: Any) -> tuple[bool, Any]:
@@ -420,12 +468,16 @@ def _as_exists(condition: Any) -> tuple[bool, Any]:
     return True, None
 
 
-def _decided(condition: Any, each: Alternative) -> bool | None:
+def _decided(condition: Any, alternative: Alternative) -> bool | None:
     """Whether `?g NOT IN (:w, …)` holds of an IRI that is known; None where it is another condition."""
     if kind(condition) != "RelationalExpression" or condition.op not in ("IN", "NOT IN"):
         return None
-    value = each.constants.get(str(condition.expr)) if kind(condition.expr) == "Variable" else None
-    if value is None or not isinstance(condition.other, list) or any(kind(one) != "URIRef" for one in condition.other):
+    value = alternative.constants.get(str(condition.expr)) if kind(condition.expr) == "Variable" else None
+    if (
+        value is None
+        or not isinstance(condition.other, list)
+        or any(kind(member) != "URIRef" for member in condition.other)
+    ):
         return None
     is_in = value in map(term_of, condition.other)
     return is_in if condition.op == "IN" else not is_in

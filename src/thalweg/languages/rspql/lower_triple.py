@@ -42,41 +42,43 @@ class TripleRules:
             for literal in rule.body
             if isinstance(literal, Now | Not)
         }
-        return tuple(each for each in self._inputs.values() if each.signature in used)
+        return tuple(relation for relation in self._inputs.values() if relation.signature in used)
 
-    def triple(self, subject: Any, predicate: Any, thing: Any, graph: Graph) -> Alternatives:
+    def triple(self, subject: Any, predicate: Any, object_: Any, graph: Graph) -> Alternatives:
         """A triple pattern, whose predicate may be a path."""
         match kind(predicate):
             case "URIRef" | "Variable" | "BNode":
-                return [self._atom(subject, predicate, thing, graph)]
+                return [self._atom(subject, predicate, object_, graph)]
             case "InvPath":
-                return self.triple(thing, predicate.arg, subject, graph)
+                return self.triple(object_, predicate.arg, subject, graph)
             case "AlternativePath":
-                return [each for path in predicate.args for each in self.triple(subject, path, thing, graph)]
+                return [
+                    alternative for path in predicate.args for alternative in self.triple(subject, path, object_, graph)
+                ]
             case "SequencePath":
-                found, start = [Alternative()], subject
+                alternatives, start = [Alternative()], subject
                 for number, path in enumerate(predicate.args):
-                    end = thing if number == len(predicate.args) - 1 else Between(self._variable())
-                    pairs = [(one, other) for one in found for other in self.triple(start, path, end, graph)]
-                    found = [both for pair in pairs if (both := joined(*pair)) is not None]
+                    end = object_ if number == len(predicate.args) - 1 else Between(self._variable())
+                    pairs = [(first, other) for first in alternatives for other in self.triple(start, path, end, graph)]
+                    alternatives = [joint for pair in pairs if (joint := joined(*pair)) is not None]
                     start = end
-                return found
+                return alternatives
             case "MulPath":
-                return [self._closure(subject, predicate, thing, graph)]
+                return [self._closure(subject, predicate, object_, graph)]
             case "NegatedPath":
-                return self._other_predicates(subject, predicate, thing, graph)
+                return self._other_predicates(subject, predicate, object_, graph)
         self._obstacle(f"the path {predicate} cannot be written as rules", "")
         return []
 
-    def _atom(self, subject: Any, predicate: Any, thing: Any, graph: Graph) -> Alternative:
+    def _atom(self, subject: Any, predicate: Any, object_: Any, graph: Graph) -> Alternative:
         if kind(predicate) != "URIRef":
-            return self._reading(graph, "triples", (subject, predicate, thing))
+            return self._reading(graph, "triples", (subject, predicate, object_))
         name = term_of(predicate)
         if name != RDF_TYPE:
-            return self._reading(graph, interned(name, 2), (subject, thing))
-        if kind(thing) == "URIRef":
-            return self._reading(graph, interned(term_of(thing), 1), (subject,))
-        return self._reading(graph, "types", (subject, thing))
+            return self._reading(graph, interned(name, 2), (subject, object_))
+        if kind(object_) == "URIRef":
+            return self._reading(graph, interned(term_of(object_), 1), (subject,))
+        return self._reading(graph, "types", (subject, object_))
 
     def _reading(self, graph: Graph, takes: Any, places: tuple[Any, ...]) -> Alternative:
         """An atom of an input."""
@@ -85,7 +87,7 @@ class TripleRules:
     def _input(self, graph: Graph, takes: Any, width: int, conditions: tuple[tuple[int, Asked], ...]) -> Predicate:
         key = graph, str(takes), conditions
         if key not in self._inputs:
-            number = sum(known[:2] == key[:2] for known in self._inputs if known[2]) + 1
+            number = sum(existing[:2] == key[:2] for existing in self._inputs if existing[2]) + 1
             where = {int: f"'w{graph}", str: f"'{graph}"}.get(type(graph), "'b")
             what = takes.name if isinstance(takes, Predicate) else takes
             name = f"{where} {what}" + (f" {number}" if conditions else "")
@@ -93,11 +95,11 @@ class TripleRules:
         return self._inputs[key].signature
 
     def _input_of(self, atom: Atom) -> Input | None:
-        return next((each for each in self._inputs.values() if each.signature == atom.signature), None)
+        return next((relation for relation in self._inputs.values() if relation.signature == atom.signature), None)
 
     # Paths ------------------------------------------------------------------------------------------------------------
 
-    def _closure(self, subject: Any, path: Any, thing: Any, graph: Graph) -> Alternative:
+    def _closure(self, subject: Any, path: Any, object_: Any, graph: Graph) -> Alternative:
         """`path+`, `path*` and `path?`: pairs of nodes, each once."""
         name, x, y, z = self._fresh("path"), Variable("'x"), Variable("'y"), Variable("'z")
         once = name if path.mod == "?" else self._fresh("path")
@@ -108,18 +110,18 @@ class TripleRules:
             self._rule(name, (x, z), (Now(Atom(name, (x, y))), Now(Atom(once, (y, z)))))
         if path.mod != "+":
             self._rule(name, (x, x), (Now(Atom(self._node_rules(graph), (x,))),))
-            if {kind(subject), kind(thing)} & {"URIRef", "Literal"}:
+            if {kind(subject), kind(object_)} & {"URIRef", "Literal"}:
                 self._obstacle(f"the path `{path.mod}` may stay at a term that is not in the graph", path.mod)
-        return self._over(name, (subject, thing))
+        return self._over(name, (subject, object_))
 
     def _node_rules(self, graph: Graph) -> str:
         """The predicate of the subjects and objects of a graph."""
         if graph not in self._nodes:
             self._nodes[graph] = name = self._fresh("node")
             triples = self._input(graph, "triples", 3, ())
-            x, others = Variable("'x"), (Variable("'y"), Variable("'z"))
-            self._rule(name, (x,), (Now(Atom(triples.name, (x, *others))),))
-            self._rule(name, (x,), (Now(Atom(triples.name, (*others, x))),))
+            x, free = Variable("'x"), (Variable("'y"), Variable("'z"))
+            self._rule(name, (x,), (Now(Atom(triples.name, (x, *free))),))
+            self._rule(name, (x,), (Now(Atom(triples.name, (*free, x))),))
         return self._nodes[graph]
 
     def _over(self, name: str, places: tuple[Any, ...]) -> Alternative:
@@ -132,14 +134,14 @@ class TripleRules:
             args.append(Constant(term_of(place)) if is_constant else Variable(_name(place)))
         return Alternative((Now(Atom(name, tuple(args))),), names, witnesses)
 
-    def _other_predicates(self, subject: Any, path: Any, thing: Any, graph: Graph) -> Alternatives:
+    def _other_predicates(self, subject: Any, path: Any, object_: Any, graph: Graph) -> Alternatives:
         """`!(:p|:q)`: triples with another predicate."""
-        if any(kind(each) != "URIRef" for each in path.args):
+        if any(kind(part) != "URIRef" for part in path.args):
             self._obstacle("rdflib does not say which predicates `!(^:p)` leaves out", "^")
             return []
         predicate = Between(self._variable())
-        triple = self._reading(graph, "triples", (subject, predicate, thing))
-        tests = (Comparison("!==", Variable(str(predicate)), Constant(f"<{each}>")) for each in path.args)
+        triple = self._reading(graph, "triples", (subject, predicate, object_))
+        tests = (Comparison("!==", Variable(str(predicate)), Constant(f"<{excluded}>")) for excluded in path.args)
         return [triple.also(*tests)]
 
     # Names ------------------------------------------------------------------------------------------------------------

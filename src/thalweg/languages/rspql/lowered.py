@@ -113,7 +113,7 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class QueryObstacle:
     """Why a query is not rules: a sentence, and the place of the query that it is about."""
 
     sentence: str

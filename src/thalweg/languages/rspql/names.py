@@ -26,10 +26,10 @@ WELL_KNOWN: Final = {
 }
 
 
-class Names:
+class DeclaredNames:
     """The prefixes and the base that a query has declared so far.
 
-    >>> names = Names()
+    >>> names = DeclaredNames()
     >>> names.declare("ex:", "<http://ex.org/>")
     >>> names.iri("<w1>"), names.iri("ex:a"), names.iri("other:a")
     ('<urn:thalweg:iri:w1>', '<http://ex.org/a>', None)
@@ -53,7 +53,7 @@ class Names:
             return self._absolute(written)
         prefix, _, local = written.partition(":")
         space = self._prefixes.get(prefix)
-        return None if space is None else f"<{space}{_ESCAPED.sub(lambda found: found[1], local)}>"
+        return None if space is None else f"<{space}{_ESCAPED.sub(lambda escape: escape[1], local)}>"
 
     def _absolute(self, iri: str) -> str:
         """An IRI with a scheme, resolved or spelled as a name."""
@@ -70,8 +70,8 @@ def local_name(name: str) -> str:
     >>> local_name("<http://ex.org/streams#traffic>"), local_name("traffic")
     ('traffic', 'traffic')
     """
-    found = _LOCAL.search(name[1:-1]) if name.startswith("<") else None
-    return name if found is None else found[0]
+    local = _LOCAL.search(name[1:-1]) if name.startswith("<") else None
+    return name if local is None else local[0]
 
 
 def means_stream(written: str, stream: str) -> bool:

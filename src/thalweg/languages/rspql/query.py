@@ -65,8 +65,14 @@ class Query:
     template: tuple[tuple[str, str, str], ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What rdflib makes cannot be copied to other processes: they make it again of the text."""
-        return _copied, ({each.name: getattr(self, each.name) for each in fields(self) if each.name != "algebra"},)
+        """How to make the query again in another process: the algebra of rdflib cannot be copied."""
+        return _copied, (
+            {
+                attribute.name: getattr(self, attribute.name)
+                for attribute in fields(self)
+                if attribute.name != "algebra"
+            },
+        )
 
     @property
     def widest(self) -> int:

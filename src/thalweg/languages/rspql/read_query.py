@@ -25,17 +25,17 @@ def read_query(
     """The query of a text, None where it has none; and all that is wrong with it, for the `graphs` of a background.
 
     >>> text = "SELECT ?s FROM NAMED WINDOW <w> ON <s> [RANGE 10s, SLIDE 2s] { WINDOW <w> { ?s ?p ?o } }"
-    >>> query, found = read_query(Source("q.rspql", text))
+    >>> query, diagnostics = read_query(Source("q.rspql", text))
     >>> query.windows[0].range, query.columns, query.text
     (10, ('s',), 'SELECT ?s   { GRAPH <urn:thalweg:iri:w> { ?s ?p ?o } }')
     """
     clauses = Clauses(source, tick_length, graphs)
     query = _Rest(clauses).query() if clauses.read() else None
-    return query, sorted(clauses.found, key=lambda one: one.span.start)
+    return query, sorted(clauses.found, key=lambda diagnostic: diagnostic.span.start)
 
 
 class _Rest:
-    """What is left of a query when its clauses have been read."""
+    """Reads the part of a query that is SPARQL, after the clauses of RSP-QL."""
 
     def __init__(self, clauses: Clauses) -> None:
         self._clauses = clauses
@@ -55,7 +55,7 @@ class _Rest:
         elif (
             self._clauses.form.says(*FORMS)
             and not self._clauses.windows
-            and not any(one.severity == "error" for one in self._clauses.found)
+            and not any(diagnostic.severity == "error" for diagnostic in self._clauses.found)
         ):
             message = "the query has no window, so there is no tick at which it is evaluated"
             self._clauses.complain("E604", message, self._clauses.form, CLAUSE)
@@ -63,14 +63,14 @@ class _Rest:
 
     def _sparql(self) -> Query | None:
         assert self._clauses.form is not None
-        made = self._construct(self._clauses.form) if self._clauses.form.says("CONSTRUCT") else ()
-        if made is None:
+        triples = self._construct(self._clauses.form) if self._clauses.form.says("CONSTRUCT") else ()
+        if triples is None:
             return None
         edited = Edited(self._clauses.text, self._clauses.edits)
         rows = columns(edited.text)
         if isinstance(rows, Mistake):
             # A clause that could not be read, and was left in the text, may be why the rest is not SPARQL.
-            if not any(one.code in _LEFT_IN for one in self._clauses.found):
+            if not any(diagnostic.code in _LEFT_IN for diagnostic in self._clauses.found):
                 self._complain_about_sparql(rows, edited.original)
             return None
         algebra = translate(edited.text)
@@ -87,7 +87,7 @@ class _Rest:
             Span(self._clauses.source, self._clauses.form.start, len(self._clauses.text.rstrip())),
             tuple(self._clauses.default) if self._clauses.default or self._clauses.named else None,
             tuple(self._clauses.named) if self._clauses.default or self._clauses.named else None,
-            made,
+            triples,
         )
 
     def _construct(self, form: Token) -> tuple[tuple[str, str, str], ...] | None:
@@ -150,9 +150,9 @@ class _Rest:
             Token("end", "", len(self._clauses.text.rstrip())),
         )
         near = f"at `{token.text}`" if token.text else "at the end"
-        said = mistake.sentence[:1].lower() + mistake.sentence[1:]
+        sentence = mistake.sentence[:1].lower() + mistake.sentence[1:]
         help_ = "the rest of the query must be SPARQL 1.1: is a bracket, a full stop or a keyword missing before this?"
-        self._clauses.complain("E101", f"syntax error {near}{f': {said}' if said else ''}", token, help_)
+        self._clauses.complain("E101", f"syntax error {near}{f': {sentence}' if sentence else ''}", token, help_)
 
 
 def _moved(edit: Edit, by: int) -> Edit:

@@ -60,8 +60,8 @@ def read_extent(inside: Sequence[Token], text: str, tick_length: int) -> Extent:
     if not parts.get("RANGE") or parts.get("SLIDE") == [] or parts.get("ALIGN"):
         raise ReadingError("E101", f"`[{written}]` is not a window", SHAPE)
     size, slide = (
-        _ticks(text[some[0].start : some[-1].end], tick_length)
-        for some in (parts["RANGE"], parts.get("SLIDE", parts["RANGE"]))
+        _ticks(text[length[0].start : length[-1].end], tick_length)
+        for length in (parts["RANGE"], parts.get("SLIDE", parts["RANGE"]))
     )
     if size == 0:
         raise ReadingError("E206", f"the window `[{written}]` is empty", "its range is at least one tick")
@@ -76,8 +76,8 @@ def _ticks(duration: str, tick_length: int) -> int:
     >>> _ticks("PT1H30M", 60_000), _ticks("2 min", 1_000), _ticks("P1DT0.5S", 500)
     (90, 120, 172801)
     """
-    if found := _PLAIN.fullmatch(duration):
-        return ticks(found[1], found[2], tick_length)
+    if plain := _PLAIN.fullmatch(duration):
+        return ticks(plain[1], plain[2], tick_length)
     iso = _ISO.fullmatch(duration)
     if iso and iso.lastgroup:
         parts = ((Decimal(amount), _MILLISECONDS[unit]) for unit, amount in iso.groupdict().items() if amount)

@@ -1,4 +1,4 @@
-"""What follows of one class alone: subsumptions that rules do not see, as rules.
+"""Subsumptions of single classes that the rules do not derive, added as rules.
 
     A SubClassOf B or C,  B SubClassOf D,  C SubClassOf D      gives      Clause((A,), (D,))
 
@@ -31,8 +31,10 @@ def with_subsumptions(form: NormalForm) -> NormalForm:
     if not model.close():
         return form
     model.forget_trail()
-    found = [Clause((of,), (head,)) for of in range(1, min(form.class_count, _MOST)) for head in _above(model, of)]
-    return replace(form, clauses=[*form.clauses, *found]) if found else form
+    subsumptions = [
+        Clause((of,), (head,)) for of in range(1, min(form.class_count, _MOST)) for head in _above(model, of)
+    ]
+    return replace(form, clauses=[*form.clauses, *subsumptions]) if subsumptions else form
 
 
 def _above(model: Model, of: int) -> list[int]:
@@ -47,15 +49,15 @@ def _above(model: Model, of: int) -> list[int]:
     if find_model(model, (), mark[1], _STEPS) is not Outcome.MODEL:
         model.undo(mark)
         return []
-    open_, found = model.types[_ONE] - lower, list[int]()
+    open_, classes = model.types[_ONE] - lower, list[int]()
     model.undo(here)
-    for one in sorted(open_):
-        if one in open_:
-            outcome = find_model(model, [(one, _ONE)], mark[1], _STEPS)
+    for candidate in sorted(open_):
+        if candidate in open_:
+            outcome = find_model(model, [(candidate, _ONE)], mark[1], _STEPS)
             if outcome is Outcome.MODEL:
                 open_ &= model.types[_ONE]
             elif outcome is Outcome.CLOSED:
-                found.append(one)
+                classes.append(candidate)
             model.undo(here)
     model.undo(mark)
-    return found
+    return classes

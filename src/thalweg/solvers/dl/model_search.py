@@ -29,7 +29,7 @@ _MOST_LITERALS: Final = 8
 
 
 class Outcome(Enum):
-    """What a search found out."""
+    """The result of a search."""
 
     MODEL = "model"
     CLOSED = "closed"
@@ -62,7 +62,7 @@ class _Search:
 
     def solve(self, start: int) -> Outcome:
         model = self.model
-        if not model.close() or any(of in model.types.get(one, ()) for of, one in self.without):
+        if not model.close() or any(of in model.types.get(individual, ()) for of, individual in self.without):
             return Outcome.CLOSED
         while start < len(model.pending) and not model.violates(*model.pending[start]):
             start += 1
@@ -89,18 +89,20 @@ class _Search:
         if isinstance(guard, AtLeast):
             return _is_deep(individual) or guard.number > _MOST_VALUES
         if isinstance(guard, OneOf):
-            return not all((individual, one) in self.model.different for one in guard.individuals)
+            return not all((individual, member) in self.model.different for member in guard.individuals)
         if not isinstance(guard, AtMost):
             return False
-        found = [other for other in self.model.edges[guard.role][individual] if guard.filler in self.model.types[other]]
-        apart = (self.model.different.__contains__(pair) for pair in combinations(found, 2))
-        return len(found) > 16 or not all(apart)
+        fillers = [
+            other for other in self.model.edges[guard.role][individual] if guard.filler in self.model.types[other]
+        ]
+        apart = (self.model.different.__contains__(pair) for pair in combinations(fillers, 2))
+        return len(fillers) > 16 or not all(apart)
 
     def options(self, guard: Guard, individual: Individual) -> Iterator[Option]:
         model = self.model
         match guard:
             case Clause(_, heads):
-                avoided = {of for of, one in self.without if one == individual}
+                avoided = {of for of, member in self.without if member == individual}
                 for head in sorted(heads, key=lambda head: head in avoided):
                     yield partial(model.add_class, head, individual), True
             case AtLeast() if guard.number <= _MOST_VALUES:
@@ -111,24 +113,24 @@ class _Search:
     def values(self, guard: AtLeast, individual: Individual) -> Iterator[Option]:
         model, (_, number, role, filler) = self.model, guard
 
-        def relate(others: Collection[Individual]) -> None:
-            for other in others:
+        def relate(targets: Collection[Individual]) -> None:
+            for other in targets:
                 model.add_edge(role, individual, other)
                 model.add_class(filler, other)
-            for pair in combinations(others, 2):
+            for pair in combinations(targets, 2):
                 model.add_different(*pair)
 
         deep = _is_deep(individual)
         depth = individual[-1] + 1 if isinstance(individual, Null) else 1  # type: ignore[operator]
         owner = None if deep else individual
-        made = [Null((owner, role, filler, each, _DEEPEST if deep else depth)) for each in range(number)]
+        nulls = [Null((owner, role, filler, index, _DEEPEST if deep else depth)) for index in range(number)]
         missing = number - model.count(role, individual, filler)
-        known = sorted(model.edges[role].get(individual, ()), key=repr)
-        known = [other for other in known if filler not in model.types[other]][: missing + 2]
+        neighbours = sorted(model.edges[role].get(individual, ()), key=repr)
+        neighbours = [other for other in neighbours if filler not in model.types[other]][: missing + 2]
         limited = bool(model.rules.edge_limits.get(role))
         # Where values are counted, those that are there come first.
-        ways: list[Option] = [(partial(relate, chosen), False) for chosen in combinations(known, missing)]
-        new: Option = (partial(relate, made), True)
+        ways: list[Option] = [(partial(relate, chosen), False) for chosen in combinations(neighbours, missing)]
+        new: Option = (partial(relate, nulls), True)
         yield from (*ways, new) if limited else (new, *ways)
 
     def literals(self, guard: DataAtLeast, individual: Individual) -> Iterator[Option]:

@@ -11,7 +11,7 @@ from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
 from thalweg.languages.owl.axioms import Axiom
-from thalweg.languages.owl.consistency_rules import Checks, by_bolts
+from thalweg.languages.owl.consistency_rules import ConsistencyRules, by_bolts
 from thalweg.languages.owl.disjointness import by_sides
 from thalweg.languages.owl.expressions import NOTHING
 from thalweg.languages.owl.negative import close
@@ -34,7 +34,7 @@ UNIVERSITY: list[Axiom] = [
 METHODS = ("ntm", "ltm", "sides")
 
 
-def checks_of(axioms: list[Axiom], method: str, bolts: int = 3) -> Checks:
+def checks_of(axioms: list[Axiom], method: str, bolts: int = 3) -> ConsistencyRules:
     found = close(axioms)
     known = found.taxonomy()
     if method == "sides":
@@ -42,7 +42,7 @@ def checks_of(axioms: list[Axiom], method: str, bolts: int = 3) -> Checks:
     return by_bolts(found, topology.ntm(known) if method == "ntm" else topology.ltm(known, bolts))
 
 
-def told(checks: Checks, *facts: Fact) -> list[str]:
+def told(checks: ConsistencyRules, *facts: Fact) -> list[str]:
     engine = Engine(
         Program(checks.rules, checks.background, Interface(outputs=frozenset({Predicate(INCONSISTENT, 3)})))
     )

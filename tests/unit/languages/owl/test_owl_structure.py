@@ -14,7 +14,7 @@ from thalweg.languages.owl.axioms import Ontology, Triple, show
 from thalweg.languages.owl.dl_lite import normal_form
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.owl.kinds import owl, rdf, rdfs
-from thalweg.languages.owl.unsatisfiable import Closure
+from thalweg.languages.owl.unsatisfiable import InclusionClosure
 from thalweg.model.rdf import RDF_TYPE, read_graph
 
 DATA = Path(__file__).parents[5] / "shared" / "data"
@@ -270,7 +270,7 @@ def test_the_classes_of_the_petroleum_directorate_are_where_they_belong() -> Non
     ontology = structure.read(triples_of(DATA / "npd" / "npd-v2-ql.owl.gz"))
     named = [axiom for axiom in ontology.axioms if isinstance(axiom, ax.SubClassOf) and isinstance(axiom.sub, str)]
     assert sum(isinstance(axiom.sup, str) for axiom in named) == 332
-    closure = Closure(normal_form(ontology.axioms))
+    closure = InclusionClosure(normal_form(ontology.axioms))
     pairs = {(sub, sup) for sub in closure.tbox.classes() for sup in closure.of(sub) if isinstance(sup, str)}
     expected = {(s, o) for s, _, o in triples_of(DATA / "npd" / "expected_subclass_pairs.nt.gz")}
     assert {(sub, sup) for sub, sup in pairs if sub != sup and sup != THING} == expected

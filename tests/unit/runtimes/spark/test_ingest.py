@@ -11,7 +11,7 @@ from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Interface, Program
 from thalweg.languages.lars import read
-from thalweg.languages.owl.program import Options, over_triples, specialised
+from thalweg.languages.owl.program import ProfileAdditions, over_triples, specialised
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
@@ -84,7 +84,7 @@ def test_what_is_known_of_a_literal_comes_with_it_once_a_tick() -> None:
 
 
 def test_what_stands_for_a_literal_comes_with_it() -> None:
-    found = known(specialised("x.ttl", ONTOLOGY, "pd", 5, Options(literals=True)), EVENTS)
+    found = known(specialised("x.ttl", ONTOLOGY, "pd", 5, ProfileAdditions(literals=True)), EVENTS)
     assert [(tick, place) for tick, place, _ in found["'typed_literal/3"]] == [(1, 2), (4, 5)]
 
 

@@ -47,36 +47,40 @@ class Facts:
         classes, edges, literals = dict[Any, None](), dict[Any, None](), dict[Any, None]()
         for axiom in axioms:
             match axiom:
-                case ax.ClassAssertion(str(of), one) if names is None or of in names or of == NOTHING:
-                    classes[of, one] = None
-                case ax.ObjectPropertyAssertion(ex.ObjectInverseOf(name), one, other) if names is None or name in names:
-                    edges[name, other, one] = None
-                case ax.ObjectPropertyAssertion(str(name), one, other) if names is None or name in names:
-                    edges[name, one, other] = None
-                case ax.DataPropertyAssertion(str(name), one, literal) if names is None or name in names:
-                    literals[name, one, literal] = None
+                case ax.ClassAssertion(str(of), subject) if names is None or of in names or of == NOTHING:
+                    classes[of, subject] = None
+                case ax.ObjectPropertyAssertion(ex.ObjectInverseOf(name), subject, other) if (
+                    names is None or name in names
+                ):
+                    edges[name, other, subject] = None
+                case ax.ObjectPropertyAssertion(str(name), subject, other) if names is None or name in names:
+                    edges[name, subject, other] = None
+                case ax.DataPropertyAssertion(str(name), subject, literal) if names is None or name in names:
+                    literals[name, subject, literal] = None
         return cls(tuple(classes), tuple(edges), tuple(literals))
 
     def renamed(self, name: Callable[[str], str]) -> "Facts":
         """The same with other names for the individuals, each fact once."""
         return Facts(
-            tuple(dict.fromkeys((of, name(one)) for of, one in self.classes)),
-            tuple(dict.fromkeys((role, name(one), name(other)) for role, one, other in self.edges)),
-            tuple(dict.fromkeys((property, name(one), literal) for property, one, literal in self.literals)),
+            tuple(dict.fromkeys((of, name(individual)) for of, individual in self.classes)),
+            tuple(dict.fromkeys((role, name(individual), name(other)) for role, individual, other in self.edges)),
+            tuple(
+                dict.fromkeys((property, name(individual), literal) for property, individual, literal in self.literals)
+            ),
         )
 
     def axioms(self) -> list[Axiom]:
-        """The assertions that they are."""
+        """The facts as assertions of OWL."""
         return [
             *(ax.ClassAssertion(of, individual) for of, individual in self.classes),
-            *(ax.ObjectPropertyAssertion(role, one, other) for role, one, other in self.edges),
-            *(ax.DataPropertyAssertion(name, one, literal) for name, one, literal in self.literals),
+            *(ax.ObjectPropertyAssertion(role, subject, other) for role, subject, other in self.edges),
+            *(ax.DataPropertyAssertion(name, subject, literal) for name, subject, literal in self.literals),
         ]
 
 
 @dataclass(frozen=True)
 class AbstractionProgram:
-    """What an event is classified with.
+    """Everything that the classification of events needs.
 
     `chosen`: the classes were asked for by name; else all are, and those that everything is in are left out. `reasoner`
     is asked where rules do not decide. `individuals` are those of an event that are classified: its `subjects`, or
@@ -101,12 +105,12 @@ class AbstractionProgram:
     lookup: "AbstractionProgram | None" = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What other processes find out for themselves stays here: some of it is functions."""
-        known = {one.name: getattr(self, one.name) for one in fields(self)}
-        return known | {"form": replace(self.form, ranges=[])}
+        """The fields without the tests of ranges, which are functions: another process makes them again."""
+        state = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
+        return state | {"form": replace(self.form, ranges=[])}
 
-    def __setstate__(self, known: dict[str, Any]) -> None:
-        self.__dict__.update(known)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
         self.form.ranges = self.ranges.tests
 
     @cached_property
@@ -129,27 +133,29 @@ class AbstractionProgram:
     def fixed(self) -> frozenset[str]:
         """The individuals that an event may mention and that are not its own."""
         data = self.background
-        found = {one for _, one in data.classes} | {one for _, *pair in data.edges for one in pair}
-        found |= {one for _, one, _ in data.literals}
-        return frozenset(found | self.named | set(self.same))
+        individuals = {individual for _, individual in data.classes} | {
+            individual for _, *pair in data.edges for individual in pair
+        }
+        individuals |= {individual for _, individual, _ in data.literals}
+        return frozenset(individuals | self.named | set(self.same))
 
     @cached_property
     def named(self) -> frozenset[str]:
         """The individuals that axioms name."""
-        return frozenset(one for axiom in self.axioms for one in _individuals(axiom))
+        return frozenset(individual for axiom in self.axioms for individual in _individuals(axiom))
 
     @cached_property
     def cell(self) -> Callable[[str], object]:
         """The cell of a literal: no axiom tells two literals of one cell apart, except by their being equal."""
-        known = {value(literal) for _, _, literal in self.background.literals} if self.compares_values else set()
-        known |= {found for _, _, found in self.form.absent_data}
-        return cells(self.ranges, known)
+        values = {value(literal) for _, _, literal in self.background.literals} if self.compares_values else set()
+        values |= {absent for _, _, absent in self.form.absent_data}
+        return cells(self.ranges, values)
 
 
 def compile_abstraction(
     name: str,
     ontology: Ontology,
-    asked: Sequence[tuple[str, ClassExpression]] | None = None,
+    classes: Sequence[tuple[str, ClassExpression]] | None = None,
     properties: Iterable[str] = (),
 ) -> AbstractionProgram:
     """The program for classes with their labels; without any, for all named classes of the ontology.
@@ -163,45 +169,45 @@ def compile_abstraction(
     """
     same = _representatives(ontology.axioms)
     axioms = [coerced(_renamed(axiom, same)) for axiom in ontology.axioms if not isinstance(axiom, ax.SameIndividual)]
-    schema = [axiom for found in axioms if not _is_fact(found) for axiom in _split(found)]
-    named, definitions = _named(asked if asked is not None else _all_classes(ontology, schema))
+    schema = [axiom for unsplit in axioms if not _is_fact(unsplit) for axiom in _split(unsplit)]
+    named, definitions = _named(classes if classes is not None else _all_classes(ontology, schema))
     definition_of = {axiom.datatype: axiom.range for axiom in schema if isinstance(axiom, ax.DatatypeDefinition)}
     ranges = Ranges(definition_of)
-    wanted = [*(one.name for one in named), *properties]
+    wanted = [*(target.name for target in named), *properties]
     module, names = top_module([*schema, *definitions], wanted, _inhabited(definition_of, schema))
-    form = clausify(module, ranges, [one.name for one in named])
+    form = clausify(module, ranges, [target.name for target in named])
     return AbstractionProgram(name, named, tuple(module), form, Facts.of(axioms, names), same, ranges)
 
 
 def _all_classes(ontology: Ontology, schema: Iterable[Axiom]) -> list[tuple[str, ClassExpression]]:
     """Every named class: those that are declared, and those that axioms or data name."""
-    known = {one.name for one in ontology.declarations if one.kind == "Class"}
-    known |= {axiom.of for axiom in ontology.axioms if isinstance(axiom, ax.ClassAssertion) and _is_name(axiom.of)}  # type: ignore[misc]
+    names = {declaration.name for declaration in ontology.declarations if declaration.kind == "Class"}
+    names |= {axiom.of for axiom in ontology.axioms if isinstance(axiom, ax.ClassAssertion) and _is_name(axiom.of)}  # type: ignore[misc]
     for axiom in schema:
-        known |= set(_classes(axiom))
-    return [(name, name) for name in sorted(known - {THING, NOTHING})]
+        names |= set(_classes(axiom))
+    return [(name, name) for name in sorted(names - {THING, NOTHING})]
 
 
 def _classes(node: Any) -> Iterable[str]:
     """The named classes in a construct."""
     match node:
-        case ax.SubClassOf(one, other):
-            return {*_classes_in(one), *_classes_in(other)}
+        case ax.SubClassOf(sub, other):
+            return {*_classes_in(sub), *_classes_in(other)}
         case ax.ClassesAxiom(classes):
-            return {name for one in classes for name in _classes_in(one)}
-        case ax.PropertyDomain(_, found) | ax.ObjectPropertyRange(_, found):
-            return _classes_in(found)
-        case ax.ClassAssertion(found, _) | ax.HasKey(found, _, _):
-            return _classes_in(found)
+            return {name for operand in classes for name in _classes_in(operand)}
+        case ax.PropertyDomain(_, expression) | ax.ObjectPropertyRange(_, expression):
+            return _classes_in(expression)
+        case ax.ClassAssertion(expression, _) | ax.HasKey(expression, _, _):
+            return _classes_in(expression)
     return ()
 
 
-def _classes_in(found: Any) -> set[str]:
-    match found:
+def _classes_in(expression: Any) -> set[str]:
+    match expression:
         case str():
-            return {found}
+            return {expression}
         case ex.ObjectClasses(classes):
-            return {name for one in classes for name in _classes_in(one)}
+            return {name for operand in classes for name in _classes_in(operand)}
         case ex.ObjectComplementOf(negated):
             return _classes_in(negated)
         case ex.ObjectQuantifier(_, filler) | ex.ObjectCardinality(_, _, filler):
@@ -209,26 +215,26 @@ def _classes_in(found: Any) -> set[str]:
     return set()
 
 
-def _named(asked: Sequence[tuple[str, ClassExpression]]) -> tuple[tuple[Asked, ...], list[Axiom]]:
+def _named(classes: Sequence[tuple[str, ClassExpression]]) -> tuple[tuple[Asked, ...], list[Axiom]]:
     """The classes asked for, and axioms that give those without a name one."""
-    found, definitions = list[Asked](), list[Axiom]()
+    targets, definitions = list[Asked](), list[Axiom]()
     taken: set[ClassExpression] = {THING, NOTHING}
-    for number, (label, expression) in enumerate(asked):
+    for number, (label, expression) in enumerate(classes):
         if isinstance(expression, str) and expression not in taken:
             taken.add(expression)
-            found.append(Asked(label, expression))
+            targets.append(Asked(label, expression))
         else:
             name = f"{_ASKED}{number}>"
-            found.append(Asked(label, name))
+            targets.append(Asked(label, name))
             definitions.append(ax.SubClassOf(coerced(expression), name))
-    return tuple(found), definitions
+    return tuple(targets), definitions
 
 
 def _split(axiom: Axiom) -> list[Axiom]:
-    """A disjoint union as what it says."""
+    """A disjoint union as an equivalence and a disjointness; any other axiom alone."""
     if isinstance(axiom, ax.DisjointUnion):
-        whole = ax.EquivalentClasses((axiom.name, ex.ObjectUnionOf(axiom.classes)))
-        return [whole, ax.DisjointClasses(axiom.classes)] if len(axiom.classes) > 1 else [whole]
+        union = ax.EquivalentClasses((axiom.name, ex.ObjectUnionOf(axiom.classes)))
+        return [union, ax.DisjointClasses(axiom.classes)] if len(axiom.classes) > 1 else [union]
     return [axiom]
 
 
@@ -240,11 +246,13 @@ def _inhabited(definitions: Mapping[str, DataRange], schema: Iterable[Axiom]) ->
             if isinstance(part, ex.DataRanges | ex.DataOneOf | ex.DatatypeRestriction | ex.DataComplementOf):
                 ranges.number(part)
     samples = ranges.samples()
-    return lambda found: found == LITERAL or (not ranges.unreadable and any(map(ranges.test(found), samples)))
+    return lambda data_range: (
+        data_range == LITERAL or (not ranges.unreadable and any(map(ranges.test(data_range), samples)))
+    )
 
 
-def _is_name(found: object) -> bool:
-    return isinstance(found, str) and found[0] == "<"
+def _is_name(node: object) -> bool:
+    return isinstance(node, str) and node[0] == "<"
 
 
 def _is_fact(axiom: Axiom) -> bool:
@@ -260,17 +268,17 @@ def _representatives(axioms: Iterable[Axiom]) -> dict[str, str]:
     """For each individual that is said to equal others, the one that stands for all of them."""
     parent: dict[str, str] = {}
 
-    def find(one: str) -> str:
-        while parent.setdefault(one, one) != one:
-            one = parent[one]
-        return one
+    def find(individual: str) -> str:
+        while parent.setdefault(individual, individual) != individual:
+            individual = parent[individual]
+        return individual
 
     for axiom in axioms:
         if isinstance(axiom, ax.SameIndividual):
             for other in axiom.individuals[1:]:
                 first, second = sorted((find(axiom.individuals[0]), find(other)))
                 parent[second] = first
-    return {one: find(one) for one in parent}
+    return {individual: find(individual) for individual in parent}
 
 
 def _renamed(node: Any, same: Mapping[str, str]) -> Any:
@@ -293,7 +301,7 @@ def _individuals(node: Any) -> Iterable[str]:
                 yield from individuals
             case ex.ObjectHasValue(_, individual) | ax.ClassAssertion(_, individual):
                 yield individual
-            case ax.PropertyAssertion(_, subject, thing):
+            case ax.PropertyAssertion(_, subject, object_):
                 yield subject
-                if not is_literal(thing):
-                    yield thing
+                if not is_literal(object_):
+                    yield object_

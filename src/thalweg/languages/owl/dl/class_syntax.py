@@ -36,7 +36,7 @@ _RANGE: Final = "write a range as in `xsd:double[>= 0.5, < 1.0]`"
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class ClassMistake:
     """The first thing that is wrong: from which offset to which, a sentence, and a way out."""
 
     start: int
@@ -45,7 +45,7 @@ class Mistake:
     help: str
 
 
-def first_mistake(tokens: Sequence[Token]) -> Mistake | None:
+def first_mistake(tokens: Sequence[Token]) -> ClassMistake | None:
     """The first mistake of an expression in tokens; None where there is none that this grammar knows.
 
     >>> from thalweg.languages.rspql.lexer import tokens
@@ -58,8 +58,8 @@ def first_mistake(tokens: Sequence[Token]) -> Mistake | None:
         reading.disjunction()
         if reading.now.kind != "end":
             reading.unexpected()
-    except _FoundError as found:
-        return found.mistake
+    except _FoundError as error:
+        return error.mistake
     return None
 
 
@@ -68,7 +68,7 @@ _MOST_NESTED: Final = 100
 
 
 class _FoundError(Exception):
-    def __init__(self, mistake: Mistake) -> None:
+    def __init__(self, mistake: ClassMistake) -> None:
         self.mistake = mistake
 
 
@@ -89,13 +89,13 @@ class _Reading:
         return Token("end", "", self._tokens[-1].end if self._tokens else 0)
 
     def _take(self) -> Token:
-        found = self.now
+        token = self.now
         self._at += 1
-        return found
+        return token
 
     def _fail(self, message: str, help: str, token: Token | None = None) -> None:
         place = token or self.now
-        raise _FoundError(Mistake(place.start, max(place.end, place.start + 1), message, help))
+        raise _FoundError(ClassMistake(place.start, max(place.end, place.start + 1), message, help))
 
     def disjunction(self) -> None:
         """A class: what `and` and `or` join."""

@@ -51,16 +51,16 @@ def clausify(axioms: Iterable[Axiom], ranges: Ranges, classes: Iterable[str] = (
     >>> form.some[-1].role == form.roles["<r>"], form.some[-1].filler == form.classes["<B>"], form.is_horn
     (True, True, True)
     """
-    made = _Clausifier(ranges)
+    clausifier = _Clausifier(ranges)
     for name in (NOTHING, *classes):
-        made.class_(name)
-    made.role(_EMPTY_ROLE)
+        clausifier.class_(name)
+    clausifier.role(_EMPTY_ROLE)
     for axiom in axioms:
-        made.add(axiom)
-    made.form.ranges = ranges.tests
-    made.form.samples = ranges.samples()
-    made.form.unsupported += ranges.unreadable
-    return made.form
+        clausifier.add(axiom)
+    clausifier.form.ranges = ranges.tests
+    clausifier.form.samples = ranges.samples()
+    clausifier.form.unsupported += ranges.unreadable
+    return clausifier.form
 
 
 class _Clausifier:
@@ -116,11 +116,11 @@ class _Clausifier:
             case ax.SubClassOf(sub, sup):
                 self.include(sub, sup)
             case ax.EquivalentClasses(classes):
-                for one, other in (*pairwise(classes), (classes[-1], classes[0])):
-                    self.include(one, other)
+                for member, other in (*pairwise(classes), (classes[-1], classes[0])):
+                    self.include(member, other)
             case ax.DisjointClasses(classes):
-                for one, other in combinations(classes, 2):
-                    self.include(ex.ObjectIntersectionOf((one, other)), NOTHING)
+                for member, other in combinations(classes, 2):
+                    self.include(ex.ObjectIntersectionOf((member, other)), NOTHING)
             case ax.DisjointUnion(name, classes):
                 self.add(ax.EquivalentClasses((name, ex.ObjectUnionOf(classes))))
                 self.add(ax.DisjointClasses(classes))
@@ -144,8 +144,8 @@ class _Clausifier:
             case ax.SubObjectPropertyOf(str() | ex.ObjectInverseOf() as sub, sup):
                 self.form.super_roles.append((self.role(sub), self.role(sup)))
             case ax.EquivalentObjectProperties(properties):
-                for one, other in (*pairwise(properties), (properties[-1], properties[0])):
-                    self.form.super_roles.append((self.role(one), self.role(other)))
+                for equivalent, other in (*pairwise(properties), (properties[-1], properties[0])):
+                    self.form.super_roles.append((self.role(equivalent), self.role(other)))
             case ax.DisjointObjectProperties(properties):
                 self.form.disjoint_roles += combinations(map(self.role, properties), 2)
             case ax.InverseObjectProperties(first, second):
@@ -154,10 +154,10 @@ class _Clausifier:
             case ax.SubDataPropertyOf(sub, sup):
                 self.form.super_data.append((self.data(sub), self.data(sup)))
             case ax.EquivalentDataProperties(properties):
-                for one, other in (*pairwise(properties), (properties[-1], properties[0])):
-                    self.form.super_data.append((self.data(str(one)), self.data(str(other))))
+                for equivalent, other in (*pairwise(properties), (properties[-1], properties[0])):
+                    self.form.super_data.append((self.data(str(equivalent)), self.data(str(other))))
             case ax.DisjointDataProperties(properties):
-                self.form.disjoint_data += combinations((self.data(str(one)) for one in properties), 2)
+                self.form.disjoint_data += combinations((self.data(str(disjoint)) for disjoint in properties), 2)
             case ax.ObjectPropertyDomain(property, domain):
                 self.include(ex.ObjectSomeValuesFrom(property, THING), domain)
             case ax.DataPropertyDomain(property, domain):
@@ -168,8 +168,8 @@ class _Clausifier:
                 self.form.data_all.append(DataAll(EVERYTHING, self.data(property), self.ranges.number(range)))
             case ax.Characteristic(property):
                 self.characteristic(axiom, property)
-            case ax.NegativeObjectPropertyAssertion(property, subject, thing):
-                pair = (thing, subject) if isinstance(property, ex.ObjectInverseOf) else (subject, thing)
+            case ax.NegativeObjectPropertyAssertion(property, subject, object_):
+                pair = (object_, subject) if isinstance(property, ex.ObjectInverseOf) else (subject, object_)
                 self.form.absent.append((self.role(property) & ~1, *pair))
             case ax.NegativeDataPropertyAssertion(property, subject, literal):
                 self.form.absent_data.append((self.data(str(property)), subject, value(literal)))
@@ -199,84 +199,86 @@ class _Clausifier:
                 raise TypeError(f"{show(axiom)} has no normal form")
 
     def chain(self, steps: list[int], sup: int) -> None:
-        """A chain of any length as chains of two, over properties without a name."""
+        """Adds a chain of any length as chains of two, over new properties in between."""
         if len(steps) == 1:
             self.form.super_roles.append((steps[0], sup))
             return
         first = steps[0]
         for number, step in enumerate(steps[1:], 2):
-            made = sup if number == len(steps) else self.role(f"_:step {len(self.form.roles)}")
-            self.form.chains.append((first, step, made))
-            first = made
+            composed = sup if number == len(steps) else self.role(f"_:step {len(self.form.roles)}")
+            self.form.chains.append((first, step, composed))
+            first = composed
 
     # Classes ----------------------------------------------------------------------------------------------------------
 
     def include(self, sub: ClassExpression, sup: ClassExpression) -> None:
-        """All members of one class are in another."""
+        """Adds the clauses that put all members of `sub` into `sup`."""
         clauses = self.clauses(sup)
         for body, heads in self.alternatives(sub):
-            for more, others in clauses:
-                self.emit((*body, *more), (*heads, *others))
+            for more, more_heads in clauses:
+                self.emit((*body, *more), (*heads, *more_heads))
 
     def emit(self, body: tuple[int, ...], heads: tuple[int, ...]) -> None:
         if EVERYTHING in heads or not set(body).isdisjoint(heads):
             return
-        needed = tuple(dict.fromkeys(one for one in body if one != EVERYTHING)) or (EVERYTHING,)
+        needed = tuple(dict.fromkeys(number for number in body if number != EVERYTHING)) or (EVERYTHING,)
         self.form.clauses.append(Clause(needed, tuple(dict.fromkeys(heads))))
 
-    def left(self, found: ClassExpression) -> int:
-        """A class with at least these members."""
-        if isinstance(found, str) and found != NOTHING:
-            return self.class_(found)
-        if found not in self._left:
-            alternatives = self.alternatives(found)
+    def left(self, expression: ClassExpression) -> int:
+        """The number of a class that contains at least the members of an expression."""
+        if isinstance(expression, str) and expression != NOTHING:
+            return self.class_(expression)
+        if expression not in self._left:
+            alternatives = self.alternatives(expression)
             match alternatives:
                 case [((only,), ())]:
-                    self._left[found] = only
+                    self._left[expression] = only
                 case _:
-                    self._left[found] = made = self.form.fresh()
+                    self._left[expression] = superclass = self.form.fresh()
                     for body, heads in alternatives:
-                        self.emit(body, (*heads, made))
-        return self._left[found]
+                        self.emit(body, (*heads, superclass))
+        return self._left[expression]
 
-    def right(self, found: ClassExpression) -> int:
-        """A class with at most these members."""
-        if isinstance(found, str):
-            return self.class_(found)
-        if found not in self._right:
-            self._right[found] = made = self.form.fresh()
-            self.restrict(made, found)
-        return self._right[found]
+    def right(self, expression: ClassExpression) -> int:
+        """The number of a class that contains at most the members of an expression."""
+        if isinstance(expression, str):
+            return self.class_(expression)
+        if expression not in self._right:
+            self._right[expression] = subclass = self.form.fresh()
+            self.restrict(subclass, expression)
+        return self._right[expression]
 
-    def alternatives(self, found: ClassExpression) -> list[Sides]:
+    def alternatives(self, expression: ClassExpression) -> list[Sides]:
         """A class as a union of what is in some classes and not in others."""
-        match found:
+        match expression:
             case str():
-                if found in (THING, NOTHING):
-                    return [_NEVER] if found == THING else []
-                return [((self.class_(found),), ())]
+                if expression in (THING, NOTHING):
+                    return [_NEVER] if expression == THING else []
+                return [((self.class_(expression),), ())]
             case ex.ObjectIntersectionOf(classes):
-                return _crossed([self.few(self.alternatives(one), partial(self.left, one)) for one in classes])
+                return _crossed(
+                    [self.few(self.alternatives(operand), partial(self.left, operand)) for operand in classes]
+                )
             case ex.ObjectUnionOf(classes):
-                return [sides for one in classes for sides in self.alternatives(one)]
+                return [sides for operand in classes for sides in self.alternatives(operand)]
             case ex.ObjectComplementOf(negated):
                 return self.clauses(negated)
             case ex.ObjectOneOf(individuals):
-                return [((self.nominal(one),), ()) for one in individuals]
+                return [((self.nominal(individual),), ()) for individual in individuals]
             case ex.ObjectExactCardinality(number, property, filler):
                 return self.alternatives(_exactly(number, property, filler))
             case ex.DataExactCardinality(number, name, range):
                 return self.alternatives(_exactly_literals(number, name, range))
-        return self.restriction_alternatives(found)
+        return self.restriction_alternatives(expression)
 
-    def restriction_alternatives(self, found: ClassExpression) -> list[Sides]:
-        match found:
+    def restriction_alternatives(self, expression: ClassExpression) -> list[Sides]:
+        match expression:
             case ex.ObjectSomeValuesFrom(property, filler) | ex.ObjectMinCardinality(1, property, filler):
-                return self.derived(found, lambda made: self.some(property, self.left(filler or THING), made))
+                return self.derived(expression, lambda head: self.some(property, self.left(filler or THING), head))
             case ex.ObjectHasValue(property, individual):
-                return self.derived(found, lambda made: self.some(property, self.nominal(individual), made))
+                return self.derived(expression, lambda head: self.some(property, self.nominal(individual), head))
             case ex.ObjectHasSelf(property):
-                return self.derived(found, lambda made: self.form.has_self.append((self.role(property), made)))
+                return self.derived(expression, lambda head: self.form.has_self.append((self.role(property), head)))
             case ex.ObjectAllValuesFrom(property, filler):
                 return self.unless(ex.ObjectSomeValuesFrom(property, ex.ObjectComplementOf(filler)))
             case ex.ObjectMinCardinality(number, property, filler):
@@ -284,31 +286,31 @@ class _Clausifier:
             case ex.ObjectMaxCardinality(number, property, filler):
                 return self.unless(ex.ObjectMinCardinality(number + 1, property, filler))
             case ex.DataSomeValuesFrom(name, range) | ex.DataMinCardinality(1, name, range):
-                return self.derived(found, lambda made: self.data_some(name, range or LITERAL, made))
+                return self.derived(expression, lambda head: self.data_some(name, range or LITERAL, head))
             case ex.DataHasValue(name, literal):
-                return self.derived(found, lambda made: self.data_some(name, ex.DataOneOf((literal,)), made))
+                return self.derived(expression, lambda head: self.data_some(name, ex.DataOneOf((literal,)), head))
             case ex.DataAllValuesFrom(name, range):
                 return self.unless(ex.DataSomeValuesFrom(name, ex.DataComplementOf(range)))
             case ex.DataMinCardinality(number, name, range):
                 return self.unless(ex.DataMaxCardinality(number - 1, name, range)) if number else [_NEVER]
             case ex.DataMaxCardinality(number, name, range):
                 return self.unless(ex.DataMinCardinality(number + 1, name, range))
-        raise TypeError(f"{show(found)} is not a class")
+        raise TypeError(f"{show(expression)} is not a class")
 
-    def clauses(self, found: ClassExpression) -> list[Sides]:
+    def clauses(self, expression: ClassExpression) -> list[Sides]:
         """A class as an intersection of implications."""
-        match found:
+        match expression:
             case str():
-                if found in (THING, NOTHING):
-                    return [] if found == THING else [_NEVER]
-                return [((), (self.class_(found),))]
+                if expression in (THING, NOTHING):
+                    return [] if expression == THING else [_NEVER]
+                return [((), (self.class_(expression),))]
             case ex.ObjectIntersectionOf(classes):
-                return [sides for one in classes for sides in self.clauses(one)]
+                return [sides for operand in classes for sides in self.clauses(operand)]
             case ex.ObjectUnionOf(classes):
-                return _crossed([self.one(self.clauses(one), partial(self.right, one)) for one in classes])
+                return _crossed([self.one(self.clauses(operand), partial(self.right, operand)) for operand in classes])
             case ex.ObjectComplementOf(negated):
                 return self.alternatives(negated)
-        return [((), (self.right(found),))]
+        return [((), (self.right(expression),))]
 
     def few(self, sides: list[Sides], name: Callable[[], int]) -> list[Sides]:
         """Several alternatives as one class, so that they are not multiplied with others."""
@@ -318,67 +320,67 @@ class _Clausifier:
         """Several implications as one class."""
         return sides if len(sides) <= 1 else [((), (name(),))]
 
-    def restrict(self, made: int, found: ClassExpression) -> None:
-        """Nothing is in the class `made` that is not in the expression."""
-        match found:
+    def restrict(self, subclass: int, expression: ClassExpression) -> None:
+        """Adds what keeps everything out of `subclass` that is not in the expression."""
+        match expression:
             case ex.ObjectSomeValuesFrom(property, filler):
-                self.at_least(made, 1, property, filler)
+                self.at_least(subclass, 1, property, filler)
             case ex.ObjectMinCardinality(number, property, filler):
-                self.at_least(made, number, property, filler)
+                self.at_least(subclass, number, property, filler)
             case ex.ObjectAllValuesFrom(property, filler):
-                self.form.some.append(Some(self.role(property) ^ 1, made, self.right(filler)))
+                self.form.some.append(Some(self.role(property) ^ 1, subclass, self.right(filler)))
             case ex.ObjectHasValue(property, individual):
                 # The individual keeps its place in whatever part of the data is looked at.
                 self.nominal(individual)
-                self.form.gives_value.append((made, self.role(property), individual))
+                self.form.gives_value.append((subclass, self.role(property), individual))
             case ex.ObjectHasSelf(property):
-                self.form.gives_self.append((made, self.role(property)))
+                self.form.gives_self.append((subclass, self.role(property)))
             case ex.ObjectMaxCardinality(number, property, filler):
-                self.at_most(made, number, property, filler)
+                self.at_most(subclass, number, property, filler)
             case ex.ObjectExactCardinality(number, property, filler):
-                self.restrict(made, _exactly(number, property, filler))
+                self.restrict(subclass, _exactly(number, property, filler))
             case ex.ObjectOneOf(individuals):
-                for one in individuals:
-                    self.nominal(one)
-                self.form.one_of.append(OneOf(made, individuals))
+                for member in individuals:
+                    self.nominal(member)
+                self.form.one_of.append(OneOf(subclass, individuals))
             case ex.DataSomeValuesFrom(name, range):
-                self.form.data_at_least.append(DataAtLeast(made, 1, self.data(name), self.ranges.number(range)))
+                self.form.data_at_least.append(DataAtLeast(subclass, 1, self.data(name), self.ranges.number(range)))
             case ex.DataMinCardinality(number, name, range):
-                limit = DataAtLeast(made, number, self.data(name), self.ranges.number(range or LITERAL))
+                limit = DataAtLeast(subclass, number, self.data(name), self.ranges.number(range or LITERAL))
                 self.form.data_at_least += (limit,) if number else ()
             case ex.DataAllValuesFrom(name, range):
-                self.form.data_all.append(DataAll(made, self.data(name), self.ranges.number(range)))
+                self.form.data_all.append(DataAll(subclass, self.data(name), self.ranges.number(range)))
             case ex.DataHasValue(name, literal):
                 self.ranges.number(ex.DataOneOf((literal,)))
-                self.form.gives_literal.append((made, self.data(name), value(literal)))
+                self.form.gives_literal.append((subclass, self.data(name), value(literal)))
             case ex.DataMaxCardinality(number, name, range):
-                most = DataAtMost(made, number, self.data(name), self.ranges.number(range or LITERAL))
+                most = DataAtMost(subclass, number, self.data(name), self.ranges.number(range or LITERAL))
                 self.form.data_at_most.append(most)
             case ex.DataExactCardinality(number, name, range):
-                self.restrict(made, _exactly_literals(number, name, range))
+                self.restrict(subclass, _exactly_literals(number, name, range))
             case _:
-                for body, heads in self.clauses(found):
-                    self.emit((made, *body), heads)
+                for body, heads in self.clauses(expression):
+                    self.emit((subclass, *body), heads)
 
-    def at_least(self, made: int, number: int, property: ex.ObjectProperty, filler: ClassExpression | None) -> None:
+    def at_least(self, subclass: int, number: int, property: ex.ObjectProperty, filler: ClassExpression | None) -> None:
         if number:
-            self.form.at_least.append(AtLeast(made, number, self.role(property), self.right(filler or THING)))
+            self.form.at_least.append(AtLeast(subclass, number, self.role(property), self.right(filler or THING)))
 
-    def at_most(self, made: int, number: int, property: ex.ObjectProperty, filler: ClassExpression | None) -> None:
+    def at_most(self, subclass: int, number: int, property: ex.ObjectProperty, filler: ClassExpression | None) -> None:
         inside = self.left(filler or THING)
         if number:
-            self.form.at_most.append(AtMost(made, number, self.role(property), inside))
+            self.form.at_most.append(AtMost(subclass, number, self.role(property), inside))
             return
         having = self.form.fresh()
         self.some(property, inside, having)
-        self.emit((made, having), ())
+        self.emit((subclass, having), ())
 
-    def derived(self, found: ClassExpression, rule: Callable[[int], None]) -> list[Sides]:
+    def derived(self, expression: ClassExpression, rule: Callable[[int], None]) -> list[Sides]:
         """The class that a rule puts members of an expression into; the same expression has one rule."""
-        if found not in self._left:
-            self._left[found] = self.form.fresh()
-            rule(self._left[found])
-        return [((self._left[found],), ())]
+        if expression not in self._left:
+            self._left[expression] = self.form.fresh()
+            rule(self._left[expression])
+        return [((self._left[expression],), ())]
 
     def unless(self, opposite: ClassExpression) -> list[Sides]:
         return [((), (self.right(opposite),))]
@@ -391,9 +393,12 @@ class _Clausifier:
 
 
 def _crossed(sides: list[list[Sides]]) -> list[Sides]:
-    """One of each list, all together."""
+    """All ways to choose one element of each list, each joined to one pair of bodies and heads."""
     return [
-        (tuple(one for body, _ in chosen for one in body), tuple(one for _, heads in chosen for one in heads))
+        (
+            tuple(number for body, _ in chosen for number in body),
+            tuple(number for _, heads in chosen for number in heads),
+        )
         for chosen in product(*sides)
     ]
 

@@ -60,8 +60,8 @@ def value(term: str) -> Value:
     text, datatype = parts(term)
     if datatype == _RATIONAL:
         return _rational(text)
-    known = value_of(text, datatype) if datatype in DATATYPES else None
-    return known or Value(datatype, text)
+    typed = value_of(text, datatype) if datatype in DATATYPES else None
+    return typed or Value(datatype, text)
 
 
 def _rational(text: str) -> Value:
@@ -70,15 +70,15 @@ def _rational(text: str) -> Value:
     >>> _rational("1/2") == value("0.5"), _rational("2/6") == _rational("1/3")
     (True, True)
     """
-    found = re.fullmatch(r"([+-]?[0-9]+)\s*/\s*([0-9]*[1-9][0-9]*)", text)
-    if found is None:
+    fraction = re.fullmatch(r"([+-]?[0-9]+)\s*/\s*([0-9]*[1-9][0-9]*)", text)
+    if fraction is None:
         return Value(_RATIONAL, text)
-    number = Fraction(*map(int, found.groups()))
-    rest = number.denominator
+    number = Fraction(*map(int, fraction.groups()))
+    denominator = number.denominator
     for factor in (2, 5):
-        while rest % factor == 0:
-            rest //= factor
-    return _value_of_number("decimal", number) if rest == 1 else Value(_RATIONAL, str(number))
+        while denominator % factor == 0:
+            denominator //= factor
+    return _value_of_number("decimal", number) if denominator == 1 else Value(_RATIONAL, str(number))
 
 
 def coerced(node: Any) -> Any:
@@ -114,17 +114,17 @@ class Ranges:
     unreadable: list[str] = field(default_factory=list)
 
     def __reduce__(self) -> "tuple[Any, ...]":
-        """Tests are functions, which another process makes for itself."""
+        """How to make the ranges again in another process: tests are functions, which cannot be copied."""
         return _made_again, (self.definitions, tuple(self.known), self.literals, self.unreadable)
 
-    def number(self, found: DataRange) -> int:
+    def number(self, data_range: DataRange) -> int:
         """The number of a range's test."""
-        if found not in self.known:
-            self.known[found] = len(self.tests)
-            self.tests.append(self.test(found))
-        return self.known[found]
+        if data_range not in self.known:
+            self.known[data_range] = len(self.tests)
+            self.tests.append(self.test(data_range))
+        return self.known[data_range]
 
-    def test(self, found: DataRange) -> Test:
+    def test(self, data_range: DataRange) -> Test:
         """The test of a range.
 
         >>> narrow = ex.DatatypeRestriction(f"<{XSD}double>", ((f"<{XSD}minExclusive>", f'"3"^^<{XSD}double>'),))
@@ -132,26 +132,26 @@ class Ranges:
         >>> test(value(f'"3.5"^^<{XSD}double>')), test(value("3.5"))
         (True, False)
         """
-        match found:
+        match data_range:
             case str():
-                return self._datatype(found)
+                return self._datatype(data_range)
             case ex.DataIntersectionOf(ranges):
-                every = [self.test(one) for one in ranges]
-                return lambda known: all(test(known) for test in every)
+                every = [self.test(part) for part in ranges]
+                return lambda datum: all(test(datum) for test in every)
             case ex.DataUnionOf(ranges):
-                some = [self.test(one) for one in ranges]
-                return lambda known: any(test(known) for test in some)
+                alternatives = [self.test(part) for part in ranges]
+                return lambda datum: any(test(datum) for test in alternatives)
             case ex.DataComplementOf(negated):
                 outside = self.test(negated)
-                return lambda known: not outside(known)
+                return lambda datum: not outside(datum)
             case ex.DataOneOf(literals):
                 listed = frozenset(map(value, literals))
                 self.literals += listed
                 return listed.__contains__
             case ex.DatatypeRestriction(datatype, facets):
                 inside = [self._datatype(datatype), *(self._facet(facet, text) for facet, text in facets)]
-                return lambda known: all(test(known) for test in inside)
-        raise TypeError(f"{type(found).__name__} is not a data range")
+                return lambda datum: all(test(datum) for test in inside)
+        raise TypeError(f"{type(data_range).__name__} is not a data range")
 
     def samples(self) -> list[Value]:
         """Values that, taken together, are inside and outside of every range where that is possible.
@@ -161,46 +161,48 @@ class Ranges:
         >>> [sample.text for sample in ranges.samples() if sample.kind == "decimal"]
         ['0', '1', '-1', '0.5', '300', '70000', '-70000', '2.5', '1.5', '3.5']
         """
-        found = [Value(kind, text) for kind, texts in _USUAL.items() for text in texts]
-        found += self.literals
+        values = [Value(kind, text) for kind, texts in _USUAL.items() for text in texts]
+        values += self.literals
         for kind in NUMBERS:
-            numbers = sorted({_number(one) for one in self.literals if one.kind == kind and _is_finite(one)})
+            numbers = sorted(
+                {_number(literal) for literal in self.literals if literal.kind == kind and _is_finite(literal)}
+            )
             between = [(low + high) / 2 for low, high in pairwise(numbers)]
             ends = [numbers[0] - 1, numbers[-1] + 1] if numbers else []
-            found += [_value_of_number(kind, number) for number in (*ends, *between)]
-        return list(dict.fromkeys(found))
+            values += [_value_of_number(kind, number) for number in (*ends, *between)]
+        return list(dict.fromkeys(values))
 
     def _datatype(self, name: str) -> Test:
         if name in self.definitions:
             return self.test(self.definitions[name])
         if name == LITERAL:
-            return lambda known: True
+            return lambda datum: True
         if name in _REAL:
             self.unreadable.append(f"the datatype {name}")
-            return lambda known: False
+            return lambda datum: False
         if name in DATATYPES:
-            return lambda known: known.kind[:1] != "<" and belongs(known, name)
-        return lambda known: known.kind == name
+            return lambda datum: datum.kind[:1] != "<" and belongs(datum, name)
+        return lambda datum: datum.kind == name
 
     def _facet(self, facet: str, text: str) -> Test:
         limit = value(text)
         self.literals.append(limit)
-        found = _WORD.search(facet)
-        word = found.group(1) if found else facet
+        suffix = _WORD.search(facet)
+        word = suffix.group(1) if suffix else facet
         if word in _ORDERS and limit.kind in (*NUMBERS, "dateTime"):
             holds, kind = _ORDERS[word], limit.kind
-            return lambda known: known.kind == kind and holds(_compare(known, limit))
+            return lambda datum: datum.kind == kind and holds(_compare(datum, limit))
         if word in _LENGTHS:
-            return lambda known: _LENGTHS[word](_length(known), int(limit.text))
+            return lambda datum: _LENGTHS[word](_length(datum), int(limit.text))
         if word == "pattern":
             compiled = _compiled(limit.text)
             if compiled is None:
                 self.unreadable.append(f"the pattern {limit.text}")
-                return lambda known: False
-            return lambda known: compiled.fullmatch(_text(known)) is not None
+                return lambda datum: False
+            return lambda datum: compiled.fullmatch(_text(datum)) is not None
         if facet == f"<{RDF}langRange>":
-            return lambda known: known.kind == "text" and _in_language(known.text.rpartition("@")[2], limit.text)
-        return lambda known: False
+            return lambda datum: datum.kind == "text" and _in_language(datum.text.rpartition("@")[2], limit.text)
+        return lambda datum: False
 
 
 def _compiled(pattern: str) -> re.Pattern[str] | None:
@@ -217,18 +219,18 @@ _ORDERS: Final[dict[str, Callable[[float], bool]]] = {
     "maxExclusive": lambda order: order < 0,
 }
 _LENGTHS: Final[dict[str, Callable[[int, int], bool]]] = {
-    "length": lambda found, limit: found == limit,
-    "minLength": lambda found, limit: found >= limit,
-    "maxLength": lambda found, limit: found <= limit,
+    "length": lambda length, limit: length == limit,
+    "minLength": lambda length, limit: length >= limit,
+    "maxLength": lambda length, limit: length <= limit,
 }
 
 
 def _made_again(
-    definitions: Mapping[str, DataRange], known: Iterable[DataRange], literals: list[Value], unreadable: list[str]
+    definitions: Mapping[str, DataRange], data_ranges: Iterable[DataRange], literals: list[Value], unreadable: list[str]
 ) -> Ranges:
     ranges = Ranges(definitions)
-    for one in known:
-        ranges.number(one)
+    for data_range in data_ranges:
+        ranges.number(data_range)
     ranges.literals, ranges.unreadable = literals, unreadable
     return ranges
 
@@ -251,23 +253,23 @@ def cells(ranges: Ranges, known_values: Iterable[Value] = ()) -> Callable[[str],
     borders = {kind: _borders(kind, ranges.literals) for kind in NUMBERS}
     regions: dict[object, object] = {}
 
-    def described(known: Value) -> object:
-        return known.kind, *(test(known) for test in tests)
+    def described(datum: Value) -> object:
+        return datum.kind, *(test(datum) for test in tests)
 
     def cell(term: str) -> object:
-        known = value(term)
-        if known in literals:
-            return known
-        kind = known.kind
-        if kind not in borders or not _is_finite(known) or known.text == "-0.0":
-            return described(known)
+        datum = value(term)
+        if datum in literals:
+            return datum
+        kind = datum.kind
+        if kind not in borders or not _is_finite(datum) or datum.text == "-0.0":
+            return described(datum)
         # All tests of a number look at its order among the borders, and at whether it is whole.
-        number = _number(known)
+        number = _number(datum)
         place = bisect_left(borders[kind], number)
         at_border = place < len(borders[kind]) and borders[kind][place] == number
         region = kind, place, at_border, kind == "decimal" and number.denominator == 1
         if region not in regions:
-            regions[region] = described(known)
+            regions[region] = described(datum)
         return regions[region]
 
     return cell
@@ -275,50 +277,53 @@ def cells(ranges: Ranges, known_values: Iterable[Value] = ()) -> Callable[[str],
 
 def _borders(kind: str, literals: Iterable[Value]) -> list[Any]:
     """The numbers of a kind at which a test may change its mind: those of the facets, and the ends of datatypes."""
-    found = {_number(one) for one in literals if one.kind == kind and _is_finite(one)}
-    return sorted(found | (_ENDS if kind == "decimal" else set()))
+    borders = {_number(literal) for literal in literals if literal.kind == kind and _is_finite(literal)}
+    return sorted(borders | (_ENDS if kind == "decimal" else set()))
 
 
 _ENDS: Final = {
-    Fraction(sign * 2**bits - whole) for bits in (7, 8, 15, 16, 31, 32, 63, 64) for sign in (1, -1) for whole in (0, 1)
+    Fraction(sign * 2**bits - offset)
+    for bits in (7, 8, 15, 16, 31, 32, 63, 64)
+    for sign in (1, -1)
+    for offset in (0, 1)
 } | {Fraction(-1), Fraction(0), Fraction(1)}
 
 
-def _compare(one: Value, other: Value) -> float:
-    """Less than, equal to or greater than zero as the first is; not a number where they have no order."""
-    if one.kind == "dateTime":
-        return _compare_moments(one.text, other.text)
-    first, second = _number(one), _number(other)
+def _compare(datum: Value, other: Value) -> float:
+    """A number below, at or above zero as the first value is less, equal or greater; NaN where they have no order."""
+    if datum.kind == "dateTime":
+        return _compare_moments(datum.text, other.text)
+    first, second = _number(datum), _number(other)
     return float("nan") if isnan(first) or isnan(second) else (first > second) - (first < second)
 
 
 @lru_cache(maxsize=4_096)
-def _number(known: Value) -> Any:
-    if known.kind == "decimal":
-        return Fraction(known.text)
-    return float(known.text.replace("INF", "inf"))
+def _number(datum: Value) -> Any:
+    if datum.kind == "decimal":
+        return Fraction(datum.text)
+    return float(datum.text.replace("INF", "inf"))
 
 
-def _is_finite(known: Value) -> bool:
-    return known.kind == "decimal" or (not isnan(_number(known)) and abs(_number(known)) != inf)
+def _is_finite(datum: Value) -> bool:
+    return datum.kind == "decimal" or (not isnan(_number(datum)) and abs(_number(datum)) != inf)
 
 
 def _value_of_number(kind: str, number: Any) -> Value:
     if kind != "decimal":
-        made = value_of(repr(float(number)), f"<{XSD}{kind}>")
-        assert made is not None
-        return made
+        datum = value_of(repr(float(number)), f"<{XSD}{kind}>")
+        assert datum is not None
+        return datum
     # A midpoint of decimals is one: its denominator has no factors but two and five.
     digits = 0
     while (number * 10**digits).denominator != 1:
         digits += 1
-    made = value_of(f"{Decimal(int(number * 10**digits)).scaleb(-digits):f}", f"<{XSD}decimal>")
-    assert made is not None
-    return made
+    datum = value_of(f"{Decimal(int(number * 10**digits)).scaleb(-digits):f}", f"<{XSD}decimal>")
+    assert datum is not None
+    return datum
 
 
-def _compare_moments(one: str, other: str) -> float:
-    (first, zoned), (second, also) = _moment(one), _moment(other)
+def _compare_moments(text: str, other: str) -> float:
+    (first, zoned), (second, also) = _moment(text), _moment(other)
     if first is None or second is None:
         return float("nan")
     if zoned != also and abs(first - second) <= _UNSURE:
@@ -329,22 +334,22 @@ def _compare_moments(one: str, other: str) -> float:
 def _moment(text: str) -> tuple[Any, bool]:
     """A moment in Python's terms, and whether it has a time zone; None outside of the years that Python has."""
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None, False
-    offset = found.utcoffset()
-    return found.replace(tzinfo=None) - (offset or timedelta()), offset is not None
+    offset = moment.utcoffset()
+    return moment.replace(tzinfo=None) - (offset or timedelta()), offset is not None
 
 
-def _text(known: Value) -> str:
-    return known.text.rpartition("@")[0] if known.kind == "text" else known.text
+def _text(datum: Value) -> str:
+    return datum.text.rpartition("@")[0] if datum.kind == "text" else datum.text
 
 
-def _length(known: Value) -> int:
+def _length(datum: Value) -> int:
     """The length that facets count: of binary data, the bytes."""
-    if known.kind == "base64Binary":
-        return len(b64decode(known.text))
-    return len(known.text) // 2 if known.kind == "hexBinary" else len(_text(known))
+    if datum.kind == "base64Binary":
+        return len(b64decode(datum.text))
+    return len(datum.text) // 2 if datum.kind == "hexBinary" else len(_text(datum))
 
 
 def _in_language(language: str, wanted: str) -> bool:

@@ -16,7 +16,7 @@ def expected_kinds(axioms: Iterable[Axiom]) -> dict[str, frozenset[str]]:
     >>> expected_kinds([ax.DataPropertyRange("<w>", f"<{XSD}double>"), ax.SubDataPropertyOf("<v>", "<w>")])
     {'<w>': frozenset({'double'}), '<v>': frozenset({'double'})}
     """
-    known: dict[str, set[str]] = defaultdict(set)
+    kinds_of: dict[str, set[str]] = defaultdict(set)
     above: list[tuple[str, str]] = []
     for axiom in axioms:
         if isinstance(axiom, ax.SubDataPropertyOf):
@@ -24,13 +24,13 @@ def expected_kinds(axioms: Iterable[Axiom]) -> dict[str, frozenset[str]]:
         for part in within(axiom):
             match part:
                 case ax.DataPropertyRange(name, range) | ex.DataQuantifier(name, range):
-                    known[name] |= _kinds(range)
+                    kinds_of[name] |= _kinds(range)
                 case ex.DataCardinality(_, name, range) if range is not None:
-                    known[name] |= _kinds(range)
+                    kinds_of[name] |= _kinds(range)
     for _ in above:
         for sub, sup in above:
-            known[sub] |= known[sup]
-    return {name: frozenset(kinds) for name, kinds in known.items() if kinds}
+            kinds_of[sub] |= kinds_of[sup]
+    return {name: frozenset(kinds) for name, kinds in kinds_of.items() if kinds}
 
 
 def _kinds(range: object) -> set[str]:

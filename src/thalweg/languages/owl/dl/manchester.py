@@ -45,7 +45,7 @@ def _bracketed(text: str) -> str:
     >>> _bracketed(":w some xsd:double[> 3.0] and :C")
     '(:w some xsd:double[> 3.0]) and :C'
     """
-    return _RANGE.sub(lambda found: found.group() if found.group("text") else f"({found.group()})", text)
+    return _RANGE.sub(lambda match: match.group() if match.group("text") else f"({match.group()})", text)
 
 
 def split_classes(text: str) -> list[str]:
@@ -54,13 +54,13 @@ def split_classes(text: str) -> list[str]:
     >>> split_classes(":A, :w some xsd:integer[> 1, < 5], {:a, :b}")
     [':A', ':w some xsd:integer[> 1, < 5]', '{:a, :b}']
     """
-    found, depth, start = list[str](), 0, 0
+    pieces, depth, start = list[str](), 0, 0
     for token in _TOKEN.finditer(text):
         depth += (token.group() in "[({") - (token.group() in "])}")
         if token.group() == "," and depth <= 0:
-            found.append(text[start : token.start()])
+            pieces.append(text[start : token.start()])
             start = token.end()
-    return [one.strip() for one in (*found, text[start:]) if one.strip()]
+    return [piece.strip() for piece in (*pieces, text[start:]) if piece.strip()]
 
 
 class Vocabulary:
@@ -83,8 +83,8 @@ class Vocabulary:
     def read(self, text: str, prefixes: Mapping[str, str], source: str = "--classes") -> ClassExpression:
         """The class that an expression stands for; `RejectedError` with its place where it is none.
 
-        >>> known = Vocabulary(Ontology((ax.DataPropertyDomain("<http://a/w>", "<http://a/C>"),)))
-        >>> ax.show(known.read(":w some xsd:integer[> 3] and :C", {"": "http://a/", "xsd": XSD}))
+        >>> vocabulary = Vocabulary(Ontology((ax.DataPropertyDomain("<http://a/w>", "<http://a/C>"),)))
+        >>> ax.show(vocabulary.read(":w some xsd:integer[> 3] and :C", {"": "http://a/", "xsd": XSD}))
         'ObjectIntersectionOf(DataSomeValuesFrom(<http://a/w> DatatypeRestriction(<...integer> ...)) <http://a/C>)'
         """
         if _SIMPLE.match(text):
@@ -97,33 +97,37 @@ class Vocabulary:
         head += "".join(f"{frame}: {name}\n" for frame in frames for name in sorted(self.kinds[frame]))
         head += f"Class: {_NAME}\n EquivalentTo:\n"
         try:
-            found = syntaxes.read(f"{head} {_bracketed(text)}\n", "omn", source)
+            document = syntaxes.read(f"{head} {_bracketed(text)}\n", "omn", source)
         except RejectedError as error:
-            if any(found.code == "E406" for found in error.diagnostics):
+            if any(diagnostic.code == "E406" for diagnostic in error.diagnostics):
                 raise RejectedError([_NOT_INSTALLED]) from None
             raise RejectedError(_explained(error.diagnostics, text, len(head) + 1, source)) from None
-        for axiom in found.axioms:
+        for axiom in document.axioms:
             if isinstance(axiom, ax.EquivalentClasses) and _NAME in axiom.classes:
-                found_class = next(one for one in axiom.classes if one != _NAME)
+                found_class = next(expression for expression in axiom.classes if expression != _NAME)
                 return self._checked(found_class, text, source, prefixes)
         raise RejectedError([_wrong(f"`{text}` is not a class", text, source)])
 
-    def _checked(self, found: ClassExpression, text: str, source: str, prefixes: Mapping[str, str]) -> ClassExpression:
+    def _checked(
+        self, expression: ClassExpression, text: str, source: str, prefixes: Mapping[str, str]
+    ) -> ClassExpression:
         """A class, if the ontology has all its names, and each as what it is used for."""
-        wrong = {name: said for name in ax.mentioned(found) if (said := self._unknown(name)) is not None}
-        for part in within(found):
-            for frame, name in (("Class", part),) if part is found and isinstance(part, str) else _uses_inside(part):
-                if name not in wrong and (said := self._misused(frame, name)) is not None:
-                    wrong[name] = said
+        wrong = {name: problem for name in ax.mentioned(expression) if (problem := self._unknown(name)) is not None}
+        for part in within(expression):
+            for frame, name in (
+                (("Class", part),) if part is expression and isinstance(part, str) else _uses_inside(part)
+            ):
+                if name not in wrong and (problem := self._misused(frame, name)) is not None:
+                    wrong[name] = problem
             if isinstance(part, ex.DatatypeRestriction):
                 wrong |= _unusable(part)
         if wrong:
             places = _places(text, source, prefixes)
-            whole = Span(Source(source, text), 0, len(text))
+            span = Span(Source(source, text), 0, len(text))
             raise RejectedError(
-                Diagnostic("E702", message, places.get(name, whole), help_) for name, (message, help_) in wrong.items()
+                Diagnostic("E702", message, places.get(name, span), help_) for name, (message, help_) in wrong.items()
             )
-        return found
+        return expression
 
     def _unknown(self, name: str) -> tuple[str, str] | None:
         """What is wrong with a name that the ontology does not have, and the way out."""
@@ -132,10 +136,10 @@ class Vocabulary:
         if name.startswith(_XSD):
             close = get_close_matches(name, DATATYPES, 1, _CLOSE) if name not in DATATYPES else ()
             return (f"unknown datatype `{name}`", f"did you mean `{close[0]}`?") if close else None
-        known = {one for names in self.kinds.values() for one in names}
-        if self._is_open or name in known:
+        vocabulary = {entry for names in self.kinds.values() for entry in names}
+        if self._is_open or name in vocabulary:
             return None
-        meant = nearest(Predicate(name, 1), (Predicate(one, 1) for one in sorted(known)))
+        meant = nearest(Predicate(name, 1), (Predicate(entry, 1) for entry in sorted(vocabulary)))
         return f"the ontology does not have the name `{name}`", f"there is `{meant.name}`" if meant else _WAY_OUT
 
     def _misused(self, frame: str, name: str) -> tuple[str, str] | None:
@@ -170,7 +174,7 @@ _USES: Final = {
 
 def _unusable(range: ex.DatatypeRestriction) -> dict[str, tuple[str, str]]:
     """What is wrong with a range whose bounds are not values of its datatype."""
-    kinds = [one for one in (range.datatype, f"<{XSD}double>") if one in DATATYPES]
+    kinds = [datatype for datatype in (range.datatype, f"<{XSD}double>") if datatype in DATATYPES]
     for facet, literal in range.facets:
         text = parts(literal)[0]
         if facet.endswith("clusive>") and not any(value_of(text, kind) for kind in kinds):
@@ -190,12 +194,12 @@ def _uses_inside(part: object) -> Iterator[tuple[str, str]]:
 
 def _places(text: str, source: str, prefixes: Mapping[str, str]) -> dict[str, Span]:
     """Where each name of an expression stands first."""
-    found: dict[str, Span] = {}
+    places: dict[str, Span] = {}
     for token in tokens(text):
         space, _, local = token.text.partition(":")
         name = token.text if token.kind == "iri" else f"<{prefixes.get(space, '')}{local}>"
-        found.setdefault(name, Span(Source(source, text), token.start, token.end))
-    return found
+        places.setdefault(name, Span(Source(source, text), token.start, token.end))
+    return places
 
 
 def _uses(part: object) -> Iterator[tuple[str, str]]:
@@ -206,18 +210,18 @@ def _uses(part: object) -> Iterator[tuple[str, str]]:
         case ex.ObjectQuantifier(property, filler) | ex.ObjectCardinality(_, property, filler):
             yield from (("ObjectProperty", name) for name in _names((property,)))
             yield from (("Class", name) for name in _names((filler,)))
-        case ax.ObjectPropertyDomain(property, found) | ax.ObjectPropertyRange(property, found):
+        case ax.ObjectPropertyDomain(property, expression) | ax.ObjectPropertyRange(property, expression):
             yield from (("ObjectProperty", name) for name in _names((property,)))
-            yield from (("Class", name) for name in _names((found,)))
-        case ax.DataPropertyDomain(property, found):
+            yield from (("Class", name) for name in _names((expression,)))
+        case ax.DataPropertyDomain(property, expression):
             yield from (("DataProperty", name) for name in _names((property,)))
-            yield from (("Class", name) for name in _names((found,)))
+            yield from (("Class", name) for name in _names((expression,)))
         case ax.DataPropertyRange(name, _) | ex.DataQuantifier(name, _) | ex.DataCardinality(_, name, _):
             yield "DataProperty", name
         case ax.FunctionalDataProperty(name) | ex.DataHasValue(name, _):
             yield "DataProperty", str(name)
-        case ax.SubDataPropertyOf(one, other):
-            yield from (("DataProperty", name) for name in (one, other))
+        case ax.SubDataPropertyOf(sub, other):
+            yield from (("DataProperty", name) for name in (sub, other))
         case ax.EquivalentDataProperties(properties) | ax.DisjointDataProperties(properties):
             yield from (("DataProperty", name) for name in _names(properties))
         case ax.Characteristic(property) | ex.ObjectHasSelf(property):
@@ -256,15 +260,18 @@ def _names(parts: Iterable[object]) -> Iterator[str]:
             yield part
 
 
-def _explained(found: Sequence[Diagnostic], text: str, offset: int, source: str) -> list[Diagnostic]:
+def _explained(diagnostics: Sequence[Diagnostic], text: str, offset: int, source: str) -> list[Diagnostic]:
     """What is wrong with the document as what is wrong with the expression: in plain words, where these are known."""
     wrong = first_mistake(tokens(text))
     if wrong is not None:
         place = Span(Source(source, text), wrong.start, wrong.end)
         return [Diagnostic("E101", wrong.message, place, wrong.help)]
-    starts = [min(max(one.span.start - offset, 0), max(len(text) - 1, 0)) for one in found]
+    starts = [min(max(diagnostic.span.start - offset, 0), max(len(text) - 1, 0)) for diagnostic in diagnostics]
     places = [Span(Source(source, text), start, start + 1) for start in starts]
-    return [Diagnostic("E101", one.message, place, _WAY_OUT) for one, place in zip(found, places, strict=True)]
+    return [
+        Diagnostic("E101", diagnostic.message, place, _WAY_OUT)
+        for diagnostic, place in zip(diagnostics, places, strict=True)
+    ]
 
 
 _WAY_OUT: Final = "write a class of the ontology, or an expression such as `:A and (:r some :B)`, with known prefixes"
@@ -281,14 +288,14 @@ def read_classes(
 
     All that is wrong with them is in one `RejectedError`.
     """
-    known, found, wrong = Vocabulary(ontology), list[tuple[str, ClassExpression]](), list[Diagnostic]()
+    vocabulary, classes, wrong = Vocabulary(ontology), list[tuple[str, ClassExpression]](), list[Diagnostic]()
     for text in texts:
         try:
-            expression = known.read(text, prefixes)
+            expression = vocabulary.read(text, prefixes)
         except RejectedError as error:
             wrong += error.diagnostics
         else:
-            found.append((expression if isinstance(expression, str) else text, expression))
+            classes.append((expression if isinstance(expression, str) else text, expression))
     if wrong:
         raise RejectedError(wrong)
-    return found
+    return classes

@@ -11,6 +11,7 @@ drops events by what `parts/abstraction/event_selection.py` does with all of the
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from thalweg.languages.owl import expressions as ex
@@ -65,28 +66,32 @@ NEVER: Final = Some()
 
 
 def every(parts: Iterable[Pattern]) -> Pattern:
-    """All of them together, without what says nothing."""
-    found: set[Pattern] = set()
+    """The conjunction of patterns, flattened; `NEVER` if one of them is."""
+    conjuncts: set[Pattern] = set()
     for part in parts:
         if part == NEVER:
             return NEVER
-        found |= part.parts if isinstance(part, Every) else {part}
-    return next(iter(found)) if len(found) == 1 else Every(frozenset(found))
+        conjuncts |= part.parts if isinstance(part, Every) else {part}
+    return next(iter(conjuncts)) if len(conjuncts) == 1 else Every(frozenset(conjuncts))
 
 
-def some(parts: Iterable[Pattern]) -> Pattern:
-    """One of them, without those that another one is part of."""
-    found: set[Pattern] = set()
+def any_of(parts: Iterable[Pattern]) -> Pattern:
+    """The disjunction of patterns, flattened, without those that imply another; `ALWAYS` if one of them is."""
+    alternatives: set[Pattern] = set()
     for part in parts:
         if part == ALWAYS:
             return ALWAYS
-        found |= part.parts if isinstance(part, Some) else {part}
-    least = {one for one in found if not (isinstance(one, Every) and any(_implies(one, other) for other in found))}
+        alternatives |= part.parts if isinstance(part, Some) else {part}
+    least = {
+        pattern
+        for pattern in alternatives
+        if not (isinstance(pattern, Every) and any(_implies(pattern, other) for other in alternatives))
+    }
     return next(iter(least)) if len(least) == 1 else Some(frozenset(least))
 
 
-def _implies(one: Every, other: Pattern) -> bool:
-    return other in one.parts or (isinstance(other, Every) and other.parts < one.parts)
+def _implies(pattern: Every, other: Pattern) -> bool:
+    return other in pattern.parts or (isinstance(other, Every) and other.parts < pattern.parts)
 
 
 def derive_selection(program: AbstractionProgram) -> Pattern:
@@ -95,8 +100,8 @@ def derive_selection(program: AbstractionProgram) -> Pattern:
     >>> from thalweg.languages.owl import axioms as ax
     >>> from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
     >>> either = ax.Ontology((ax.SubClassOf(ex.ObjectIntersectionOf(("<B>", "<C>")), "<A>"),))
-    >>> found = derive_selection(compile_abstraction("x", either, [("<A>", "<A>")]))
-    >>> sorted(sorted(map(str, part.parts)) if isinstance(part, Every) else [str(part)] for part in found.parts)[1:]
+    >>> pattern = derive_selection(compile_abstraction("x", either, [("<A>", "<A>")]))
+    >>> sorted(sorted(map(str, part.parts)) if isinstance(part, Every) else [str(part)] for part in pattern.parts)[1:]
     [['?x a <A>'], ['?x a <B>', '?x a <C>']]
     """
     form = program.form
@@ -104,9 +109,9 @@ def derive_selection(program: AbstractionProgram) -> Pattern:
         return ALWAYS
     # An individual that axioms name may get values from anywhere.
     for deepest in (0,) if form.nominals else range(_DEEPEST, -1, -1):
-        found = _Unfolding(program, deepest).selection()
-        if _length(found) <= _LONGEST:
-            return found
+        pattern = _Unfolding(program, deepest).selection()
+        if _length(pattern) <= _LONGEST:
+            return pattern
     return ALWAYS
 
 
@@ -126,151 +131,164 @@ class _Unfolding:
         self.form = form = program.form
         self.deepest = deepest
         self.steps = _STEPS
-        self.ranges = {number: found for found, number in program.ranges.known.items()}
+        self.ranges = {number: data_range for data_range, number in program.ranges.known.items()}
         self.names = {number: name for name, number in form.classes.items()}
         self.roles = {number: name for name, number in form.roles.items() if name[0] == "<"}
         self.data = {number: name for name, number in form.data.items()}
         self.lower = [pair for sub, sup in form.super_roles for pair in ((sub, sup), (sub ^ 1, sup ^ 1))]
         self.chains = [
-            chain for one, other, made in form.chains for chain in ((one, other, made), (other ^ 1, one ^ 1, made ^ 1))
+            chain
+            for first, other, composed in form.chains
+            for chain in ((first, other, composed), (other ^ 1, first ^ 1, composed ^ 1))
         ]
         self.variables: dict[tuple[object, ...], str] = {}
         self.depths = {_SUBJECT: 0}
 
     def selection(self) -> Pattern:
-        classes = (self.of_class(self.form.classes[one.name], _SUBJECT) for one in self.program.asked)
+        classes = (self.of_class(self.form.classes[target.name], _SUBJECT) for target in self.program.asked)
         # Where an event says that individuals are equal, any of them may have the classes of another.
-        said = every([Atom(_SUBJECT, "?p", "?thing"), Atom("?one", SAME_AS, "?other")])
-        return some([*classes, said, self.equal(_SUBJECT)])
+        equality = every([Atom(_SUBJECT, "?p", "?thing"), Atom("?one", SAME_AS, "?other")])
+        return any_of([*classes, equality, self.equal(_SUBJECT)])
 
-    def variable(self, who: str, *about: object) -> str:
-        """The variable for what one asks of another one by this: the same question has the same variable."""
-        found = self.variables.setdefault((who, *about), f"?v{len(self.variables)}")
-        self.depths[found] = self.depths[who] + 1
-        return found
+    def variable(self, individual: str, *about: object) -> str:
+        """The variable for a neighbour of an individual; equal arguments give the same variable."""
+        variable = self.variables.setdefault((individual, *about), f"?v{len(self.variables)}")
+        self.depths[variable] = self.depths[individual] + 1
+        return variable
 
-    def equal(self, who: str) -> Pattern:
+    def equal(self, individual: str) -> Pattern:
         """How an individual can be equal to another one, whose classes it has: one of its values too many."""
-        return some(self.counted(most.role, who) for most in self.form.at_most)
+        return any_of(self.counted(most.role, individual) for most in self.form.at_most)
 
-    def counted(self, role: int, who: str) -> Pattern:
+    def counted(self, role: int, individual: str) -> Pattern:
         """How an individual can be one of several values: there is another, or one must exist, or two have theirs."""
-        if self.form.gives_self or self.depths[who] > self.deepest:
+        if self.form.gives_self or self.depths[individual] > self.deepest:
             return ALWAYS
         starts = sorted(_closure(role, self.lower))
-        found: list[Pattern] = []
+        patterns: list[Pattern] = []
         for start in starts:
             if start & ~1 not in self.roles:
                 continue
-            owner = self.variable(who, "of", start)
-            edge = self.edge(start, owner, who)
+            owner = self.variable(individual, "of", start)
+            edge = self.edge(start, owner, individual)
             for other in starts:
                 if other & ~1 in self.roles:
                     value = self.variable(owner, "beside", start, other)
-                    found.append(every([edge, self.edge(other, owner, value), Atom(who, "!=", value)]))
-                found.append(every([edge, self.given(other, owner, frozenset())]))
-            found.append(every([edge, self.equal(owner)]))
-        return some(found)
+                    patterns.append(every([edge, self.edge(other, owner, value), Atom(individual, "!=", value)]))
+                patterns.append(every([edge, self.given(other, owner, frozenset())]))
+            patterns.append(every([edge, self.equal(owner)]))
+        return any_of(patterns)
 
-    def of_class(self, of: int, who: str, above: frozenset[int] = frozenset()) -> Pattern:
+    def of_class(self, of: int, individual: str, above: frozenset[int] = frozenset()) -> Pattern:
         """How an individual can get into a class; it need not be in one of those `above` for that."""
         self.steps -= 1
-        if of == EVERYTHING or self.steps < 0 or self.depths[who] > self.deepest:
+        if of == EVERYTHING or self.steps < 0 or self.depths[individual] > self.deepest:
             return ALWAYS
         if of in above:
             return NEVER
         here, form = above | {of}, self.form
-        found: list[Pattern] = [Atom(who, self.names[of])] if of in self.names else []
+        patterns: list[Pattern] = [Atom(individual, self.names[of])] if of in self.names else []
         for body, heads in form.clauses:
             if of in heads and here.isdisjoint(body):
-                found.append(every(self.of_class(one, who, here) for one in body))
+                patterns.append(every(self.of_class(needed, individual, here) for needed in body))
         for role, filler, head in form.some:
             if head == of:
-                found.append(self.reach(role, who, filler, lambda other, of=filler: self.of_class(of, other), here))  # type: ignore[misc]
+                inside: Then = partial(self.of_class, filler)
+                patterns.append(self.reach(role, individual, filler, inside, here))
         for role, head in form.has_self:
             if head == of:
-                found.append(self.begins(role, who, here))
+                patterns.append(self.begins(role, individual, here))
         for property, range, head in form.data_some:
             if head == of:
-                found.append(self.of_literal(property, range, who, here))
-        return some(found)
+                patterns.append(self.of_literal(property, range, individual, here))
+        return any_of(patterns)
 
     def reach(
-        self, role: int, who: str, about: object, then: Then, above: frozenset[int], tried: frozenset[int] = frozenset()
+        self,
+        role: int,
+        individual: str,
+        about: object,
+        then: Then,
+        above: frozenset[int],
+        tried: frozenset[int] = frozenset(),
     ) -> Pattern:
         """How an individual can have a value of which something more is asked.
 
         `about` says what that is; `tried` are properties that this one is made of in other ways.
         """
-        if self.depths[who] >= self.deepest:
-            return self.begins(role, who, above)
-        found: list[Pattern] = []
+        if self.depths[individual] >= self.deepest:
+            return self.begins(role, individual, above)
+        patterns: list[Pattern] = []
         for start in sorted(_closure(role, self.lower)):
             if start & ~1 in self.roles:
-                other = self.variable(who, start, about)
-                found.append(every([self.edge(start, who, other), some([then(other), self.equal(other)])]))
-            found.append(self.given(start, who, above))
-            for first, second, made in self.chains:
-                if made == start and made in tried:
-                    found.append(self.begins(made, who, above))
-                elif made == start:
-                    longer = tried | {made}
+                other = self.variable(individual, start, about)
+                patterns.append(every([self.edge(start, individual, other), any_of([then(other), self.equal(other)])]))
+            patterns.append(self.given(start, individual, above))
+            for first, second, composed in self.chains:
+                if composed == start and composed in tried:
+                    patterns.append(self.begins(composed, individual, above))
+                elif composed == start:
+                    longer = tried | {composed}
 
-                    def rest(other: str, second: int = second, longer: frozenset[int] = longer) -> Pattern:
+                    def onward(other: str, second: int = second, longer: frozenset[int] = longer) -> Pattern:
                         return self.reach(second, other, about, then, frozenset(), longer)
 
-                    found.append(self.reach(first, who, (second, made, about), rest, above, longer))
-        return some(found)
+                    patterns.append(self.reach(first, individual, (second, composed, about), onward, above, longer))
+        return any_of(patterns)
 
-    def begins(self, role: int, who: str, above: frozenset[int] = frozenset()) -> Pattern:
+    def begins(self, role: int, individual: str, above: frozenset[int] = frozenset()) -> Pattern:
         """How an individual can have any value, which may begin with another property."""
-        firsts = [(first, made) for first, _, made in self.chains]
-        found: list[Pattern] = []
+        firsts = [(first, composed) for first, _, composed in self.chains]
+        patterns: list[Pattern] = []
         for start in sorted(_closure(role, [*self.lower, *firsts])):
             if start & ~1 in self.roles:
-                found.append(self.edge(start, who, self.variable(who, start)))
-            found.append(self.given(start, who, above))
-        return some(found)
+                patterns.append(self.edge(start, individual, self.variable(individual, start)))
+            patterns.append(self.given(start, individual, above))
+        return any_of(patterns)
 
-    def given(self, role: int, who: str, above: frozenset[int]) -> Pattern:
+    def given(self, role: int, individual: str, above: frozenset[int]) -> Pattern:
         """How an individual can get a value that nothing is known of."""
         form = self.form
-        givers = [of for of, given in form.gives_self if given in (role, role ^ 1)]
-        givers += [of for of, given, _ in form.gives_value if given == role]
-        found = [self.of_class(of, who, above) for of in givers]
+        givers = [of for of, value_role in form.gives_self if value_role in (role, role ^ 1)]
+        givers += [of for of, value_role, _ in form.gives_value if value_role == role]
+        patterns = [self.of_class(of, individual, above) for of in givers]
         for limit in form.at_least:
             if limit.role == role:
                 # There is a new value only where there was none.
                 having = {head for by, of, head in form.some if (by, of, 1) == (role, limit.filler, limit.number)}
-                found.append(self.of_class(limit.of, who, above | having))
-        return some(found)
+                patterns.append(self.of_class(limit.of, individual, above | having))
+        return any_of(patterns)
 
-    def of_literal(self, property: int, range: int, who: str, above: frozenset[int]) -> Pattern:
-        form, found = self.form, list[Pattern]()
+    def of_literal(self, property: int, range: int, individual: str, above: frozenset[int]) -> Pattern:
+        form, patterns = self.form, list[Pattern]()
         for start in sorted(_closure(property, form.super_data)):
-            value = self.variable(who, "literal", start, range)
-            found.append(Atom(who, self.data[start], value, self.ranges[range]))
-            found += [self.of_class(of, who, above) for of, given, _ in form.gives_literal if given == start]
+            value = self.variable(individual, "literal", start, range)
+            patterns.append(Atom(individual, self.data[start], value, self.ranges[range]))
+            patterns += [
+                self.of_class(of, individual, above)
+                for of, data_property, _ in form.gives_literal
+                if data_property == start
+            ]
             for limit in form.data_at_least:
                 if limit.property == start:
                     same = (start, limit.range, limit.number)
                     having = {head for by, of, head in form.data_some if (by, of, 1) == same}
-                    found.append(self.of_class(limit.of, who, above | having))
-        return some(found)
+                    patterns.append(self.of_class(limit.of, individual, above | having))
+        return any_of(patterns)
 
-    def edge(self, role: int, who: str, other: str) -> Atom:
+    def edge(self, role: int, individual: str, other: str) -> Atom:
         name = self.roles[role & ~1]
-        return Atom(other, name, who) if role & 1 else Atom(who, name, other)
+        return Atom(other, name, individual) if role & 1 else Atom(individual, name, other)
 
 
 def _closure(start: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
-    """What leads to something, by pairs of a lower and a higher one."""
-    known, grown = {start}, True
+    """All numbers from which `start` is reached by pairs of a lower and a higher number, itself included."""
+    reached, grown = {start}, True
     while grown:
-        below = {sub for sub, sup in pairs if sup in known} - known
-        known |= below
+        below = {sub for sub, sup in pairs if sup in reached} - reached
+        reached |= below
         grown = bool(below)
-    return known
+    return reached
 
 
 def rspql(selection: Pattern) -> str:
@@ -296,8 +314,8 @@ def _lines(pattern: Pattern, indent: str) -> list[str]:
             return [f"{indent}{line}" for line in _matched([pattern])]
         case Every(parts):
             atoms = sorted((part for part in parts if isinstance(part, Atom)), key=str)
-            others = sorted(_lines(part, indent) for part in parts if not isinstance(part, Atom))
-            return [*(f"{indent}{line}" for line in _matched(atoms)), *(line for part in others for line in part)]
+            nested = sorted(_lines(part, indent) for part in parts if not isinstance(part, Atom))
+            return [*(f"{indent}{line}" for line in _matched(atoms)), *(line for part in nested for line in part)]
         case Some(parts):
             branches = sorted(_braces(_lines(part, f"{indent}  "), indent) for part in parts)
             joined = branches[:1] + [[f"{indent}UNION", *branch] for branch in branches[1:]]
@@ -328,19 +346,19 @@ def _tests(atoms: Iterable[Atom]) -> str:
     return f" FILTER({' && '.join(tests)})" if tests else ""
 
 
-def _filters(thing: str, range: DataRange) -> Iterator[str]:
+def _filters(variable: str, range: DataRange) -> Iterator[str]:
     """What SPARQL can say of a range; the rest is left out."""
     match range:
         case ex.DatatypeRestriction(datatype, facets):
-            yield from _filters(thing, datatype)
+            yield from _filters(variable, datatype)
             for facet, text in facets:
                 sign = _SIGNS.get(facet.rpartition("#")[2].rstrip(">"))
                 if sign:
-                    yield f"{thing} {sign} {as_ntriples(text)}"
+                    yield f"{variable} {sign} {as_ntriples(text)}"
         case ex.DataOneOf(literals):
-            yield f"{thing} IN ({', '.join(map(as_ntriples, literals))})"
+            yield f"{variable} IN ({', '.join(map(as_ntriples, literals))})"
         case str() if range != LITERAL and range.endswith(("#double>", "#float>", "#boolean>", "#dateTime>")):
-            yield f"datatype({thing}) = {range}"
+            yield f"datatype({variable}) = {range}"
 
 
 _SIGNS: Final = {"minInclusive": ">=", "minExclusive": ">", "maxInclusive": "<=", "maxExclusive": "<"}

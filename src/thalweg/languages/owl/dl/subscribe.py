@@ -19,54 +19,58 @@ from thalweg.model.vocabulary import Triple, short
 
 
 def compile(
-    name: str, triples: Sequence[Triple], asked: OntologyOptions, known: Iterable[Fact], beside: Sequence[Program]
+    name: str, triples: Sequence[Triple], settings: OntologyOptions, facts: Iterable[Fact], programs: Sequence[Program]
 ) -> tuple[AbstractionProgram, list[Diagnostic]]:
-    """The program of documents; `known` are facts of other backgrounds, which count if they are about IRIs."""
-    found: list[Diagnostic] = []
-    everything = (*triples, *triples_of(known))
+    """Compiles documents to a program and diagnostics; `facts` of other backgrounds count if they are about IRIs."""
+    diagnostics: list[Diagnostic] = []
+    everything = (*triples, *triples_of(facts))
     ontology = structure.read(everything)
-    texts = None if asked.classes is None else split_classes(asked.classes)
-    classes = None if texts is None else read_classes(texts, _declaring(ontology, beside), dict(asked.prefixes))
-    if asked.events_by not in (None, "dl"):
-        found += outside(name, replace(ontology, imports=(), leftovers=()), asked.events_by, ())
-        ontology = inside(ontology, asked.events_by)
+    texts = None if settings.classes is None else split_classes(settings.classes)
+    classes = None if texts is None else read_classes(texts, _declaring(ontology, programs), dict(settings.prefixes))
+    if settings.events_by not in (None, "dl"):
+        diagnostics += outside(name, replace(ontology, imports=(), leftovers=()), settings.events_by, ())
+        ontology = inside(ontology, settings.events_by)
     for imported in unread_imports(ontology, triples, name):
-        found.append(left_out(name, "it is imported but not read", [imported], "name its file as well"))
+        diagnostics.append(left_out(name, "it is imported but not read", [imported], "name its file as well"))
     if ontology.leftovers:
-        rest = [" ".join(map(short, triple)) for triple in ontology.leftovers]
-        found.append(left_out(name, "it is not part of an axiom", rest, "complete the axiom; the rest is used"))
+        leftovers = [" ".join(map(short, triple)) for triple in ontology.leftovers]
+        diagnostics.append(
+            left_out(name, "it is not part of an axiom", leftovers, "complete the axiom; the rest is used")
+        )
     program = compile_abstraction(name, ontology, classes)
-    lookup = _lookup(name, ontology, asked.looked_up)
+    lookup = _lookup(name, ontology, settings.looked_up)
     if lookup is not None:
-        lookup = replace(lookup, reasoner=asked.reasoner, triples=everything)
+        lookup = replace(lookup, reasoner=settings.reasoner, triples=everything)
     chosen = classes is not None
-    program = replace(program, reasoner=asked.reasoner, individuals=asked.individuals)
-    return replace(program, chosen=chosen, triples=everything, lookup=lookup), found
+    program = replace(program, reasoner=settings.reasoner, individuals=settings.individuals)
+    return replace(program, chosen=chosen, triples=everything, lookup=lookup), diagnostics
 
 
 def _lookup(name: str, ontology: Ontology, wanted: Sequence[Predicate] | None) -> AbstractionProgram | None:
-    """What follows of some names, of all where that is None; nothing does without axioms."""
+    """The program that finds what follows about the names `wanted`, or about all; None where nothing follows."""
     if wanted is None:
         kinds = Vocabulary(ontology).kinds
         classes, properties = kinds["Class"], kinds["ObjectProperty"] | kinds["DataProperty"]
     else:
-        classes = {one.name for one in wanted if one.arity == 1}
-        properties = {one.name for one in wanted if one.arity == 2}
+        classes = {predicate.name for predicate in wanted if predicate.arity == 1}
+        properties = {predicate.name for predicate in wanted if predicate.arity == 2}
     if not classes and not properties:
         return None
-    program = compile_abstraction(name, ontology, [(one, one) for one in sorted(classes)], sorted(properties))
+    program = compile_abstraction(name, ontology, [(iri, iri) for iri in sorted(classes)], sorted(properties))
     if not program.axioms and not program.same:
         return None
     return replace(program, looked_up=frozenset(classes | properties))
 
 
-def _declaring(ontology: Ontology, beside: Sequence[Program]) -> Ontology:
+def _declaring(ontology: Ontology, programs: Sequence[Program]) -> Ontology:
     """An ontology that knows the names of what rules beside it conclude, which classes may use."""
     kinds = {1: ("Class",), 2: ("ObjectProperty", "DataProperty")}
-    derived = sorted({name for program in beside for name in program.derived if name.name[0] == "<"})
-    known = [Declaration(kind, one.name) for one in derived for kind in kinds.get(one.arity, ())]
-    declared = {one.name for one in ontology.declarations}
-    new = (one for one in known if one.name not in declared)
+    derived = sorted({name for program in programs for name in program.derived if name.name[0] == "<"})
+    declarations = [
+        Declaration(kind, predicate.name) for predicate in derived for kind in kinds.get(predicate.arity, ())
+    ]
+    declared = {declaration.name for declaration in ontology.declarations}
+    new = (declaration for declaration in declarations if declaration.name not in declared)
     return replace(ontology, declarations=(*ontology.declarations, *new))
 
 

@@ -24,17 +24,17 @@ def top_module(
 ) -> tuple[list[Axiom], frozenset[str]]:
     """The axioms that can matter to these classes, and the names in them; `inhabited`: a value in a range is known.
 
-    >>> known = [ax.SubClassOf("<B>", "<A>"), ax.SubClassOf("<A>", "<C>"), ax.ObjectPropertyDomain("<r>", "<B>")]
-    >>> found, names = top_module(known, ["<A>"], lambda found: True)
-    >>> [ax.show(axiom) for axiom in found], sorted(names)
+    >>> axioms = [ax.SubClassOf("<B>", "<A>"), ax.SubClassOf("<A>", "<C>"), ax.ObjectPropertyDomain("<r>", "<B>")]
+    >>> module, names = top_module(axioms, ["<A>"], lambda data_range: True)
+    >>> [ax.show(axiom) for axiom in module], sorted(names)
     (['SubClassOf(<B> <A>)', 'ObjectPropertyDomain(<r> <B>)'], ['<A>', '<B>', '<r>'])
     """
     locality = _Locality(set(names), inhabited)
-    rest, module = list(enumerate(axioms)), list[tuple[int, Axiom]]()
+    remaining, module = list(enumerate(axioms)), list[tuple[int, Axiom]]()
     grown = True
     while grown:
         grown, left = False, list[tuple[int, Axiom]]()
-        for place, axiom in rest:
+        for place, axiom in remaining:
             if locality.is_local(axiom):
                 left.append((place, axiom))
             else:
@@ -42,7 +42,7 @@ def top_module(
                 before = len(locality.names)
                 locality.names.update(_names(axiom))
                 grown = grown or len(locality.names) > before
-        rest = left
+        remaining = left
     return [axiom for _, axiom in sorted(module, key=lambda pair: pair[0])], frozenset(locality.names)
 
 
@@ -64,7 +64,7 @@ class _Locality:
             case ax.EquivalentClasses(classes):
                 return all(map(self.is_top, classes)) or all(map(self.is_bottom, classes))
             case ax.DisjointClasses(classes):
-                return all(self.is_bottom(one) or self.is_bottom(other) for one, other in combinations(classes, 2))
+                return all(self.is_bottom(left) or self.is_bottom(other) for left, other in combinations(classes, 2))
             case ax.SubObjectPropertyOf(ex.ObjectPropertyChain(steps), sup):
                 return self.is_all(sup) or any(map(_is_empty, steps))
             case ax.SubObjectPropertyOf(sub, sup) | ax.SubDataPropertyOf(sub, sup):
@@ -99,11 +99,11 @@ class _Locality:
         name = property.property if isinstance(property, ex.ObjectInverseOf) else property
         return name in UNIVERSAL or (name not in self.names and name not in EMPTY)
 
-    def is_top(self, found: ClassExpression) -> bool:
+    def is_top(self, expression: ClassExpression) -> bool:
         """Whether everything is in a class."""
-        match found:
+        match expression:
             case str():
-                return found == THING or (found not in self.names and found != NOTHING)
+                return expression == THING or (expression not in self.names and expression != NOTHING)
             case ex.ObjectIntersectionOf(classes):
                 return all(map(self.is_top, classes))
             case ex.ObjectUnionOf(classes):
@@ -130,11 +130,11 @@ class _Locality:
                 return _is_empty(property)
         return False
 
-    def is_bottom(self, found: ClassExpression) -> bool:
+    def is_bottom(self, expression: ClassExpression) -> bool:
         """Whether nothing is in a class; in doubt it is not said so, and the axiom is kept."""
-        match found:
+        match expression:
             case str():
-                return found == NOTHING
+                return expression == NOTHING
             case ex.ObjectIntersectionOf(classes):
                 return any(map(self.is_bottom, classes))
             case ex.ObjectUnionOf(classes):
