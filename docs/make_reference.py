@@ -10,10 +10,10 @@ import typer.main
 
 import thalweg
 import thalweg.spark
-from thalweg.api.kind_options import KindKeywords, OntologyKeywords
+from thalweg.api.run_options import KindKeywords, OntologyKeywords
 from thalweg.api.verbs import WhyKeywords
 from thalweg.cli import app
-from thalweg.cli.help_panels import PANELS
+from thalweg.languages.options import PANELS
 
 FOLDER = Path(__file__).parent / "reference"
 GENERATED = "<!-- Written by `make reference` from the code: edit the docstrings and help texts instead. -->\n"

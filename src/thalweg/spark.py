@@ -10,11 +10,12 @@ from thalweg.api import (
     KindKeywords,
     Moment,
     Part,
+    RunOptions,
     Text,
     Timing,
-    ask,
     load_part,
     predicates_of,
+    resolve_options,
     understood,
 )
 from thalweg.api.kind_options import check_keywords, need_choice, usage
@@ -32,7 +33,7 @@ from thalweg.model.triples import TRIPLES
 from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.choose_outputs import Shown
 from thalweg.dataflow.context import Context, Settings
-from thalweg.parts.part import SparkWork
+from thalweg.parts.part import SparkWork, spread
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
@@ -117,17 +118,18 @@ def reason(
         programs = as_list(program)
         emit = emit or _usual_emit(programs, kinds)
         timing = Timing(tick, start, end, delay, zone, idle=idle)
-        asked = ask(programs, iter(()), (), timing, kinds, emit=emit, show=show, mappings=map, on_spark=True)
-        known, mapped = _background(background, asked.mapped)
-        about = tick, asked.ontology, asked.solving, asked.inputs
-        part = load_part(programs, known, *about, show=asked.shown, mapped=mapped)
-        shapes = {name: _shape(name, table, mapped, asked.timing) for name, table in tables.items()}
+        options = RunOptions(timing, emit, show=show, map=map, runtime="spark", kinds=kinds)
+        resolved = resolve_options(programs, iter(()), (), options)
+        always, mapped = _background(background, resolved.mapped)
+        about = tick, resolved.ontology, resolved.solving, resolved.inputs
+        part = load_part(programs, always, *about, show=resolved.shown, mapped=mapped)
+        shapes = {name: _shape(name, table, mapped, resolved.timing) for name, table in tables.items()}
         check_tables(part.rules if isinstance(part, Rules) else None, tables, shapes)
         if any(_is_unzoned(shapes[name], table) for name, table in tables.items()):
             warn(unzoned())
         with usage():
-            chosen = None if of is None else predicates_of(of, asked.prefixes)[0]
-        return _Asked(part, tables, shapes, asked.timing, emit, on_error, partitions).answers(late, chosen)
+            chosen = None if of is None else predicates_of(of, resolved.prefixes)[0]
+        return _Asked(part, tables, shapes, resolved.timing, emit, on_error, partitions).answers(late, chosen)
 
 
 def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
@@ -229,7 +231,7 @@ class _Asked:
         settings = Settings(*self._timing.ticks(), self._emit, calendar=self._timing.calendar)
         names = tuple(name for name in self._tables if name)
         context = Context(settings, self._timing.clock, lambda diagnostic: None, Interrupt(), streams=names)
-        return self._part.spread(context, self._width)
+        return spread(self._part, context, self._width)
 
     def _column(self, column: "Column") -> Any:
         """A column with times as what they came as."""

@@ -210,8 +210,8 @@ def _run_stream(path: Path, data: bytes) -> None:
     random = Random(crc32(data))
     write = formatter(random.choice(FORMATS))
     emit = random.choice(("changes", "intervals"))
-    on_error = random.choice(("stop", "skip"))
-    with api.start(api.load_part([_WATCHING]), str(path), Timing(last=20), emit, on_error, report=_report) as job:
+    options = api.RunOptions(Timing(last=20), emit, random.choice(("stop", "skip")))
+    with api.start(api.load_part([_WATCHING]), str(path), options, api.Observer(_report)) as job:
         for piece in job.pieces():
             if piece is not None:
                 assert all(text.encode() for text in write(piece))
@@ -236,7 +236,7 @@ def _run_query(path: Path, data: bytes) -> None:
     events = [
         Event(tick, tuple(map(read_fact, facts)), name) for tick, facts in (*EVENTS[:4], *_TRIPLES) for name in "st"
     ]
-    with api.start(part, events, Timing(last=15), report=_report) as job:
+    with api.start(part, events, api.RunOptions(Timing(last=15)), api.Observer(_report)) as job:
         for piece in job.pieces():
             if piece is not None:
                 assert "".join(write(piece)).encode() is not None

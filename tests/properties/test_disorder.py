@@ -46,9 +46,8 @@ def in_one_process(events: list[Event], settings: Settings) -> tuple[list[tuple[
     late: list[str] = []
     found = []
     timing = api.Timing(first=settings.first, last=settings.last, delay=settings.delay)
-    with api.start(
-        api.load_part([PROGRAM]), events, timing, "changes", late=late.append, report=lambda found: None
-    ) as job:
+    observer = api.Observer(lambda found: None, late.append)
+    with api.start(api.load_part([PROGRAM]), events, api.RunOptions(timing), observer) as job:
         for piece in job.pieces():
             for answer in () if piece is None else piece.answers():
                 found += [(answer.t, "+", str(fact)) for fact in answer.begin]  # type: ignore[union-attr]

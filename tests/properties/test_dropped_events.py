@@ -111,7 +111,7 @@ def answers(events: list[Event], text: str, names: Iterable[str]) -> Iterator[st
     background = Source("city.ttl", BACKGROUND)
     shown = [f"<{SPACE}{name}>/1" for name in names]
     part = api.load_part(sources, background=[background], report=lambda _: None, show=shown)
-    with api.start(part, events, api.Timing(first=0, last=12), report=lambda _: None) as job:
+    with api.start(part, events, api.RunOptions(api.Timing(first=0, last=12)), api.Observer(lambda _: None)) as job:
         for block in job.pieces():
             yield from (str(one) for one in block.answers()) if block is not None else ()
 

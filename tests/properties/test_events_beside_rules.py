@@ -180,6 +180,7 @@ def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, lo
     part = api.load_part(sources(case), report=lambda _: None)
     asked = Settings(first=0, last=LAST, emit="changes")
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
-    with api.start(part, list(case.events), api.Timing(first=0, last=LAST), "changes", report=lambda _: None) as job:
+    options = api.RunOptions(api.Timing(first=0, last=LAST))
+    with api.start(part, list(case.events), options, api.Observer(lambda _: None)) as job:
         alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
     assert in_buckets(part, asked, batches, loss) == alone

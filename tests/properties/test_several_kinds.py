@@ -241,6 +241,7 @@ def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, lo
     part = api.load_part(sources(case), solving=options(case), inputs=INPUTS, report=lambda _: None)
     settings = Settings(first=0, last=LAST, emit=case.emit)
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
-    with api.start(part, list(case.events), api.Timing(first=0, last=LAST), case.emit, report=lambda _: None) as job:
+    how = api.RunOptions(api.Timing(first=0, last=LAST), case.emit)
+    with api.start(part, list(case.events), how, api.Observer(lambda _: None)) as job:
         alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
     assert in_buckets(part, settings, batches, loss) == alone

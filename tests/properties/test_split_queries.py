@@ -79,7 +79,7 @@ def test_a_split_query_answers_as_in_one_process(
     part = api.load_part([Source("q.rspql", text)], background=Source("k.ttl", KNOWN), report=lambda _: None)
     settings = Settings(first=0, last=LAST, emit="changes")
     batches = [stream[start : start + size] for start in range(0, len(stream), size)]
-    with api.start(part, stream, api.Timing(first=0, last=LAST), "changes", report=lambda _: None) as job:
+    with api.start(part, stream, api.RunOptions(api.Timing(first=0, last=LAST)), api.Observer(lambda _: None)) as job:
         alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
     assert in_buckets(part, settings, batches, loss, partitions) == alone
 

@@ -144,7 +144,7 @@ def test_a_plan_in_stages_answers_as_one_process_does(
     for source in case.sources:
         note(source.text)
     timing = api.Timing(first=0, last=case.last, delay=case.delay)
-    with api.start(part, list(case.events), timing, case.emit, report=lambda _: None) as job:
+    with api.start(part, list(case.events), api.RunOptions(timing, case.emit), api.Observer(lambda _: None)) as job:
         alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
     buckets = Buckets(part, Settings(first=0, last=case.last, delay=case.delay, emit=case.emit), partitions)
     split = buckets.job.split if isinstance(buckets.job, StagedJob) else ()

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from buckets import LOSSES, Cluster
-from thalweg.api import Timing, start
+from thalweg.api import Observer, RunOptions, start
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.frame import read_frame
 from thalweg.languages.asp.reader import read_program
@@ -114,7 +114,7 @@ def told(case: Case, solver: str = "clingo", declared: bool = False) -> list[Sol
     assert not found
     window, slide = case.window
     asking = SolveOptions(case.models, window, slide, solver=solver, workers=0)
-    with start(AnswerSets(program, (), asking), case.events, Timing(), report=[].append) as job:
+    with start(AnswerSets(program, (), asking), case.events, RunOptions(), Observer([].append)) as job:
         return [piece for piece in job.pieces() if isinstance(piece, Solution)]
 
 

@@ -117,7 +117,9 @@ def test_a_gap_of_a_million_ticks_is_one_step():
 def test_the_dictionary_follows_the_window():
     """Terms that left the window are given back, also while batches wait for their turn."""
     events = ((tick, [f"p(n{tick}_{number})" for number in range(2_000)]) for tick in range(60))
-    job = thalweg.api.start(thalweg.api.load_part([thalweg.load(RECENT)]), events, Timing(delay=3), "changes")
+    job = thalweg.api.start(
+        thalweg.api.load_part([thalweg.load(RECENT)]), events, thalweg.api.RunOptions(Timing(delay=3))
+    )
     begun, ended = set(), set()
     for piece in job.pieces():
         for answer in piece.answers() if piece else ():

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import thalweg
 from thalweg import RejectedError, Source, api
 from thalweg.cli import app
-from thalweg.cli.help_panels import PANELS
+from thalweg.languages.options import PANELS
 
 CSV = "device,temp,ts\na,31,2026-11-15T08:00:00Z\nb,20,2026-11-15T08:00:01Z\na,29,2026-11-15T08:00:09Z\n"
 CITY = """

@@ -8,18 +8,18 @@ values or pairs `(tick, facts)`. Which strings are paths, and which are text: `s
 from thalweg.api.answer_stream import Answers
 from thalweg.api.jobs import Job, open_checkpoint, run_on_spark, run_to, start
 from thalweg.api.kind_options import (
-    Asked,
-    KindKeywords,
-    ask,
+    ResolvedOptions,
     default_timing,
+    resolve_options,
     understood,
     usage,
     with_frequencies,
     wrong_usage,
 )
 from thalweg.api.live_session import Session
-from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
+from thalweg.api.loading import EVERYTHING, analyse, analyse_resolved, examine, load_part, load_resolved
 from thalweg.api.naming import fact_of, predicates_of, prefixes_of
+from thalweg.api.run_options import KindKeywords, RunOptions, keywords_of
 from thalweg.api.saved_reasoner import need_recordings, saved_reasoner
 from thalweg.api.sources import Background, On, Text, language_of_program, on_command_line
 from thalweg.api.timing import Moment, Timing
@@ -29,43 +29,49 @@ from thalweg.languages.compile_options import PROFILES, TASKS, OntologyOptions
 from thalweg.model.prefixes import Prefixes, given_prefixes
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.part import Part
+from thalweg.runtimes.observer import Observer
 
 __all__ = [
     "EVERYTHING",
     "PROFILES",
     "TASKS",
     "Answers",
-    "Asked",
     "Background",
     "Job",
     "KindKeywords",
     "Moment",
+    "Observer",
     "On",
     "OntologyOptions",
     "Part",
     "Prefixes",
+    "ResolvedOptions",
+    "RunOptions",
     "Session",
     "SolveOptions",
     "Tally",
     "Text",
     "Timing",
     "analyse",
-    "ask",
+    "analyse_resolved",
     "check",
     "default_timing",
     "examine",
     "explain",
     "fact_of",
     "given_prefixes",
+    "keywords_of",
     "language_of_program",
     "load",
     "load_part",
+    "load_resolved",
     "need_recordings",
     "on_command_line",
     "open",
     "open_checkpoint",
     "predicates_of",
     "prefixes_of",
+    "resolve_options",
     "run",
     "run_on_spark",
     "run_to",

@@ -7,10 +7,10 @@ Keys that a verb has no parameter for are for others, or for the command line: w
 """
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, get_args
 
 from thalweg.api.deployed_names import deployed, in_place, untied
 from thalweg.api.kind_options import check_keywords
@@ -18,6 +18,7 @@ from thalweg.api.sources import classify, language_of_program, named
 from thalweg.connectors.files import read_text
 from thalweg.connectors.mapping.propose import errors_in_python
 from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError, Source
+from thalweg.languages.options import IN_PYTHON, Option
 from thalweg.model.prefixes import given_prefixes
 
 if TYPE_CHECKING:
@@ -26,15 +27,14 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NAMES: Final = {"map_": "map", "from_": "start", "to": "end"}
-# Files on the command line, and functions in Python.
-_FILES: Final = ("late", "report")
+# What is a file in a deployment, and a function in Python, is left out.
+_OPTIONS: Final = {str(option.python): option for option in IN_PYTHON.values() if not option.callback}
 
 
 def verb(function: Callable[P, R]) -> Callable[P, R]:
     """A function that takes a deployment as well; an option that it does not know is a `TypeError`."""
     signature = inspect.signature(function)
-    options = dict(_options(signature))
+    options = _keywords(signature)
 
     @wraps(function)
     def called(*args: P.args, **keywords: P.kwargs) -> R:
@@ -48,31 +48,31 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def _options(signature: inspect.Signature) -> Mapping[str, Any]:
-    """The options of a verb with their types, also those that all verbs have in common."""
-    found: dict[str, Any] = {}
-    for one in signature.parameters.values():
-        if one.kind is one.VAR_KEYWORD:
-            found |= get_args(one.annotation)[0].__annotations__
-        elif one.kind is not one.VAR_POSITIONAL:
-            found[one.name] = one.annotation
-    return found
+def _keywords(signature: inspect.Signature) -> Sequence[str]:
+    """The keywords of a verb, also those that all verbs have in common."""
+    names: list[str] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            names += get_args(parameter.annotation)[0].__annotations__
+        elif parameter.kind is not parameter.VAR_POSITIONAL:
+            names.append(parameter.name)
+    return names
 
 
-def _take_deployment(call: inspect.BoundArguments, options: Mapping[str, Any]) -> bool:
+def _take_deployment(call: inspect.BoundArguments, keywords: Collection[str]) -> bool:
     """Puts what a deployment says in its place, where there is one among the programs."""
     parameter = "program" if "program" in call.signature.parameters else "programs"
-    given = call.arguments.get(parameter, ())
-    things = list(given) if isinstance(given, list | tuple) else [given]
-    for place, thing in enumerate(things):
-        deployment = _deployment(thing)
+    argument = call.arguments.get(parameter, ())
+    programs = list(argument) if isinstance(argument, list | tuple) else [argument]
+    for place, program in enumerate(programs):
+        deployment = _deployment(program)
         if deployment is not None:
-            things[place : place + 1] = map(Path, deployment.options["programs"])  # type: ignore[arg-type]
-            call.arguments[parameter] = tuple(things)
-            said = {_NAMES.get(option, option): option for option in deployment.options if option not in _FILES}
+            programs[place : place + 1] = map(Path, deployment.options["programs"])  # type: ignore[arg-type]
+            call.arguments[parameter] = tuple(programs)
             typed = {*call.arguments, *call.arguments.get("kinds", ())}
-            for name in options.keys() & said.keys() - typed:
-                _set(call, name, _value(name, said[name], deployment, options[name]))
+            for name in {*keywords} & _OPTIONS.keys() - typed:
+                if _OPTIONS[name].name in deployment.options:
+                    _set(call, name, _value(_OPTIONS[name], deployment))
             _stand_in(call, deployment, typed)
             return True
     return False
@@ -80,26 +80,28 @@ def _take_deployment(call: inspect.BoundArguments, options: Mapping[str, Any]) -
 
 def _stand_in(call: inspect.BoundArguments, deployment: "Deployment", typed: Collection[str]) -> None:
     """Gives the streams and backgrounds of a call the names of those of the deployment for which they stand."""
-    all_known = True
-    for name, known in (("stream", deployment.streams), ("background", deployment.background)):
-        given = named(call.arguments[name]) if name in typed and known and name in call.arguments else None
-        if given is not None:
-            call.arguments[name], is_known = in_place(given, known)
-            all_known &= is_known
-    if not all_known and "map" in call.arguments and "map" not in typed:
+    all_named = True
+    for name, deployed_sources in (("stream", deployment.streams), ("background", deployment.background)):
+        is_replaced = name in typed and deployed_sources and name in call.arguments
+        sources = named(call.arguments[name]) if is_replaced else None
+        if sources is not None:
+            call.arguments[name], is_named = in_place(sources, deployed_sources)
+            all_named &= is_named
+    if not all_named and "map" in call.arguments and "map" not in typed:
         call.arguments["map"] = untied(deployment)
 
 
-def _deployment(thing: object) -> "Deployment | None":
-    found = classify(thing) if isinstance(thing, str) else thing
-    deploys = language_of_program(found).deploys if isinstance(found, Path | Source) else None
+def _deployment(program: object) -> "Deployment | None":
+    """The deployment that stands in the place of a program; None for a program."""
+    source = classify(program) if isinstance(program, str) else program
+    deploys = language_of_program(source).deploys if isinstance(source, Path | Source) else None
     if deploys is None:
         return None
-    if isinstance(found, Source):
-        message = f"`{found.name}` is a text, and no file that a text names is opened"
-        help_ = f"write the deployment to a file, and give its path: `Path({found.name!r})`"
+    if isinstance(source, Source):
+        message = f"`{source.name}` is a text, and no file that a text names is opened"
+        help_ = f"write the deployment to a file, and give its path: `Path({source.name!r})`"
         raise RejectedError([Diagnostic("E511", message, help=help_)])
-    deployment: Deployment = deploys(Source(str(found), read_text(Path(found))))  # type: ignore[arg-type]
+    deployment: Deployment = deploys(Source(str(source), read_text(Path(source))))  # type: ignore[arg-type]
     return deployment
 
 
@@ -110,29 +112,18 @@ def _set(call: inspect.BoundArguments, name: str, value: object) -> None:
         call.arguments.setdefault("kinds", {})[name] = value
 
 
-def _value(name: str, option: str, deployment: "Deployment", type_: Any) -> Any:
+def _value(option: Option, deployment: "Deployment") -> Any:
     """A value as Python has it; `RejectedError` with its place where it cannot be that."""
-    value, choices = deployment.options[option], _members(type_)
+    name, value, choices = str(option.python), deployment.options[option.name], option.choices
     try:
         if name in ("stream", "background") and isinstance(value, list):
             return deployed(deployment, name)
         if name == "prefix" and isinstance(value, list):
             return given_prefixes(value)
         if choices and value not in choices:
-            raise ValueError(f"it is {' or '.join(f'`{one}`' for one in choices)}, and not `{value}`")
-        return int(str(value)) if _is_count(type_) else value
+            raise ValueError(f"it is {' or '.join(f'`{word}`' for word in choices)}, and not `{value}`")
+        return int(str(value)) if option.is_count else value
     except ValueError as error:
-        key, span = deployment.places.get(option, (name, NOWHERE))
-        reason = f"`{value}` is not a number" if _is_count(type_) else error
+        key, span = deployment.places.get(option.name, (name, NOWHERE))
+        reason = f"`{value}` is not a number" if option.is_count else error
         raise RejectedError([Diagnostic("E902", f"`{key}`: {reason}", span)]) from None
-
-
-def _members(type_: Any) -> tuple[str, ...]:
-    """The choices that a type leaves, where it does."""
-    if get_origin(type_) is Literal:
-        return get_args(type_)
-    return tuple(member for one in get_args(type_) for member in _members(one))
-
-
-def _is_count(type_: Any) -> bool:
-    return int in get_args(type_) and str not in get_args(type_)

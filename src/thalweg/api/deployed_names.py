@@ -23,62 +23,64 @@ if TYPE_CHECKING:
 
 def deployed(deployment: "Deployment", option: str) -> list[Any]:
     """The streams or the backgrounds of a deployment."""
-    known = deployment.streams if option == "stream" else deployment.background
-    if known:
-        return [_named(on_command_line(one.origin), one) for one in known]
+    sources = deployment.streams if option == "stream" else deployment.background
+    if sources:
+        return [_named(on_command_line(source.origin), source) for source in sources]
     listed = deployment.options.get(option, [])
     return list(map(Path, listed)) if isinstance(listed, list) else []
 
 
-def in_place(given: Sequence[Any], known: Sequence[DeployedSource]) -> tuple[list[Any], bool]:
-    """What is given, under the names of what it stands for; and whether that is so for all of it.
+def in_place(origins: Sequence[Any], sources: Sequence[DeployedSource]) -> tuple[list[Any], bool]:
+    """Origins under the names of the sources that they stand for; and whether each stands for one.
 
     >>> north, south = DeployedSource("north", "mqtt://b/n"), DeployedSource("south", "mqtt://b/s")
     >>> in_place(["data/south.csv"], [north, south])
     ([NamedSource(name='south', origin='data/south.csv', stated=StatedDialect(separator=None, ...), zone=None)], True)
     """
-    only = known[0] if len(known) == len(given) == 1 else None
-    names = {one.name: one for one in known}
-    found = [only or names.get(_called(one)) for one in given]
-    return [_named(one, other) for one, other in zip(given, found, strict=True)], None not in found
+    only = sources[0] if len(sources) == len(origins) == 1 else None
+    by_name = {source.name: source for source in sources}
+    matched = [only or by_name.get(_name_of(origin)) for origin in origins]
+    return [_named(origin, source) for origin, source in zip(origins, matched, strict=True)], None not in matched
 
 
 def check_mappings(deployment: "Deployment", prefixes: Prefixes) -> None:
     """`RejectedError` with the places of mappings in a deployment that cannot be read."""
-    found: list[Diagnostic] = []
+    problems: list[Diagnostic] = []
     for text in untied(deployment):
         try:
             read_mappings([text], prefixes)
         except RejectedError as error:
-            found += (_in_deployment(one, deployment.source, text) for one in error.diagnostics)
-    if found:
-        raise RejectedError(found)
+            problems += (_in_deployment(problem, deployment.source, text) for problem in error.diagnostics)
+    if problems:
+        raise RejectedError(problems)
 
 
-def _in_deployment(found: Diagnostic, source: Source, mapping: str) -> Diagnostic:
+def _in_deployment(problem: Diagnostic, source: Source, mapping: str) -> Diagnostic:
     """What is wrong with a mapping, where the deployment has it."""
     start = max(source.text.find(mapping), 0)
-    span = Span(source, start + found.span.start, start + found.span.end)
-    return Diagnostic("E902", f"this mapping cannot be read: {found.message}", span, found.help, found.notes)
+    span = Span(source, start + problem.span.start, start + problem.span.end)
+    return Diagnostic("E902", f"this mapping cannot be read: {problem.message}", span, problem.help, problem.notes)
 
 
 def untied(deployment: "Deployment") -> list[str]:
     """The mappings of a deployment, each for all that has its names."""
     sources: Iterable[DeployedSource] = (*deployment.streams, *deployment.background)
-    return list(dict.fromkeys(text for one in sources for text in one.map))
+    return list(dict.fromkeys(text for source in sources for text in source.map))
 
 
-def _called(thing: Any) -> str:
-    return (
-        thing.name if isinstance(thing, HeldTable) else stem_of(thing.name if isinstance(thing, Source) else str(thing))
-    )
+def _name_of(origin: Any) -> str:
+    """The name that an origin has by itself: that of its table, or the stem of its file."""
+    if isinstance(origin, HeldTable):
+        return origin.name
+    return stem_of(origin.name if isinstance(origin, Source) else str(origin))
 
 
-def _named(origin: Any, known: DeployedSource | None) -> Any:
+def _named(origin: Any, source: DeployedSource | None) -> Any:
+    """An origin under the name of a source of the deployment, where it stands for one."""
     match origin:
         case HeldTable():
-            return origin if known is None else HeldTable(origin.data, known.name, known.zone)
-        case str() | Path() | Source() if known is not None:
-            written: dict[str, Any] = {**known.written, "columns": tuple(known.written.get("columns", ()))}
-            return NamedSource(known.name, origin, StatedDialect(**written), known.zone)
+            return origin if source is None else HeldTable(origin.data, source.name, source.zone)
+        case str() | Path() | Source() if source is not None:
+            written: dict[str, Any] = {**source.written, "columns": tuple(source.written.get("columns", ()))}
+            return NamedSource(source.name, origin, StatedDialect(**written), source.zone)
     return origin

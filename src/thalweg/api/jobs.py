@@ -6,38 +6,40 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from thalweg.api.run_options import RunOptions
 from thalweg.api.sources import On, absolute, named, on_command_line, unnamed
 from thalweg.api.timing import Timing
 from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.tally import Tally
-from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
+from thalweg.dataflow.context import Context, Settings
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import TimeFormat
-from thalweg.dataflow.context import Context, Settings
-from thalweg.parts.part import Part
+from thalweg.parts.part import Part, Watch, spread
+from thalweg.parts.part import start as start_part
+from thalweg.runtimes.observer import Observer
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
-    from thalweg.parts.answer_sets.windowed import Listener
     from thalweg.runtimes.answer_formats import AnswerFormat
+    from thalweg.parts.local_run import LocalRun
     from thalweg.runtimes.embedded import Embedded, Items
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.spark.run import Outcome, SparkTarget
-    from thalweg.runtimes.spark.spool import Observe
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A part, ready to run over its streams."""
 
-    runtime: "Embedded[Any]"
+    runtime: "Embedded"
     inputs: "Items"
     transports: "Sequence[Transport]"
     times: TimeFormat
@@ -58,89 +60,85 @@ class Job:
 def start(
     part: Part,
     on: On,
-    timing: Timing,
-    emit: str = "changes",
-    on_error: Literal["stop", "skip"] = "stop",
-    memory: int | None = None,
-    late: Callable[[str], None] | None = None,
-    report: Callable[[Diagnostic], None] = warn,
+    options: RunOptions,
+    observer: Observer = Observer(),
+    *,
     interrupt: Interrupt | None = None,
-    listen: "Listener" = lambda solution, answered: None,
-    look: Callable[[Batch], object] | None = None,
     checkpoint: "EmbeddedCheckpoint | None" = None,
     explains: bool = False,
-    with_until: bool = False,
-    observe: Callable[[int, Batch], object] | None = None,
-    mapped: Tally | None = None,
-    progress: bool = False,
     saves: bool = False,
-    warns_live: bool = True,
 ) -> Job:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
-    `look` sees every batch that comes in, `observe` with its tick, too. A job that `explains` will be asked why, and
-    one that `saves` for its state. What is `mapped` becomes facts. `with_until`, changes say until when what begins is
-    guaranteed. With `progress`, the job reports at its end how far those rules got that concluded nothing; one that
-    `warns_live` does not wait for the end with other warnings.
+    The `observer` is called while it runs. A job that `explains` will be asked why, and one that `saves` for its state.
     """
-    from thalweg.runtimes.embedded import Embedded
+    from thalweg.runtimes.embedded import Embedded, Observing
     from thalweg.runtimes.inputs import Streams
 
-    settings = _settings(timing, emit, on_error, memory, with_until)
+    timing, mapped = options.timing, options.mapped
+    settings = _settings(options, observer.with_until)
     interrupt = interrupt or Interrupt()
     transports = _opened(on, mapped, resumable=checkpoint is not None)
-    context = _context(settings, timing, report, interrupt, listen, transports)
+    context = _context(settings, timing, observer, interrupt, transports)
     try:
-        evaluation = part.start(
-            replace(context, saves=saves or checkpoint is not None, explains=explains, progress=progress)
-        )
+        work = start_part(part, replace(context, saves=saves or checkpoint is not None, explains=explains))
     except BaseException:
         for transport in transports:
             transport.close()
         raise
-    warnings = _live_warnings(report, mapped) if warns_live else None
+    run, watch = work.run, work.watch
     runtime = Embedded(
-        evaluation.reasoner,
+        run,
         settings,
-        emitter=evaluation.emitter,
-        advance=evaluation.advance,
-        present=evaluation.present,
-        look=_in_turn([observer for observer in (evaluation.look, look) if observer is not None]),
-        # A run that was resumed has not seen all that came.
-        summary=lambda resumed: chain(() if resumed else evaluation.summary(), _mapped(mapped, resumed)),
-        write_late=late,
-        report=report,
+        watch,
+        Observing(
+            observer.report,
+            _in_turn([look for look in (watch.look(run.dictionary), observer.look) if look is not None]),
+            _with_words(observer, run),
+            observer.late,
+            # A run that was resumed has not seen all that came.
+            lambda resumed: chain(() if resumed else _warnings(run, watch), _mapped(mapped, resumed)),
+            _live_warnings(observer.report, mapped) if observer.warns_live else None,
+        ),
         interrupt=interrupt,
-        state=evaluation.state,
         checkpoint=checkpoint,
         times=timing.format,
-        observe=observe,
-        warnings=warnings,
     )
-    items = _items(on, transports, evaluation.reasoner.dictionary, timing, interrupt, mapped)
+    items = _items(on, transports, run.dictionary, timing, interrupt, mapped)
     if isinstance(items, Streams):
         items.wake(runtime.pause)
-    job = Job(runtime, items, transports, timing.format, evaluation.close)
+    job = Job(runtime, items, transports, timing.format, run.close)
     if checkpoint is not None:
         _resume(job, checkpoint)
     return job
 
 
-def started(part: Part, timing: Timing, emit: str, report: Callable[[Diagnostic], None]) -> "Embedded[Any]":
-    """Starts the reasoner without any stream, so that it can be brought to a saved state."""
-    from thalweg.runtimes.embedded import Embedded
-
-    settings = _settings(timing, emit, "stop", None)
-    context = _context(settings, timing, report, Interrupt(), lambda solution, answered: None, ())
-    evaluation = part.start(replace(context, saves=True))
-    return Embedded(evaluation.reasoner, settings, emitter=evaluation.emitter, state=evaluation.state)
+def _warnings(run: "LocalRun", watch: Watch) -> Iterator[Diagnostic]:
+    """The warnings at the end of a run."""
+    yield from watch.summary()
+    yield from run.warnings()
 
 
-def _settings(
-    timing: Timing, emit: str, on_error: Literal["stop", "skip"], memory: int | None, with_until: bool = False
-) -> Settings:
-    ahead = timing.max_ahead_milliseconds
-    return Settings(*timing.ticks(), emit, on_error, memory, timing.calendar, with_until, ahead)
+def _with_words(observer: Observer, run: "LocalRun") -> Callable[[int, Batch], object] | None:
+    """What sees batches with their ticks, if the observer wants to: it gets the words of what reasons along."""
+    observe = observer.observe
+    return None if observe is None else lambda tick, batch: observe(tick, batch, run.dictionary)
+
+
+def started(part: Part, options: RunOptions, report: Callable[[Diagnostic], None]) -> "Embedded":
+    """Opens the operators without any stream, so that they can be brought to a saved state."""
+    from thalweg.runtimes.embedded import Embedded, Observing
+
+    settings = _settings(options)
+    context = _context(settings, options.timing, Observer(report), Interrupt(), ())
+    work = start_part(part, replace(context, saves=True))
+    return Embedded(work.run, settings, work.watch, Observing(report))
+
+
+def _settings(options: RunOptions, with_until: bool = False) -> Settings:
+    timing, ahead = options.timing, options.timing.max_ahead_milliseconds
+    chosen = options.emit, options.on_error, options.memory
+    return Settings(*timing.ticks(), *chosen, timing.calendar, with_until, ahead)
 
 
 def _live_warnings(report: Callable[[Diagnostic], None], mapped: Tally | None) -> "LiveWarnings":
@@ -182,15 +180,11 @@ def open_checkpoint(
     folder: Path,
     part: Part,
     on: On,
-    timing: Timing,
-    emit: str = "changes",
-    on_error: Literal["stop", "skip"] = "stop",
-    memory: int | None = None,
+    options: RunOptions,
     *,
     out: str | None = None,
     late: str | None = None,
     format: str = "jsonl",
-    mapped: Tally | None = None,
 ) -> "EmbeddedCheckpoint":
     """The checkpoint folder of a run in this process, to be used in a `with`, which reads it.
 
@@ -199,26 +193,24 @@ def open_checkpoint(
     from thalweg.runtimes.checkpoint_folder import Claim
     from thalweg.runtimes.embedded_checkpoint import FORMAT, EmbeddedCheckpoint
 
-    text, fingerprint = _identity(part, timing, emit, on_error, memory)
-    options = _unchanging(on, timing, {"--out": out, "--late": late}, format, mapped) | {"--emit": emit}
-    return EmbeddedCheckpoint(folder, Claim(text, fingerprint, options, FORMAT))
+    text, fingerprint = _identity(part, options)
+    unchanging = _unchanging(on, options, {"--out": out, "--late": late}, format) | {"--emit": options.emit}
+    return EmbeddedCheckpoint(folder, Claim(text, fingerprint, unchanging, FORMAT))
 
 
-def identity(part: Part, timing: Timing, emit: str, memory: int | None) -> str:
+def identity(part: Part, options: RunOptions) -> str:
     """The identity that a snapshot of a session must agree with; `RejectedError` where the part cannot be saved."""
-    return _identity(part, timing, emit, "stop", memory)[1]
+    return _identity(part, replace(options, on_error="stop"))[1]
 
 
-def _identity(
-    part: Part, timing: Timing, emit: str, on_error: Literal["stop", "skip"], memory: int | None
-) -> tuple[str, str]:
+def _identity(part: Part, options: RunOptions) -> tuple[str, str]:
     """The program as people read it, and a fingerprint of it with all that its state depends on."""
     from hashlib import sha256
 
     from thalweg.runtimes.embedded_checkpoint import FORMAT
 
-    settings = _settings(timing, emit, on_error, memory)
-    text, fingerprint = part.identity(Context(settings, timing.clock, lambda diagnostic: None))
+    settings = _settings(options)
+    text, fingerprint = part.identity(Context(settings, options.timing.clock, lambda diagnostic: None))
     return text, sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
 
 
@@ -233,34 +225,21 @@ def repeats(on: On) -> bool:
 def run_on_spark(
     part: Part,
     on: On,
-    timing: Timing,
+    options: RunOptions,
     target: "SparkTarget",
     partitions: int = 2,
     *,
-    emit: str = "changes",
-    on_error: Literal["stop", "skip"] = "stop",
     out: str | None = None,
     late: str | None = None,
     written: "AnswerFormat | None" = None,
-    memory: int | None = None,
-    report: Callable[[Diagnostic], None] = warn,
+    observer: Observer = Observer(),
     interrupt: Interrupt | None = None,
-    listen: "Listener" = lambda solution, answered: None,
-    ready: Callable[[], None] = lambda: None,
-    look: Callable[[Batch], object] = lambda batch: None,
-    see: "Callable[[AnswerBlock], None]" = lambda block: None,
-    with_until: bool = False,
-    observe: "Observe | None" = None,
-    mapped: Tally | None = None,
-    progress: bool = False,
-    warns_live: bool = True,
 ) -> "Outcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
-    `memory` is a budget in bytes for each bucket of each stage; `ready` is called when nothing stands against the run
-    any more, `look` with every batch that comes in, `observe` with its tick, too, `see` with every block of answers.
-    `with_until`, the outcome says until when what holds at the end is guaranteed. At the end it is said how far rules
-    made `progress` that concluded nothing. A live run that `warns_live` does not wait for the end.
+    Answers are `written` to `out`, and lines about late facts to `late`. The memory of the options is a budget for each
+    bucket of each stage. If the observer is interested in it, the outcome says until when what holds at the end is
+    guaranteed.
     """
     from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
@@ -273,24 +252,26 @@ def run_on_spark(
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
         need_no_output(out)
         need_no_output(late)
-    interrupt = interrupt or Interrupt()
-    how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(emit))
-    settings = _settings(timing, emit, on_error, memory, with_until or how.format == "text")
+    interrupt, timing = interrupt or Interrupt(), options.timing
+    report, mapped = observer.report, options.mapped
+    how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(options.emit))
+    settings = _settings(options, observer.with_until or how.format == "text")
 
     def deliver(ledger: Path) -> Delivery:
-        ready()
-        shows_facts = work.job.plan.shows_facts
-        return Delivery(ledger, out, late, emit, how, report, listen, work.present, see, shows_facts)
+        observer.ready()
+        watching = report, observer.listen, work.watch.present, observer.see
+        return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts)
 
     def looking(words: Dictionary) -> Callable[[Batch], object]:
-        looks = [look] if work.look is None else [work.look(words), look]
-        return lambda batch: [observer(batch) for observer in looks]
+        looks = [work.watch.look(words), observer.look]
+        return _in_turn([look for look in looks if look is not None]) or (lambda batch: None)
 
     resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, mapped) as (items, transports):
-        context = _context(settings, timing, report, interrupt, listen, transports)
-        work = part.spread(replace(context, progress=progress), partitions)
-        options = _unchanging(on, timing, {"--out": out, "--late": late}, how.format, mapped)
+        context = _context(settings, timing, observer, interrupt, transports)
+        work = spread(part, context, partitions)
+        unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
+        is_live = any(transport.live for transport in transports)
         outcome = run(
             work.job,
             items,
@@ -298,17 +279,15 @@ def run_on_spark(
             deliver,
             interrupt,
             report,
-            options=options,
+            options=unchanging,
             look=looking,
-            observe=observe,
+            observe=observer.observe,
             compiles=part.compiles,
-            warnings=_live_warnings(report, mapped)
-            if warns_live and any(transport.live for transport in transports)
-            else None,
+            warnings=_live_warnings(report, mapped) if observer.warns_live and is_live else None,
         )
     outcome = _ended(outcome, report)
-    for diagnostic in chain(() if resumed else work.summary(), _mapped(mapped, resumed)):
-        report(diagnostic)
+    for warning in chain(() if resumed else work.watch.summary(), _mapped(mapped, resumed)):
+        report(warning)
     return outcome
 
 
@@ -330,11 +309,9 @@ def _streaming(
             transport.close()
 
 
-def _unchanging(
-    on: On, timing: Timing, sinks: dict[str, str | None], format: str, mapped: Tally | None
-) -> dict[str, object]:
+def _unchanging(on: On, options: RunOptions, sinks: dict[str, str | None], format: str) -> dict[str, object]:
     """The options of a run that must be the same when it is resumed, apart from those that its settings have."""
-    names = named(on)
+    names, timing, mapped = named(on), options.timing, options.mapped
     return {
         "--stream": None if names is None else [absolute(name) for name in names],
         **{option: name and absolute(on_command_line(name)) for option, name in sinks.items()},
@@ -360,20 +337,18 @@ def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome
 def run_to(
     part: Part,
     on: On,
-    timing: Timing,
-    report: Callable[[Diagnostic], None] = warn,
-    look: Callable[[Batch], object] | None = None,
-    mapped: Tally | None = None,
+    options: RunOptions,
+    observer: Observer = Observer(),
 ) -> Any:
-    """Runs to the last tick and returns the reasoner; earlier answers are dropped. `look` sees every batch."""
-    with start(part, on, timing, "changes", report=report, look=look, explains=True, mapped=mapped) as job:
+    """Runs to the last tick and returns the run, which can be asked why; earlier answers are dropped."""
+    with start(part, on, options, observer, explains=True) as job:
         for _ in job.pieces():
             pass
-        return job.runtime.engine
+        return job.runtime.run
 
 
 def _in_turn(looks: Sequence[Callable[[Batch], object]]) -> Callable[[Batch], object] | None:
-    """Several that look at batches as one."""
+    """One function that calls several, which look at batches; None without any."""
     return (lambda batch: [look(batch) for look in looks]) if looks else None
 
 
@@ -390,13 +365,21 @@ def _opened(on: On, mapped: Tally | None = None, resumable: bool = False) -> "Se
 def _context(
     settings: Settings,
     timing: Timing,
-    report: Callable[[Diagnostic], None],
+    observer: Observer,
     interrupt: Interrupt,
-    listen: "Listener",
     transports: "Sequence[Transport]",
 ) -> Context:
-    names, may_name = tuple(transport.stream for transport in transports), partial(_may_name_streams, transports)
-    return Context(settings, timing.clock, report, interrupt, listen, streams=names, names_streams=may_name)
+    """The run that a part is evaluated in."""
+    return Context(
+        settings,
+        timing.clock,
+        observer.report,
+        interrupt,
+        observer.listen,
+        streams=tuple(transport.stream for transport in transports),
+        names_streams=partial(_may_name_streams, transports),
+        progress=observer.progress,
+    )
 
 
 def _may_name_streams(transports: "Sequence[Transport]") -> bool:

@@ -62,7 +62,7 @@ class Session:
     @property
     def now(self) -> Tick | None:
         """The last tick that was closed, as a `datetime` where times are timestamps; None before the first."""
-        now: int | None = self._job.runtime.engine.now
+        now: int | None = self._job.runtime.run.now
         return None if now is None else tick_value(now, self._timing.format)
 
     # In -------------------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class Session:
             runtime = self._job.runtime
             with self._one_notation("these rows"):
                 tick = None if at is None else self._tick_of(at)
-                batches = self._rows.read(rows, runtime.engine.dictionary, stream, tick)
+                batches = self._rows.read(rows, runtime.run.dictionary, stream, tick)
             for tick, batch in batches:
                 runtime.put(tick, batch)
 
@@ -128,11 +128,11 @@ class Session:
 
     def why(self, fact: str | Fact) -> "Proof | None":
         """The derivation of a fact at the last tick that was closed; None where it does not hold."""
-        return self._ask("why", fact)  # type: ignore[no-any-return]
+        return self._ask("why", lambda run, goal: None if run.now is None else run.why(goal), fact)  # type: ignore[no-any-return]
 
     def why_not(self, fact: str | Fact) -> "Absence | None":
         """How far each rule got that could derive a fact; None where it holds."""
-        return self._ask("why_not", fact)  # type: ignore[no-any-return]
+        return self._ask("why_not", lambda run, goal: run.why_not(goal), fact)  # type: ignore[no-any-return]
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         """Changes as ticks are decided by what is pushed; ends, with all that is left, when the session is closed."""
@@ -223,7 +223,7 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        now = self._job.runtime.engine.now
+        now = self._job.runtime.run.now
         reached = "not begun" if now is None else f"at {self._timing.format.text(now)}"
         return f"<Session: {'closed' if self._closed else reached}>"
 
@@ -285,17 +285,17 @@ class Session:
         pushed, self._pushed = self._pushed, []
         runtime = self._job.runtime
         for event in _together(pushed):
-            runtime.put(event.tick, code_facts(event.facts, runtime.engine.dictionary, event.stream))
+            runtime.put(event.tick, code_facts(event.facts, runtime.run.dictionary, event.stream))
         if is_over:
             runtime.put_all()
 
-    def _ask(self, verb: str, fact: str | Fact) -> Any:
-        engine = self._job.runtime.engine
-        if not hasattr(engine, verb):
+    def _ask(self, verb: str, ask: Callable[[Any, Fact], Any], fact: str | Fact) -> Any:
+        run = self._job.runtime.run
+        if not run.explains_facts:
             raise RejectedError([Diagnostic("E403", f"`{verb}` explains what rules derive, and there are none")])
         goal = fact_of(fact, self._prefixes) if isinstance(fact, str) else fact
         with self._lock:
-            explanation = None if engine.now is None and verb == "why" else getattr(engine, verb)(goal)
+            explanation = ask(run, goal)
         return None if explanation is None else replace(explanation, times=self._timing.format)
 
 

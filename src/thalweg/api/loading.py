@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.api.background_tables import is_background_table, read_background_table
+from thalweg.api.kind_options import ResolvedOptions
 from thalweg.api.naming import predicates_of, prefixes_of
 from thalweg.api.shared_predicates import shared_predicates
 from thalweg.api.sources import (
@@ -70,6 +71,25 @@ def load_part(
     for warning in diagnostics:
         report(warning)
     return part
+
+
+def load_resolved(
+    programs: Sequence[Program | Text],
+    background: Background,
+    resolved: ResolvedOptions,
+    report: Callable[[Diagnostic], None] = warn,
+) -> Part:
+    """What a run of programs with its options evaluates, as `load_part`."""
+    about = resolved.timing.tick, resolved.ontology, resolved.solving, resolved.inputs
+    return load_part(programs, background, *about, report, resolved.shown, resolved.mapped)
+
+
+def analyse_resolved(
+    programs: Sequence[Program | Text], background: Background, resolved: ResolvedOptions
+) -> tuple[Part, list[Diagnostic]]:
+    """The part that programs with their options are, as far as these can be read, and every diagnostic."""
+    about = resolved.timing.tick, resolved.ontology, resolved.solving, resolved.inputs, resolved.shown
+    return analyse(programs, background, *about, resolved.mapped)
 
 
 def analyse(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.api.jobs import started
+from thalweg.api.run_options import RunOptions
 from thalweg.api.sources import On, named, unnamed
 from thalweg.api.timing import Timing
 from thalweg.connectors.open import is_remote
@@ -33,16 +34,17 @@ def saved_reasoner(folder: Path, part: Part, timing: Timing, report: Callable[[D
     from thalweg.runtimes.checkpoint_folder import refused as mismatched
 
     emit, state = _saved(folder, timing)
-    runtime = started(part, timing, emit, report)
-    if not hasattr(runtime.engine, "why_not"):
+    runtime = started(part, RunOptions(timing, emit), report)
+    run = runtime.run
+    if not run.explains_facts:
         raise refused("a checkpoint of events or of a query alone does not keep what answers rest on", _BY_RECORDING)
     try:
-        runtime.load_engine(state)
+        runtime.load_run(state)
     except (DamagedError, MismatchError) as error:
         raise mismatched(f"`{folder}`: {error}") from None
-    if runtime.engine.now is None:
+    if run.now is None:
         raise refused(f"the run of checkpoint `{folder}` has not decided a tick yet", "ask again later")
-    return runtime.engine
+    return run
 
 
 def _saved(folder: Path, timing: Timing) -> tuple[str, bytes]:

@@ -1,12 +1,13 @@
 """A run on Spark whose answers Python reads: they are delivered to a file, and read from it when the run has ended."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from thalweg.model.time import TimeFormat
-from thalweg.parts.spark_plan import packed, unpacked
+from thalweg.model.records import as_json, of_json
 from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.emit import AnswerBlock, Formatter
 
@@ -17,12 +18,12 @@ class BlockFormat(AnswerFormat):
 
     >>> from thalweg.runtimes.emit import Change
     >>> line = "".join(BlockFormat().formatter()(Change(3, ("q(a)",), ())))
-    >>> unpacked(line)
+    >>> of_json(json.loads(line))
     Change(t=3, begin=('q(a)',), end=(), partial=False, shed=(), unknown=(), until=())
     """
 
     def formatter(self) -> Formatter:
-        return lambda block: (packed(block), "\n")
+        return lambda block: (json.dumps(as_json(block), ensure_ascii=False), "\n")
 
 
 class SparkAnswers:
@@ -45,7 +46,7 @@ class SparkAnswers:
                     for line in lines:
                         self._late(line)
             with answers.open(encoding="utf-8") as lines:
-                yield from map(unpacked, lines)
+                yield from (of_json(json.loads(line)) for line in lines)
 
     def __enter__(self) -> "SparkAnswers":
         return self

@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Final, Literal
+from typing import Final
 
+from thalweg.languages.options import Passing, Times
 from thalweg.model.local_times import SkippedTimeError, zone_named
 from thalweg.model.time import FOREVER, MOST_TICKS, Calendar, Clock, Duration, Notation, TimeFormat, milliseconds
 
@@ -32,8 +33,8 @@ class Timing:
     last: Moment | None = None
     delay: int | Duration = 0
     zone: str | None = None
-    times: Literal["iso", "ticks"] | None = None
-    passing: Literal["events", "wall"] = "events"
+    times: Times | None = None
+    passing: Passing = "events"
     idle: Duration | None = None
     max_ahead: Duration = "1 d"
     notation: Notation = field(default_factory=Notation, compare=False, repr=False)

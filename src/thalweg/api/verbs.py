@@ -1,7 +1,7 @@
 """What Python users call: run, open, check, explain, why. Options have the names of the command line.
 
 `--from` and `--to` are `start` and `end`, because `from` is a word of Python; `--as` is `as_`. Options that only some
-kinds of programs have are in `kind_options`.
+kinds of programs have are in `run_options`; all are rows of the table of options (`languages/options.py`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,16 +9,17 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from thalweg.api import jobs
 from thalweg.api.answer_stream import Answers
 from thalweg.api.deployed_call import verb
-from thalweg.api.kind_options import Asked, KindKeywords, ask, need_choice, usage, wrong_usage
+from thalweg.api.kind_options import ResolvedOptions, need_choice, resolve_options, usage, wrong_usage
 from thalweg.api.live_session import Session
-from thalweg.api.loading import EVERYTHING, analyse, examine, load_part
+from thalweg.api.loading import EVERYTHING, analyse_resolved, examine, load_part, load_resolved
 from thalweg.api.naming import fact_of
 from thalweg.api.pushed_rows import PushedRows
+from thalweg.api.run_options import KindKeywords, RunOptions
 from thalweg.api.saved_reasoner import need_recordings, refused, saved_reasoner
 from thalweg.api.sources import Background, On, Text, as_list, named
 from thalweg.api.spark_answers import BlockFormat, SparkAnswers
@@ -26,12 +27,14 @@ from thalweg.api.timing import Moment, Timing
 from thalweg.api.unmapped_tables import check_tables
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.nodes import Program
+from thalweg.languages.options import Decomposition, Emit, OnError, Passing, RuntimeName, Times
 from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Duration
 from thalweg.parts.part import Explained, Part
+from thalweg.runtimes.observer import Observer, Report
 
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
@@ -41,10 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "check", "explain", "load", "open", "run", "why", "why_event", "why_not", "why_row"]
 
-_TIMES: Final = {"tick", "delay", "zone", "times", "max_ahead"}
-
 Programs = Program | Text | Sequence[Program | Text]
-Report = Callable[[Diagnostic], None]
 
 
 class WhyKeywords(KindKeywords, total=False):
@@ -60,7 +60,7 @@ class WhyKeywords(KindKeywords, total=False):
     tick: Duration
     delay: int | Duration
     zone: str | None
-    times: Literal["iso", "ticks"] | None
+    times: Times | None
     max_ahead: Duration
     report: Report
     checkpoint: str | Path
@@ -73,21 +73,21 @@ def run(
     *,
     background: Background = (),
     map: str | Iterable[str] = (),
-    emit: Literal["changes", "snapshot", "intervals"] = "changes",
+    emit: Emit = "changes",
     start: Moment | None = None,
     end: Moment | None = None,
     tick: Duration = "1s",
     delay: int | Duration = 0,
     zone: str | None = None,
-    times: Literal["iso", "ticks"] | None = None,
-    clock: Literal["events", "wall"] = "events",
+    times: Times | None = None,
+    clock: Passing = "events",
     idle: Duration | None = None,
     max_ahead: Duration = "1 d",
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
-    on_error: Literal["stop", "skip"] = "stop",
+    on_error: OnError = "stop",
     memory: int | str | None = None,
-    runtime: Literal["embedded", "spark"] = "embedded",
+    runtime: RuntimeName = "embedded",
     master: str | None = None,
     partitions: int | None = None,
     report: Report = warn,
@@ -109,40 +109,26 @@ def run(
     {"t":3,"begin":["q(a)"],"end":[]}
     {"t":5,"begin":[],"end":["q(a)"]}
     """
-    need_choice("runtime", runtime, "embedded", "spark")
-    need_choice("on_error", on_error, "stop", "skip")
-    budget = _budget(memory)
-    request, part = _prepared(
-        program,
-        stream,
-        background,
-        Timing(tick, start, end, delay, zone, times, clock, idle, max_ahead),
-        kinds,
-        emit,
-        budget,
-        show,
-        report,
-        map,
-        on_spark=runtime == "spark",
-    )
-    columns = part.answer_columns(emit)
+    need_choice("runtime", runtime)
+    need_choice("on_error", on_error)
+    timing = Timing(tick, start, end, delay, zone, times, clock, idle, max_ahead)
+    options = RunOptions(timing, emit, on_error, _budget(memory), show, map, runtime, kinds=kinds)
+    observer = Observer(report, late)
+    resolved, part = _prepared(program, stream, background, options, report)
+    columns, times_of_run = part.answer_columns(emit), resolved.timing.format
 
     if on_error == "stop":
-        check_tables(stream, request.mapped)
-    if runtime == "spark":
-        start_there = partial(
-            _on_spark, part, stream, request, emit, on_error, budget, late, report, master, partitions
-        )
+        check_tables(stream, resolved.mapped)
+    if options.on_spark:
+        start_there = partial(_on_spark, part, stream, resolved.run, observer, master, partitions or 2)
         if not jobs.repeats(stream) or named(stream) is None:
             raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
-        return Answers(start_there, repeats=True, columns=columns, times=request.timing.format)
+        return Answers(start_there, repeats=True, columns=columns, times=times_of_run)
 
     def starting() -> jobs.Job:
-        # A run that is read again counts again what its mappings find.
-        arguments = part, stream, request.timing, emit, on_error, budget, late, report
-        return jobs.start(*arguments, mapped=deepcopy(request.mapped))
+        return jobs.start(part, stream, _counting_anew(resolved.run), observer)
 
-    return Answers(starting, repeats=jobs.repeats(stream), columns=columns, times=request.timing.format)
+    return Answers(starting, repeats=jobs.repeats(stream), columns=columns, times=times_of_run)
 
 
 @verb
@@ -151,16 +137,16 @@ def open(
     *,
     background: Background = (),
     map: str | Iterable[str] = (),
-    emit: Literal["changes", "snapshot", "intervals"] = "changes",
+    emit: Emit = "changes",
     start: Moment | None = None,
     tick: Duration = "1s",
     delay: int | Duration = 0,
     zone: str | None = None,
-    times: Literal["iso", "ticks"] | None = None,
+    times: Times | None = None,
     max_ahead: Duration = "1 d",
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
-    on_error: Literal["stop", "skip"] = "stop",
+    on_error: OnError = "stop",
     memory: int | str | None = None,
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
@@ -174,17 +160,15 @@ def open(
     ...     print(*session.advance(to=5))
     {"t":3,"begin":["q(a)"],"end":[]} {"t":5,"begin":[],"end":["q(a)"]}
     """
-    need_choice("on_error", on_error, "stop", "skip")
-    budget = _budget(memory)
+    need_choice("on_error", on_error)
     timing = Timing(tick, start, None, delay, zone, times, max_ahead=max_ahead)
+    options = RunOptions(timing, emit, on_error, _budget(memory), show, map, kinds=kinds)
     # Pushed facts are a stream, although it has no name.
-    request, part = _prepared(program, iter(()), background, timing, kinds, emit, budget, show, report, map)
-    mapped = request.mapped
-    arguments = part, iter(()), request.timing, emit, on_error, budget, late, report
-    job = jobs.start(*arguments, explains=True, mapped=mapped, saves=True)
-    identity = partial(jobs.identity, part, request.timing, emit, budget)
-    rows = PushedRows(request.timing.clock, mapped, on_error, report)
-    return Session(job, request.timing, identity, request.prefixes, rows)
+    resolved, part = _prepared(program, iter(()), background, options, report)
+    job = jobs.start(part, iter(()), resolved.run, Observer(report, late), explains=True, saves=True)
+    identity = partial(jobs.identity, part, resolved.run)
+    rows = PushedRows(resolved.timing.clock, resolved.mapped, on_error, report)
+    return Session(job, resolved.timing, identity, resolved.prefixes, rows)
 
 
 @verb
@@ -204,11 +188,10 @@ def load(
     >>> load("q(X) :- p(X) in [3].").derived
     frozenset({'q/1'})
     """
-    sources, facts = as_list(programs), as_list(background)
-    request = ask(sources, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
-    return load_part(
-        sources, facts, tick, request.ontology, report=report, show=request.shown, mapped=request.mapped
-    ).rules
+    texts, facts = as_list(programs), as_list(background)
+    resolved = resolve_options(texts, iter(()), facts, RunOptions(Timing(tick), show=show, map=map, kinds=kinds))
+    about = facts, tick, resolved.ontology
+    return load_part(texts, *about, report=report, show=resolved.shown, mapped=resolved.mapped).rules
 
 
 @verb
@@ -225,10 +208,9 @@ def check(
     >>> [found.code for found in check("q(X,Y) :- p(X).")]
     ['E203']
     """
-    sources, facts = as_list(programs), as_list(background)
-    request = ask(sources, iter(()), facts, Timing(tick), kinds, show=show, mappings=map)
-    about = request.ontology, request.solving, request.inputs, request.shown, request.mapped
-    return examine(*analyse(sources, facts, tick, *about))
+    texts, facts = as_list(programs), as_list(background)
+    resolved = resolve_options(texts, iter(()), facts, RunOptions(Timing(tick), show=show, map=map, kinds=kinds))
+    return examine(*analyse_resolved(texts, facts, resolved))
 
 
 @verb
@@ -238,7 +220,7 @@ def explain(
     map: str | Iterable[str] = (),
     tick: Duration = "1s",
     partitions: int | None = None,
-    decomposition: Literal["sound", "paper"] = "sound",
+    decomposition: Decomposition = "sound",
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
 ) -> Explained:
@@ -249,10 +231,11 @@ def explain(
     >>> print(explain("q(X) :- p(X) in [3].").as_data()["strata"])
     [['q/1']]
     """
-    sources, facts, spread = as_list(programs), as_list(background), partitions is not None
-    request = ask(sources, iter(()), facts, Timing(tick), kinds, mappings=map, on_spark=spread)
-    about = facts, tick, request.ontology, request.solving, request.inputs, report, None, request.mapped
-    part = load_part(sources, *about)
+    texts, facts = as_list(programs), as_list(background)
+    runtime: RuntimeName = "embedded" if partitions is None else "spark"
+    options = RunOptions(Timing(tick), map=map, runtime=runtime, kinds=kinds)
+    resolved = resolve_options(texts, iter(()), facts, options)
+    part = load_resolved(texts, facts, replace(resolved, shown=None), report)
     plan = part.explain(partitions, decomposition == "paper")
     for warning in plan.warnings if decomposition == "paper" else ():
         report(warning)
@@ -270,10 +253,10 @@ def why(
     >>> print(why("q(X) :- p(X) in [1].", "q(a)", at=4, stream=[(3, "p(a)")]).render().split()[0])
     q(a)
     """
-    request, engine = _run_to(program, at, stream, kinds)
+    resolved, engine = _run_to(program, at, stream, kinds)
     _check_rules(engine, "why")
-    proof: Proof | None = None if engine.now is None else engine.why(_fact(fact, request))
-    return None if proof is None else replace(proof, times=request.timing.format)
+    proof: Proof | None = None if engine.now is None else engine.why(_fact(fact, resolved))
+    return None if proof is None else replace(proof, times=resolved.timing.format)
 
 
 @verb
@@ -291,9 +274,9 @@ def why_row(
     4
     """
     _need_time(at, "rows of a query")
-    request, ran = _run_to(program, at, stream, kinds)
-    proof: RowProof | None = ran.why(row, request.prefixes)
-    return None if proof is None else replace(proof, times=request.timing.format)
+    resolved, query = _run_to(program, at, stream, kinds)
+    proof: RowProof | None = query.why_row(row, resolved.prefixes)
+    return None if proof is None else replace(proof, times=resolved.timing.format)
 
 
 @verb
@@ -310,11 +293,9 @@ def why_event(
     frozenset({'a'})
     """
     _need_time(at, "events")
-    request, engine = _run_to(program, at, stream, kinds)
-    explanation: EventExplanation | None = (
-        engine.why_event(_fact(name, request)) if hasattr(engine, "why_event") else None
-    )
-    return None if explanation is None else replace(explanation, times=request.timing.format)
+    resolved, run = _run_to(program, at, stream, kinds)
+    explanation: EventExplanation | None = run.why_event(_fact(name, resolved)) if run.explains_events else None
+    return None if explanation is None else replace(explanation, times=resolved.timing.format)
 
 
 @verb
@@ -328,15 +309,15 @@ def why_not(
     '`30 < 20` is false'
     """
     came: set[Predicate] = set()
-    request, engine = _run_to(program, at, stream, kinds, look=lambda batch: came.update(batch.rows))
+    resolved, engine = _run_to(program, at, stream, kinds, look=lambda batch: came.update(batch.rows))
     _check_rules(engine, "why_not")
-    absence: Absence | None = engine.why_not(_fact(fact, request), None if at is None else came)
-    return None if absence is None else replace(absence, times=request.timing.format)
+    absence: Absence | None = engine.why_not(_fact(fact, resolved), None if at is None else came)
+    return None if absence is None else replace(absence, times=resolved.timing.format)
 
 
-def _check_rules(engine: object, verb: str) -> None:
+def _check_rules(run: Any, verb: str) -> None:
     """`RejectedError` where there are events alone: `why` is about what rules derive."""
-    if not hasattr(engine, verb):
+    if not run.explains_facts:
         message, help_ = f"`{verb}` explains what rules derive, and there are none", "use `why_event` for events"
         raise RejectedError([Diagnostic("E403", message, help=help_)])
 
@@ -350,16 +331,7 @@ def _need_time(at: Moment | None, what: str) -> None:
 
 
 def _on_spark(
-    part: Part,
-    stream: On,
-    request: Asked,
-    emit: str,
-    on_error: Literal["stop", "skip"],
-    memory: int | None,
-    late: Callable[[str], None] | None,
-    report: Report,
-    master: str | None,
-    partitions: int | None,
+    part: Part, stream: On, options: RunOptions, observer: Observer, master: str | None, partitions: int
 ) -> SparkAnswers:
     """A run on Spark that begins when its answers are read."""
     from thalweg.runtimes.spark.session import need_spark
@@ -368,25 +340,27 @@ def _on_spark(
     from thalweg.runtimes.spark.run import SparkTarget
     from thalweg.runtimes.spark.startup import is_small
 
+    times = options.timing.format
+
     def deliver(path: Path, late_path: Path) -> None:
-        target = SparkTarget(master, None, (), False, short=is_small(named(stream) or ()))
         jobs.run_on_spark(
             part,
             stream,
-            request.timing,
-            target,
-            partitions or 2,
-            emit=emit,
-            on_error=on_error,
+            _counting_anew(options),
+            SparkTarget(master, None, (), False, short=is_small(named(stream) or ())),
+            partitions,
             out=str(path),
-            late=None if late is None else str(late_path),
-            written=BlockFormat(times=request.timing.format),
-            memory=memory,
-            report=report,
-            mapped=deepcopy(request.mapped),
+            late=None if observer.late is None else str(late_path),
+            written=BlockFormat(times=times),
+            observer=observer,
         )
 
-    return SparkAnswers(deliver, request.timing.format, late)
+    return SparkAnswers(deliver, times, observer.late)
+
+
+def _counting_anew(options: RunOptions) -> RunOptions:
+    """Options with mappings that have counted nothing: a run that is read again counts again what they find."""
+    return replace(options, mapped=deepcopy(options.mapped))
 
 
 def _budget(memory: int | str | None) -> int | None:
@@ -394,57 +368,38 @@ def _budget(memory: int | str | None) -> int | None:
         return size_in_bytes(memory) if isinstance(memory, str) else memory
 
 
-def _fact(fact: str | Fact, request: Asked) -> Fact:
-    return fact_of(fact, request.prefixes) if isinstance(fact, str) else fact
+def _fact(fact: str | Fact, resolved: ResolvedOptions) -> Fact:
+    return fact_of(fact, resolved.prefixes) if isinstance(fact, str) else fact
 
 
 def _prepared(
-    program: Programs,
-    stream: On,
-    background: Background,
-    timing: Timing,
-    kinds: KindKeywords,
-    emit: str,
-    memory: int | None,
-    show: str | Iterable[str] | None,
-    report: Report,
-    map: str | Iterable[str] = (),
-    on_spark: bool = False,
-) -> tuple[Asked, Part]:
-    """The resolved options of a run, and the part that it evaluates."""
-    programs = as_list(program)
-    facts = as_list(background)
-    request = ask(
-        programs, stream, facts, timing, kinds, emit=emit, memory=memory, show=show, mappings=map, on_spark=on_spark
-    )
-    for warning in request.warnings:
+    program: Programs, stream: On, background: Background, options: RunOptions, report: Report
+) -> tuple[ResolvedOptions, Part]:
+    """What the options of a run mean, and what it evaluates."""
+    programs, facts = as_list(program), as_list(background)
+    resolved = resolve_options(programs, stream, facts, options)
+    for warning in resolved.warnings:
         report(warning)
-    arguments = programs, facts, timing.tick, request.ontology, request.solving, request.inputs, report, request.shown
-    return request, load_part(*arguments, request.mapped)
+    return resolved, load_resolved(programs, facts, resolved, report)
 
 
 def _run_to(
     program: Programs,
     at: Moment | None,
     stream: On,
-    options: "WhyKeywords",
+    keywords: "WhyKeywords",
     look: Callable[[Batch], object] | None = None,
-) -> tuple[Asked, Any]:
-    """The resolved options of `why`, and the reasoner at a tick; it keeps predicates that it does not show."""
-    keywords: dict[str, Any] = {**options}
-    report, background, map = keywords.pop("report", warn), keywords.pop("background", ()), keywords.pop("map", ())
-    timing = Timing(
-        last=at, first=keywords.pop("start", None), **{name: keywords.pop(name) for name in _TIMES & keywords.keys()}
-    )
-    checkpoint = keywords.pop("checkpoint", None)
+) -> tuple[ResolvedOptions, Any]:
+    """What the options of `why` mean, and what reasons, at a tick; it keeps what it does not show."""
+    report, checkpoint = keywords.get("report", warn), keywords.get("checkpoint")
     on = iter(()) if at is None and checkpoint is not None else stream
     need_recordings(on)
     if at is None and checkpoint is None:
         raise wrong_usage("a time is needed: give `at`, or the `checkpoint` of a run, which is asked at its last tick")
-    programs, facts = as_list(program), as_list(background)
-    request = ask(programs, on, facts, timing, keywords, mappings=map)
-    loaded = programs, facts, timing.tick, request.ontology
-    part = load_part(*loaded, report=report, show=EVERYTHING, mapped=request.mapped)
-    if at is None:
-        return request, saved_reasoner(Path(checkpoint), part, request.timing, report)
-    return request, jobs.run_to(part, on, request.timing, report, look, request.mapped)
+    programs, facts = as_list(program), as_list(keywords.get("background", ()))
+    resolved = resolve_options(programs, on, facts, RunOptions.of({**keywords, "at": at}))
+    about = programs, facts, resolved.timing.tick, resolved.ontology
+    part = load_part(*about, report=report, show=EVERYTHING, mapped=resolved.mapped)
+    if checkpoint is not None and at is None:
+        return resolved, saved_reasoner(Path(checkpoint), part, resolved.timing, report)
+    return resolved, jobs.run_to(part, on, resolved.run, Observer(report, look=look))

@@ -15,7 +15,7 @@ from random import Random
 from time import process_time
 from typing import Any, Final, NamedTuple
 
-from thalweg.api import Timing, load_part, start
+from thalweg.api import RunOptions, Timing, load_part, start
 from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_most
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
@@ -126,7 +126,7 @@ def reason(program: str, stream: Path, out: Path) -> int:
     """Runs a program over a mapped file as `thalweg run` does; how many lines of answers there are."""
     mapped, timing, lines = Tally(read_mappings(MAPPING)), Timing(), 0
     part = load_part([program], mapped=mapped)
-    with start(part, stream, timing, mapped=mapped) as job, out.open("wb") as file:
+    with start(part, stream, RunOptions(timing, mapped=mapped)) as job, out.open("wb") as file:
         write = formatter("jsonl", timing.format)
         for piece in job.pieces():
             for text in write(piece) if piece is not None else ():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,18 +10,14 @@ import typer
 from typer.core import TyperCommand
 
 from thalweg.cli.errors import outcome, usage
-from thalweg.cli.help_panels import put_in_panels
+from thalweg.cli.parameters import Values
 
 if TYPE_CHECKING:
     from thalweg.languages.deployment.read_deployment import Deployment
 
 
 class DeployedCommand(TyperCommand):
-    """A verb whose arguments are programs, or one deployment; its many options are shown in groups."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        put_in_panels(self.params)
+    """A verb whose arguments are programs, or one deployment."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Puts what the deployment says in the place of its name; what is typed counts where both say something."""
@@ -31,13 +28,13 @@ class DeployedCommand(TyperCommand):
             return super().parse_args(ctx, args)
         ctx.obj = deployment
         typed = [word for word in args if word != deployment.source.name]
-        said = {one.name: list(self._words(one, deployment, typed)) for one in self.params}
-        programs = said.pop("programs", []) or said.pop("arguments", [])
+        words = {parameter.name: list(self._words(parameter, deployment, typed)) for parameter in self.params}
+        programs = words.pop("programs", []) or words.pop("arguments", [])
         try:
-            return super().parse_args(ctx, [*programs, *(word for words in said.values() for word in words), *typed])
+            return super().parse_args(ctx, [*programs, *chain.from_iterable(words.values()), *typed])
         except typer.BadParameter as error:
             option = None if error.param is None else error.param.name
-            if option is None or not said.get(option):
+            if option is None or not words.get(option):
                 raise
             with outcome():
                 raise _wrong(deployment, option, error.message) from None
@@ -49,17 +46,17 @@ class DeployedCommand(TyperCommand):
         value = deployment.options.get(name)
         if value is None or any(word.partition("=")[0] in parameter.opts for word in typed):
             return
-        for one in value if isinstance(value, list) else [value]:
+        for member in value if isinstance(value, list) else [value]:
             if name == "programs":
-                yield str(one)
-            elif one is True:
+                yield str(member)
+            elif member is True:
                 yield parameter.opts[0]
-            elif one is not False:
-                yield f"{parameter.opts[0]}={one}"
+            elif member is not False:
+                yield f"{parameter.opts[0]}={member}"
 
 
 @dataclass(frozen=True, slots=True)
-class GivenSources:
+class CommandSources:
     """The streams, backgrounds and mappings of a command; those of a deployment have the names that it gives them."""
 
     streams: list[Any]
@@ -67,37 +64,32 @@ class GivenSources:
     mappings: Sequence[str]
 
     @classmethod
-    def of(
-        cls,
-        context: typer.Context,
-        streams: Sequence[str] | None,
-        background: Sequence[Path] | None,
-        mappings: Sequence[str] | None,
-    ) -> "GivenSources":
+    def of(cls, context: typer.Context, values: Values) -> "CommandSources":
         """What the options of a command mean."""
         from thalweg.api import given_prefixes, on_command_line, prefixes_of
         from thalweg.api.deployed_names import check_mappings, deployed, in_place, untied
 
-        deployment, said = context.obj, list(mappings or ())
-        given, tables = list(map(on_command_line, streams or ())), list(background or ())
+        deployment, mappings = context.obj, list(values["map_"] or ())
+        names, tables = list(values.get("stream") or ()), list(values["background"] or ())
+        streams = list(map(on_command_line, names))
         if deployment is None:
-            return cls(given, tables, said)
+            return cls(streams, tables, mappings)
         with usage():
-            named = given_prefixes(context.params.get("prefix") or ())
-        check_mappings(deployment, prefixes_of([*map(Path, deployment.options["programs"]), *tables], named))
-        all_known = True
-        if list(streams or ()) == deployment.options.get("stream"):
-            given = deployed(deployment, "stream")
+            prefixes = given_prefixes(context.params.get("prefix") or ())
+        check_mappings(deployment, prefixes_of([*map(Path, deployment.options["programs"]), *tables], prefixes))
+        all_named = True
+        if names == deployment.options.get("stream"):
+            streams = deployed(deployment, "stream")
         elif deployment.streams:
-            given, all_known = in_place(given, deployment.streams)
+            streams, all_named = in_place(streams, deployment.streams)
         if list(map(str, tables)) == deployment.options.get("background"):
             tables = deployed(deployment, "background")
         elif deployment.background:
-            tables, known = in_place(tables, deployment.background)
-            all_known &= known
-        if not all_known and said == deployment.options.get("map_"):
-            said = untied(deployment)
-        return cls(given, tables, said)
+            tables, tables_named = in_place(tables, deployment.background)
+            all_named &= tables_named
+        if not all_named and mappings == deployment.options.get("map_"):
+            mappings = untied(deployment)
+        return cls(streams, tables, mappings)
 
 
 def _deployment(words: Sequence[str]) -> "Deployment | None":

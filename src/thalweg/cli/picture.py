@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Pencil:
-    """Follows a run for its picture, where one was asked for; `engine` is what reasons, if that is in this process.
+    """Follows a run for its picture, where one was asked for; `engine` is that of rules alone in this process.
 
     Of a run elsewhere, `ends` says until when what holds at the end is guaranteed; on a page (`with_proofs`) proofs are
     found by evaluating its beginning again.
@@ -38,17 +38,16 @@ class Pencil:
     def is_used(self) -> bool:
         return self._recorder is not None
 
-    def observe(self, tick: int, batch: "Batch") -> None:
+    def observe(self, tick: int, batch: "Batch", words: "Dictionary") -> None:
         """Sees what comes."""
-        if self._recorder is not None and self.engine is not None:
-            self._recorder.observe(tick, batch, self.engine.dictionary)
+        if self._recorder is not None:
+            self._recorder.observe(tick, batch, words)
 
     def observe_elsewhere(self, tick: int, batch: "Batch", words: "Dictionary") -> None:
         """Sees what comes to a run elsewhere, and keeps the beginning of it."""
         from thalweg.runtimes.kept_beginning import KeptBeginning
 
-        if self._recorder is not None:
-            self._recorder.observe(tick, batch, words)
+        self.observe(tick, batch, words)
         if self._with_proofs:
             self._beginning = self._beginning or KeptBeginning()
             self._beginning.add(tick, batch, words)
@@ -63,7 +62,7 @@ class Pencil:
     @property
     def guaranteed(self) -> dict[str, int]:
         """Until when what holds at the end is guaranteed."""
-        if not hasattr(self.engine, "guaranteed"):
+        if self.engine is None:
             return self.ends
         from thalweg.planning.revocable import guaranteed
         from thalweg.runtimes.emit import Lasting
@@ -84,8 +83,9 @@ class Pencil:
         # What was kept has ticks, whatever the streams had.
         timing = replace(timing, first=first, last=last, notation=Notation())
         proofs = TimelineRecorder(self._times)
-        with api.start(part, self._beginning.events, timing, report=lambda diagnostic: None, explains=True) as job:
-            why = explaining(job.runtime.engine, self._times)
+        options, silent = api.RunOptions(timing), api.Observer(report=lambda warning: None)
+        with api.start(part, self._beginning.events, options, silent, explains=True) as job:
+            why = explaining(job.runtime.run.engine, self._times)
             for block in job.pieces():
                 if proofs.has_enough_proofs or (isinstance(block, Change) and block.t > decided):
                     break

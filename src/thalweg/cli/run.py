@@ -2,15 +2,15 @@
 
 import gc
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from thalweg.cli import options
-from thalweg.cli.deployed_command import GivenSources
+from thalweg.cli.deployed_command import CommandSources
 from thalweg.cli.errors import (
     announce_compilation,
     complain,
@@ -22,13 +22,15 @@ from thalweg.cli.errors import (
     stoppable,
     usage,
 )
+from thalweg.cli.parameters import Programs, Values, with_options
 from thalweg.cli.picture import Pencil, drawn
 from thalweg.cli.settings import Delivery, RuntimeOptions
 from thalweg.cli.summary import RunSummary, summarised
-from thalweg.cli.write_answers import Channel, LateLines, deliver
+from thalweg.cli.write_answers import Channel, LateLines, Opener, deliver, open_anew
 
 if TYPE_CHECKING:
-    from thalweg.api import Job, Part, SolveOptions, Tally, Timing
+    from thalweg.api import Job, Observer, Part, RunOptions, SolveOptions
+    from thalweg.connectors.interrupt import Interrupt
     from thalweg.diagnostics import Diagnostic
     from thalweg.parts.abstraction import AbstractionReport
     from thalweg.parts.answer_sets.solve_report import Report as Account
@@ -37,58 +39,8 @@ if TYPE_CHECKING:
     from thalweg.runtimes.emit import AnswerBlock
 
 
-def run(
-    context: typer.Context,
-    programs: options.Programs,
-    stream: options.Stream = None,
-    background: options.Background = None,
-    map_: options.Map = None,
-    emit: options.Emit = "changes",
-    from_: options.From = None,
-    to: options.To = None,
-    tick: options.Tick = "1s",
-    delay: options.Delay = "0s",
-    clock: options.ClockOption = "events",
-    idle: options.Idle = None,
-    max_ahead: options.MaxAhead = "1 d",
-    zone: options.Zone = None,
-    times: options.Times = None,
-    profile: options.Profile = None,
-    window: options.Windows = None,
-    keep: options.Keep = None,
-    slide: options.Slide = None,
-    models: options.Models = None,
-    inputs: options.Inputs = None,
-    solve_limit: options.SolveLimit = None,
-    solver: options.Solver = None,
-    workers: options.Workers = None,
-    report: options.Report = None,
-    schema_stream: options.SchemaStream = False,
-    literals: options.Literals = False,
-    witnesses: options.Witnesses = False,
-    as_: options.As = "entailment",
-    topology: options.Topology = None,
-    bolts: options.Bolts = None,
-    classes: options.Classes = None,
-    reasoner: options.Reasoner = "auto",
-    individuals: options.Individuals = "subjects",
-    event: options.Events = None,
-    show: options.Show = None,
-    prefix: options.Prefix = None,
-    late: options.Late = None,
-    out: options.Out = None,
-    answer_format: options.AnswerFormat = None,
-    on_error: options.OnError = "stop",
-    runtime: options.Runtime = "embedded",
-    master: options.Master = None,
-    partitions: options.Partitions = None,
-    checkpoint: options.Checkpoint = None,
-    jars: options.Jars = None,
-    picture: options.Picture = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
-    memory: options.Memory = None,
-) -> None:
+@with_options("run")
+def run(context: typer.Context, programs: Programs, values: Values) -> None:
     """Run programs over streams.
 
     Answers are written as soon as they are final: a live stream is answered as it arrives, and Ctrl-C ends it cleanly.
@@ -99,75 +51,37 @@ def run(
     from thalweg.runtimes.picture_files import check_picture
 
     with outcome() as ending, stoppable():
-        target = RuntimeOptions(runtime, master, partitions, checkpoint, tuple(jars or ()), verbose)
-        timing = api.Timing(tick, from_, to, delay, zone, times, clock, idle, max_ahead)
-        given_sources = GivenSources.of(context, stream, background, map_)
-        streams, facts = given_sources.streams, given_sources.background
+        target, picture, memory = RuntimeOptions.of(values), values["picture"], values["memory"]
+        sources = CommandSources.of(context, values)
+        options = api.RunOptions.of({**api.keywords_of("run", values), "map": sources.mappings})
         with usage():
-            delivery = Delivery.of(out, late, answer_format, on_error)
+            delivery, timing = Delivery.of(values), options.timing
             if picture is not None:
                 check_picture(picture)
             timing.calendar, timing.idle_seconds, timing.max_ahead_milliseconds  # noqa: B018
             budget = None if memory is None else size_in_bytes(memory)
-            prefixes = api.given_prefixes(prefix or ())
-        kinds: api.KindKeywords = {
-            "profile": profile,
-            "window": window,
-            "keep": keep,
-            "schema_stream": schema_stream,
-            "literals": literals,
-            "witnesses": witnesses,
-            "as_": as_,
-            "topology": topology,
-            "bolts": bolts,
-            "classes": classes,
-            "reasoner": reasoner,
-            "individuals": individuals,
-            "prefix": prefixes,
-            "slide": slide,
-            "models": models,
-            "inputs": inputs,
-            "solve_limit": solve_limit,
-            "solver": solver,
-            "workers": workers,
-            "event": event,
-        }
-        request = api.ask(
-            programs,
-            streams,
-            facts,
-            timing,
-            kinds,
-            emit=emit,
-            memory=memory,
-            show=show,
-            report=report,
-            mappings=given_sources.mappings,
-            on_spark=target.on_spark,
-        )
-        ending.prefixes = request.prefixes
-        complain(*request.warnings)
-        first, last, _ = request.timing.ticks()
-        need_something(streams, first, last)
-        if as_ == "consistency" and not (delivery.is_table or delivery.format in ("jsonl", "text")):
+            kinds = {**options.kinds, "prefix": api.given_prefixes(values["prefix"] or ())}
+        options = replace(options, memory=budget, report=values["report"], kinds=kinds)
+        resolved = api.resolve_options(programs, sources.streams, sources.background, options)
+        ending.prefixes = resolved.prefixes
+        complain(*resolved.warnings)
+        first, last, _ = resolved.timing.ticks()
+        need_something(sources.streams, first, last)
+        if values["as_"] == "consistency" and not (delivery.is_table or delivery.format in ("jsonl", "text")):
             refuse("clashes are written as lines of JSON, as text or as a table: leave `--format` out")
-        _fitting(target, delivery, request.solving)
-        tell = complaining(request.prefixes, verbose)
-        arguments = programs, facts, tick, request.ontology, request.solving, request.inputs, tell, request.shown
+        _fitting(target, delivery, resolved.solving)
+        report = complaining(resolved.prefixes, values["verbose"])
         with _nothing_collected():
-            part = api.load_part(*arguments, request.mapped)
+            part = api.load_resolved(programs, sources.background, resolved, report)
         if part.compiles:
             announce_compilation()
-        columns, brief = part.answer_columns(emit), request.prefixes.shorten
-        written = AnswerFormat(delivery.format, request.timing.format, columns, delivery.is_coloured, brief)
-        progress = not quiet and (verbose or sys.stderr.isatty())
-        given_run = (
-            *(part, streams, request.timing, emit, delivery, written, target, budget, report, tell, request.mapped),
-            progress,
-            not quiet,
-        )
+        columns, brief = part.answer_columns(options.emit), resolved.prefixes.shorten
+        written = AnswerFormat(delivery.format, resolved.timing.format, columns, delivery.is_coloured, brief)
+        quiet = values["quiet"]
+        progress = not quiet and (values["verbose"] or sys.stderr.isatty())
+        observer = api.Observer(report, progress=progress, warns_live=not quiet)
         with summarised(part, quiet) as summary, drawn(picture, written) as pencil:
-            _run(*given_run, summary, pencil)
+            _Run(part, sources.streams, resolved.run, target, delivery, written, summary, pencil).run(observer)
 
 
 def _fitting(target: RuntimeOptions, delivery: Delivery, solving: "SolveOptions") -> None:
@@ -190,123 +104,129 @@ def _nothing_collected() -> Iterator[None]:
         gc.enable()
 
 
-def _run(
-    part: "Part",
-    streams: list[Any],
-    timing: "Timing",
-    emit: options.Emit,
-    delivery: Delivery,
-    written: "AnswerFormat",
-    target: RuntimeOptions,
-    budget: int | None,
-    report: str | None,
-    tell: "Callable[[Diagnostic], None]",
-    mapped: "Tally | None",
-    progress: bool,
-    warns_live: bool,
-    summary: RunSummary,
-    pencil: Pencil,
-) -> None:
-    from thalweg import api
-    from thalweg.connectors.interrupt import GRACE, Interrupt
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run with all that follows it: how answers are written, its summary, its picture."""
 
-    def see(block: "AnswerBlock") -> None:
-        summary.see(block)
-        pencil.see(block)
+    part: "Part"
+    streams: list[Any]
+    options: "RunOptions"
+    target: RuntimeOptions
+    delivery: Delivery
+    written: "AnswerFormat"
+    summary: RunSummary
+    pencil: Pencil
 
-    def report_and_count(diagnostic: "Diagnostic") -> None:
-        summary.hear(diagnostic)
-        tell(diagnostic)
+    def run(self, observer: "Observer") -> None:
+        """Runs it where the options say; warnings are reported to the observer."""
+        from thalweg.connectors.interrupt import GRACE, Interrupt
 
-    interrupt = Interrupt()
-    with interrupt.listen(None if target.on_spark else GRACE), Channel("report", report) as channel:
-        account = None if report is None else _account(part, report, channel)
-        listen: Callable[[Any, Any], None] = account.take if account is not None else lambda solution, answered: None
-        open_report = channel.open if report and report != "-" else lambda: None
+        interrupt, path = Interrupt(), self.options.report
+        with interrupt.listen(None if self.target.on_spark else GRACE), Channel("report", path) as channel:
+            account = None if path is None else _account(self.part, path, channel)
+            following = self._following(observer)
+            if account is not None:
+                following = replace(following, listen=account.take)
+            if path and path != "-":
+                following = replace(following, ready=channel.open)
+            if self.target.on_spark:
+                self._on_spark(following, interrupt)
+            elif self.target.checkpoint is None:
+                self._deliver(following, interrupt)
+            elif over := self._resume(self.target.checkpoint, following, interrupt):
+                observer.report(over)
+                self.summary.is_wanted = False
+                return
+            self.summary.keeps_late, self.summary.was_stopped = self.delivery.late is not None, interrupt.asked
+            if account is not None:
+                account.finish()
 
-        def started(late: LateLines, checkpoint: "EmbeddedCheckpoint | None" = None) -> "Job":
-            arguments = (
-                part,
-                streams,
-                timing,
-                emit,
-                delivery.on_error,
-                budget,
-                late,
-                report_and_count,
-                interrupt,
-                listen,
+    def _following(self, observer: "Observer") -> "Observer":
+        """The observer with what the summary and the picture are made of."""
+        report, pencil = observer.report, self.pencil
+
+        def see(block: "AnswerBlock") -> None:
+            self.summary.see(block)
+            pencil.see(block)
+
+        def report_and_count(warning: "Diagnostic") -> None:
+            self.summary.hear(warning)
+            report(warning)
+
+        return replace(observer, report=report_and_count, look=self.summary.look, see=see)
+
+    def _on_spark(self, observer: "Observer", interrupt: "Interrupt") -> None:
+        from thalweg import api
+        from thalweg.runtimes.spark.shutdown import leaving_in_time
+
+        if self.pencil.is_used:
+            observer = replace(observer, with_until=True, observe=self.pencil.observe_elsewhere)
+        with leaving_in_time(interrupt):
+            outcome = api.run_on_spark(
+                self.part,
+                self.streams,
+                self.options,
+                self.target.target(self.streams),
+                self.target.buckets,
+                out=self.delivery.out,
+                late=self.delivery.late,
+                written=self.written,
+                observer=observer,
+                interrupt=interrupt,
             )
+            self.summary.late = outcome.late
+        self.pencil.ends = outcome.guaranteed
+        self.pencil.prove(self.part, self.options.timing)
+
+    def _deliver(
+        self,
+        observer: "Observer",
+        interrupt: "Interrupt",
+        checkpoint: "EmbeddedCheckpoint | None" = None,
+        opener: Opener = open_anew,
+    ) -> None:
+        """Runs in this process, and writes the answers."""
+        from thalweg import api
+
+        observe = self.pencil.observe if self.pencil.is_used else None
+        observer = replace(observer, with_until=self.written.format == "text", observe=observe)
+
+        def started(late: LateLines) -> "Job":
             with _nothing_collected():
                 job = api.start(
-                    *arguments,
-                    summary.look,
+                    self.part,
+                    self.streams,
+                    self.options,
+                    replace(observer, late=late),
+                    interrupt=interrupt,
                     checkpoint=checkpoint,
-                    with_until=written.format == "text",
-                    observe=pencil.observe if pencil.is_used else None,
-                    mapped=mapped,
-                    progress=progress,
-                    warns_live=warns_live,
                 )
-            pencil.engine = job.runtime.engine
+            self.pencil.engine = job.runtime.run.engine
             # What was loaded stays to the end, and need not be searched for garbage again and again.
             gc.freeze()
             return job
 
-        if target.on_spark:
-            from thalweg.runtimes.spark.shutdown import leaving_in_time
+        deliver(started, self.delivery, self.written, interrupt, observer, opener, self.summary)
 
-            with leaving_in_time(interrupt):
-                ended = api.run_on_spark(
-                    part,
-                    streams,
-                    timing,
-                    target.target(streams),
-                    target.buckets,
-                    emit=emit,
-                    on_error=delivery.on_error,
-                    out=delivery.out,
-                    late=delivery.late,
-                    written=written,
-                    memory=budget,
-                    report=report_and_count,
-                    interrupt=interrupt,
-                    listen=listen,
-                    ready=open_report,
-                    look=summary.look,
-                    see=see,
-                    with_until=pencil.is_used,
-                    observe=pencil.observe_elsewhere if pencil.is_used else None,
-                    mapped=mapped,
-                    progress=progress,
-                    warns_live=warns_live,
-                )
-                summary.late = ended.late
-            pencil.ends = ended.guaranteed
-            pencil.prove(part, timing)
-        elif target.checkpoint is None:
-            deliver(started, delivery, written, interrupt, open_report, summary=summary, see=see)
-        else:
-            arguments = target.checkpoint, part, streams, timing, emit, delivery.on_error, budget
-            with api.open_checkpoint(
-                *arguments, out=delivery.out, late=delivery.late, format=delivery.format, mapped=mapped
-            ) as checkpoint:
-                if checkpoint.over is not None:
-                    tell(checkpoint.over)
-                    summary.is_wanted = False
-                    return
+    def _resume(self, folder: Path, observer: "Observer", interrupt: "Interrupt") -> "Diagnostic | None":
+        """Runs on from a checkpoint, which is kept on the way; a warning where the run was complete already."""
+        from thalweg import api
 
-                def opened(purpose: str, name: str | None) -> Any:
-                    sink = checkpoint.open(purpose, name)
-                    # What was answered before it was stopped counts.
-                    summary.has_answered |= purpose != "late" and checkpoint.state is not None
-                    return sink
+        out, late = self.delivery.out, self.delivery.late
+        with api.open_checkpoint(
+            folder, self.part, self.streams, self.options, out=out, late=late, format=self.delivery.format
+        ) as checkpoint:
+            if checkpoint.over is not None:
+                return checkpoint.over
 
-                resumed = partial(started, checkpoint=checkpoint)
-                deliver(resumed, delivery, written, interrupt, open_report, opened, summary, see)
-        summary.keeps_late, summary.was_stopped = delivery.late is not None, interrupt.asked
-        if account is not None:
-            account.finish()
+            def opened(purpose: str, name: str | None) -> Any:
+                sink = checkpoint.open(purpose, name)
+                # What was answered before it was stopped counts.
+                self.summary.has_answered |= purpose != "late" and checkpoint.state is not None
+                return sink
+
+            self._deliver(observer, interrupt, checkpoint, opened)
+        return None
 
 
 def _account(part: "Part", report: str, channel: Channel) -> "Account | AbstractionReport":

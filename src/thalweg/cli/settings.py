@@ -1,13 +1,14 @@
-"""What was asked of `run`, in parts: where to run, and what becomes of answers."""
+"""The options of `run` that only the command line has: where to run, and what becomes of answers."""
 
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from thalweg.cli.errors import misfits, refuse
+from thalweg.cli.parameters import Values
 
 if TYPE_CHECKING:
     from thalweg.runtimes.spark.run import SparkTarget
@@ -24,6 +25,13 @@ class RuntimeOptions:
     jars: tuple[str, ...]
     verbose: bool
 
+    @classmethod
+    def of(cls, values: Values) -> "RuntimeOptions":
+        """Those among the values of the options of `run`."""
+        jars = tuple(values["jars"] or ())
+        place = values["runtime"], values["master"], values["partitions"], values["checkpoint"]
+        return cls(*place, jars, values["verbose"])
+
     @property
     def on_spark(self) -> bool:
         return self.runtime == "spark"
@@ -35,11 +43,7 @@ class RuntimeOptions:
     @property
     def spark_only(self) -> Mapping[str, object]:
         """What has a meaning on Spark alone, by option."""
-        return {
-            "--master": self.master,
-            "--partitions": self.partitions,
-            "--jar": self.jars or None,
-        }
+        return {"--master": self.master, "--partitions": self.partitions, "--jar": self.jars or None}
 
     def target(self, streams: Sequence[object]) -> "SparkTarget":
         """The same for a run on Spark over streams."""
@@ -55,28 +59,28 @@ class RuntimeOptions:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What becomes of answers, of late facts and of malformed lines."""
+    """What becomes of answers and of late facts."""
 
     out: str | None
     late: str | None
     format: str
-    on_error: Literal["stop", "skip"]
 
     @classmethod
-    def of(cls, out: str | None, late: str | None, format: str | None, on_error: Literal["stop", "skip"]) -> "Delivery":
-        """With the format that was asked for, that of the output's name, text for people, or lines of JSON.
+    def of(cls, values: Values) -> "Delivery":
+        """With the format that the options say, that of the output's name, text for people, or lines of JSON.
 
-        `ValueError` where a name says another format than the one that was asked for.
+        `ValueError` where a name says another format than the options do.
         """
         from thalweg.runtimes.answer_formats import format_of_output
 
+        out, format = values["out"], values["answer_format"]
         named = None if out is None else format_of_output(out)
         if named is not None and format is not None and named != format:
             raise ValueError(f"`{out}` is written as `{named}`, not as `{format}`: leave `--format` out, or rename it")
         if format == "parquet" and (out is None or "://" in out or out == "-" or out.endswith(".gz")):
             raise ValueError("Parquet is written to a file: give `--out answers.parquet`")
         usual = "text" if out is None and sys.stdout.isatty() else "jsonl"
-        return cls(out, late, format or named or usual, on_error)
+        return cls(out, values["late"], format or named or usual)
 
     def fit(self, runtime: RuntimeOptions) -> None:
         """Refuses what has no meaning at a place to run, and what cannot be resumed there."""

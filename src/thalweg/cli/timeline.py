@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from thalweg.cli import options
 from thalweg.cli.errors import outcome, usage
+from thalweg.cli.parameters import typed
+from thalweg.languages.options import option_named
 
 
 def timeline(
@@ -32,7 +33,7 @@ def timeline(
             help="How long a tick of the run lasted; by default the longest that fits all timestamps.",
         ),
     ] = None,
-    prefix: options.Prefix = None,
+    prefix: Annotated[list[str] | None, typed(option_named("prefix"))] = None,
 ) -> None:
     """Draw answers as a timeline: facts as bands, the values of numeric facts as curves."""
     from thalweg import api

@@ -11,7 +11,7 @@ from thalweg.cli.settings import Delivery
 from thalweg.cli.summary import RunSummary
 
 if TYPE_CHECKING:
-    from thalweg.api import Job
+    from thalweg.api import Job, Observer
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Sink
     from thalweg.runtimes.answer_formats import AnswerFormat
@@ -73,23 +73,22 @@ def deliver(
     delivery: Delivery,
     written: "AnswerFormat",
     interrupt: "Interrupt",
-    ready: Callable[[], None] = lambda: None,
+    observer: "Observer",
     opener: Opener = open_anew,
     summary: RunSummary | None = None,
-    see: Look = lambda block: None,
 ) -> None:
-    """Runs a job, and writes what it answers; files are opened, and `ready` is called, when it has started.
+    """Runs a job, and writes what it answers; files are opened, and the observer is `ready`, when it has started.
 
-    `see` is called with every block of answers that has been written; the `summary` gets the number of late facts.
+    The observer sees every block of answers that has been written; the `summary` gets the number of late facts.
     """
     with Channel("late", delivery.late, opener) as channel, starting(channel.write if delivery.late else None) as job:
         channel.open()
-        ready()
+        observer.ready()
         try:
             if written.is_parquet:
-                _write_table(job, opener("table", delivery.out), written.table, see)
+                _write_table(job, opener("table", delivery.out), written.table, observer.see)
             else:
-                _write(job, opener("out", delivery.out), written, interrupt, see)
+                _write(job, opener("out", delivery.out), written, interrupt, observer.see)
         finally:
             if summary is not None:
                 summary.late = job.runtime.late_facts
@@ -99,7 +98,7 @@ def _write(job: "Job", sink: "Sink", written: "AnswerFormat", interrupt: "Interr
     from thalweg.runtimes.progress import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
-    engine, format = job.runtime.engine, written.formatter()
+    run, format = job.runtime.run, written.formatter()
     # A table without rows has a header, one that is rejected is not there.
     header = "" if _goes_on(sink) else written.header
     with _writing(sink):
@@ -115,7 +114,7 @@ def _write(job: "Job", sink: "Sink", written: "AnswerFormat", interrupt: "Interr
                     interrupt.writing = False
                     see(piece)
                     interrupt.check()
-                    meter.beat(engine.now)
+                    meter.beat(run.now)
             sink.write(header.encode())
         finally:
             meter.close()

@@ -115,7 +115,7 @@ def _embedded(part: "Part", streams: list[api.Text], answers: Path, interrupt: I
     lines = AnswerFormat(times=timing.format).formatter()
     with (
         answers.open("w", encoding="utf-8") as file,
-        api.start(part, streams, timing, "changes", interrupt=interrupt) as job,
+        api.start(part, streams, api.RunOptions(timing), interrupt=interrupt) as job,
     ):
         for piece in job.pieces():
             if piece is not None:
@@ -131,8 +131,8 @@ def _on_spark(part: "Part", streams: list[api.Text], answers: Path, interrupt: I
     from thalweg.runtimes.spark.run import SparkTarget
 
     target = SparkTarget(short=True)
-    arguments = part, streams, api.Timing(), target, PARTITIONS
-    return api.run_on_spark(*arguments, emit="changes", out=str(answers), interrupt=interrupt).batches
+    options = api.RunOptions(api.Timing())
+    return api.run_on_spark(part, streams, options, target, PARTITIONS, out=str(answers), interrupt=interrupt).batches
 
 
 def _overview() -> RenderableType:

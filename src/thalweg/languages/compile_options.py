@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 from thalweg.ir.nodes import Program
+from thalweg.languages.options import Individuals, ProfileName, ReasonerName, Task
 from thalweg.model.dataset import Dataset
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.planning.choose_topology import TOPOLOGIES
 
-PROFILES: Final = ("rdfs", "pd", "rl", "ql", "dl")
-TASKS: Final = ("entailment", "consistency", "abstraction")
-REASONERS: Final = ("auto", "hermit", "none")
-INDIVIDUALS: Final = ("subjects", "all")
+PROFILES: Final[tuple[str, ...]] = get_args(ProfileName)
+TASKS: Final[tuple[str, ...]] = get_args(Task)
+REASONERS: Final[tuple[str, ...]] = get_args(ReasonerName)
+INDIVIDUALS: Final[tuple[str, ...]] = get_args(Individuals)
 
 
 @dataclass(frozen=True, slots=True)

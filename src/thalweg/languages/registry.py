@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.languages.compile_options import Options
+from thalweg.languages.options import flags_for
 from thalweg.model.vocabulary import Triple
 
 __all__ = ["BUILT_IN", "GROUP", "Graph", "Language", "Options", "Registry", "language_of", "load", "registry"]
@@ -54,7 +55,7 @@ What it returns is what one part of a plan evaluates (`thalweg.parts.compose`), 
 all that is wrong.
 """
 
-RULES: Final = frozenset({"--emit", "--memory", "why"})
+RULES: Final = flags_for("rules") | {"why"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,17 @@
-"""One engine in this process (or something else that reasons): events come in, answers come out.
+"""A plan in this process: events come in, answers come out.
 
     items   pairs (tick, batch), those that are far, and diagnostics, in the order of arrival; None where the next item
             must be waited for
-    blocks  what the emitter makes of the engine's changes; None where everything that can be said has been said
+    blocks  what is made of what operators give; None where everything that can be said has been said
 
 Everything moves in whole batches. At a None the timeline is brought up to the watermark, so that a live stream is
-answered before the wait and not after it; where nothing waits, the engine is called once for each tick with input.
+answered before the wait and not after it; where nothing waits, time passes once for each tick with input.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.model.time import AS_TICKS, TimeFormat
-from thalweg.runtimes.emit import AnswerBlock, Emitter, RowEmitter, emitter_of
+from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.far_times import Far, FarFacts, PlausibleTimes, limits_of
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.live_warnings import LiveWarnings
@@ -84,8 +84,8 @@ def stopped_at(malformed: Diagnostic, items: Items) -> Diagnostic:
     return replace(malformed, notes=(*malformed.notes, f"{SKIP} leaves such messages out and goes on"))
 
 
-class Reasoner(Protocol):
-    """What is taken through time: an engine, for example. What `advance` returns is for the emitter."""
+class Run(Protocol):
+    """A plan at work, which is taken through time and makes answers of what its operators give."""
 
     @property
     def first(self) -> int | None: ...
@@ -98,17 +98,40 @@ class Reasoner(Protocol):
     @property
     def unsure(self) -> tuple[str, ...]: ...
     def advance(self, to: int, facts: list[Batch], /) -> Iterable[Any]: ...
+    def step(
+        self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...], /
+    ) -> Iterator[AnswerBlock]: ...
+    def finish(self) -> Iterator[AnswerBlock]: ...
     def collect(self, waiting: Iterable[Batch], /) -> None: ...
 
-
-class Savable(Protocol):
-    """The state of a reasoner between two ticks."""
-
     def snapshot(self) -> bytes:
-        """All that a reasoner must know to go on; it has begun."""
+        """All that it must know to go on."""
 
     def resume(self, data: bytes, /) -> None:
-        """Brings a reasoner that has not begun to where a snapshot was taken."""
+        """Brings one that has not begun to where a snapshot was taken."""
+
+
+class Presents(Protocol):
+    """Gives answers their final form."""
+
+    def present(self, block: AnswerBlock, /) -> AnswerBlock: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Observing:
+    """What is called while a run goes on.
+
+    `look` sees every batch that comes in, and `observe` sees it with its tick; `late` takes lines about late facts;
+    `summary` says at the end what deserves a warning, also in a run that was resumed and has not seen all that came;
+    `warnings` are given while a live run goes on.
+    """
+
+    report: Callable[[Diagnostic], None] = lambda diagnostic: None
+    look: Callable[[Batch], object] | None = None
+    observe: Callable[[int, Batch], object] | None = None
+    late: Callable[[str], None] | None = None
+    summary: Callable[[bool], Iterable[Diagnostic]] = lambda resumed: ()
+    warnings: LiveWarnings | None = None
 
 
 class Checkpoint(Protocol):
@@ -128,59 +151,38 @@ class Checkpoint(Protocol):
         """The run is over, at a malformed line or at the end."""
 
 
-R = TypeVar("R", bound=Reasoner)
-Advance = Callable[[int, list[Batch]], Iterable[Any]]
-
-
-class Embedded(Generic[R]):
-    """A program at work; answers are made by the emitter that the settings name, or by one of its own.
-
-    `advance` takes the engine through time where there is more to do than that; `present` gives an answer its final
-    form; `look` sees every batch that comes in, and `summary` says at the end what deserves a warning, also in a run
-    that was resumed and has not seen all that came; `warnings` are given while a live run goes on; `state` is what must
-    be saved of the engine, for a `checkpoint`.
-    """
+class Embedded:
+    """A program at work: `watch` gives answers their final form, and a `checkpoint` keeps the state of the run."""
 
     def __init__(
         self,
-        engine: R,
+        run: Run,
         settings: Settings,
+        watch: Presents,
+        observing: Observing = Observing(),
         *,
-        emitter: Emitter | None = None,
-        advance: Advance | None = None,
-        present: Callable[[AnswerBlock], AnswerBlock] = lambda piece: piece,
-        look: Callable[[Batch], object] | None = None,
-        summary: Callable[[bool], Iterable[Diagnostic]] = lambda resumed: (),
-        write_late: Callable[[str], None] | None = None,
-        report: Callable[[Diagnostic], None] = lambda found: None,
         interrupt: Interrupt | None = None,
-        state: Savable | None = None,
         checkpoint: Checkpoint | None = None,
         times: TimeFormat = AS_TICKS,
-        observe: Callable[[int, Batch], object] | None = None,
-        warnings: LiveWarnings | None = None,
     ) -> None:
-        self.engine = engine
+        self.run = run
         self.settings = settings
-        self.late = Late(write_late, times)
+        self.late = Late(observing.late, times)
         self._times = times
         self._far = FarFacts()
         self._pushed: dict[str | None, PlausibleTimes] = {}
         self._latest: int | None = None
-        self._unzoned = UnzonedTimes(settings.calendar.clock, report)
-        self._report = report
+        self._unzoned = UnzonedTimes(settings.calendar.clock, observing.report)
+        self._report = observing.report
         self._interrupt = interrupt or Interrupt()
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
         self._buffer = Reorder()
-        self._emitter: Emitter = emitter or emitter_of(settings.emit)
-        self._advance_engine = advance or engine.advance
-        self._present = present
-        self._look = look
-        self._observe = observe
-        self._summary = summary
-        self._warnings = warnings
-        self._shedding = Shedding(report)
-        self._state = state
+        self._present = watch.present
+        self._look = observing.look
+        self._observe = observing.observe
+        self._summary = observing.summary
+        self._warnings = observing.warnings
+        self._shedding = Shedding(observing.report)
         self._checkpoint = checkpoint
         self._resumed = False
         self._late_before = 0
@@ -219,8 +221,8 @@ class Embedded(Generic[R]):
                 else:
                     self._take(*item, items.group)
                 yield from self._decided()
-                if self.engine.dictionary.wants_collection:
-                    self.engine.collect([*self._buffer.waiting(), *items.waiting()])
+                if self.run.dictionary.wants_collection:
+                    self.run.collect([*self._buffer.waiting(), *items.waiting()])
                 if self._watermark.is_complete or (self._interrupt.asked and self._may_stop(items)):
                     break
             if self._checkpoint is not None and self._unsaved and self._checkpoint.is_due:
@@ -247,7 +249,7 @@ class Embedded(Generic[R]):
         first, last = self._watermark.bounds
         if first <= tick <= last:
             if tick < watermark:
-                found = [str(fact) for fact in batch.facts(self.engine.dictionary)]
+                found = [str(fact) for fact in batch.facts(self.run.dictionary)]
                 self.late.add(tick, watermark, batch.stream, found)
             else:
                 self._buffer.add(tick, batch)
@@ -265,7 +267,7 @@ class Embedded(Generic[R]):
         tick, batch = far.tick, far.batch
         if self._look is not None:
             self._look(batch)
-        facts = [str(fact) for fact in batch.facts(self.engine.dictionary)]
+        facts = [str(fact) for fact in batch.facts(self.run.dictionary)]
         self._far.add(tick, facts, self._times)
         self.late.pass_on(tick, max(self._watermark.reached + 1, 0), batch.stream, facts)
 
@@ -312,7 +314,7 @@ class Embedded(Generic[R]):
         first, last = self._watermark.bounds
         watermark = self._watermark.of()
         if first <= tick <= last and tick < watermark:
-            self.late.add(tick, watermark, batch.stream, [str(fact) for fact in batch.facts(self.engine.dictionary)])
+            self.late.add(tick, watermark, batch.stream, [str(fact) for fact in batch.facts(self.run.dictionary)])
         elif first <= tick <= last:
             self._watermark.see(0, np.array([tick]))
             self._buffer.add(tick, batch)
@@ -323,8 +325,8 @@ class Embedded(Generic[R]):
         for decided, batches in self._buffer.up_to(self._watermark.reached):
             yield from map(self._present, self._advance(decided, batches))
         yield from map(self._present, self._catch_up())
-        if self.engine.dictionary.wants_collection:
-            self.engine.collect([*self._buffer.waiting(), *(batch for _, batch in self._undecided())])
+        if self.run.dictionary.wants_collection:
+            self.run.collect([*self._buffer.waiting(), *(batch for _, batch in self._undecided())])
 
     def _undecided(self) -> Iterator[tuple[int, Batch]]:
         return (event for times in self._pushed.values() for event in times.waiting())
@@ -349,16 +351,16 @@ class Embedded(Generic[R]):
             yield from self._advance(tick, batches)
 
     def _advance(self, tick: int, batches: list[Batch]) -> Iterator[AnswerBlock]:
-        now = self.engine.now
-        deltas = self._advance_engine(tick, batches)
-        start = self.engine.first if now is None else now + 1
+        now = self.run.now
+        deltas = self.run.advance(tick, batches)
+        start = self.run.first if now is None else now + 1
         assert start is not None
-        yield from self._emitter.step(deltas, start, tick, self.engine.shed)
-        self._shedding.see(tick, self.engine.shed, self.engine.unsure)
+        yield from self.run.step(deltas, start, tick, self.run.shed)
+        self._shedding.see(tick, self.run.shed, self.run.unsure)
 
     def _catch_up(self) -> Iterator[AnswerBlock]:
         """Answers the decided ticks after the last input."""
-        decided, now = self._watermark.decided, self.engine.now
+        decided, now = self._watermark.decided, self.run.now
         if decided is not None and (now is None or now < decided):
             yield from self._advance(decided, [])
 
@@ -369,7 +371,7 @@ class Embedded(Generic[R]):
         self._watermark.settle()
         yield from self._decided()
         yield from self._catch_up()
-        yield from self._emitter.finish()
+        yield from self.run.finish()
         self._summarise()
 
     def _summarise(self) -> None:
@@ -404,7 +406,6 @@ class Embedded(Generic[R]):
 
     def save(self, position: dict[str, Any]) -> bytes:
         """The state of the run between two items; `position` is where the input goes on."""
-        assert self._state is not None
         header = {
             "position": position,
             "watermark": self._watermark.save(),
@@ -415,38 +416,34 @@ class Embedded(Generic[R]):
             "latest": self._latest,
             "pushed": [[stream, times.last] for stream, times in self._pushed.items()],
         }
-        rows = self._emitter.save() if isinstance(self._emitter, RowEmitter) else {}
-        engine = b"" if self.engine.now is None else self._state.snapshot()
-        words = self.engine.dictionary
-        return frame([encode(header, rows), engine, self._buffer.save(words), save_batches(self._undecided(), words)])
+        state = b"" if self.run.now is None else self.run.snapshot()
+        words = self.run.dictionary
+        return frame([encode(header, {}), state, self._buffer.save(words), save_batches(self._undecided(), words)])
 
     def load(self, saved: bytes) -> dict[str, Any]:
         """Brings a run that has not begun to a saved state; the position from which the input goes on."""
         about, _, waiting, undecided = unframe(saved)
-        header, rows = decode(about)
+        header, _ = decode(about)
         self._resumed = True
         self._watermark.load(header["watermark"])
         self.late.load(header["late"])
         self._far.load(header["far"])
         self._late_before = self.late.count + self._far.count
         self._shedding.load(header["shedding"])
-        if isinstance(self._emitter, RowEmitter):
-            self._emitter.load(rows)
-        self.load_engine(saved)
-        self._buffer.load(waiting, self.engine.dictionary)
+        self.load_run(saved)
+        self._buffer.load(waiting, self.run.dictionary)
         self._latest = header["latest"]
         for stream, last in header["pushed"]:
             self._times_of(stream).last = last
-        for tick, batch in load_batches(undecided, self.engine.dictionary):
+        for tick, batch in load_batches(undecided, self.run.dictionary):
             self._times_of(batch.stream).hold((tick, batch))
         position: dict[str, Any] = header["position"]
         return position
 
-    def load_engine(self, saved: bytes) -> None:
-        """Brings what reasons, and nothing else of the run, to a saved state."""
-        assert self._state is not None
-        about, engine, _, _ = unframe(saved)
+    def load_run(self, saved: bytes) -> None:
+        """Brings the operators, and nothing else, to a saved state."""
+        about, state, _, _ = unframe(saved)
         # What is answered before more is read is written as before.
         self.settings.calendar.clock.notation.stamped |= decode(about)[0]["stamped"]
-        if engine:
-            self._state.resume(engine)
+        if state:
+            self.run.resume(state)

@@ -22,7 +22,7 @@ from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, 
 from thalweg.runtimes.continued_output import continued, need_no_output, settled
 from thalweg.runtimes.parquet_output import ParquetParts
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 EVERY: Final = 3.0

@@ -164,10 +164,10 @@ def _name_in(block: AnswerBlock) -> Callable[[str], str]:
 
 
 def explaining(engine: Any, times: TimeFormat) -> Callable[[str], str | None] | None:
-    """What gives the proof of a fact that holds now as text, where the engine can explain itself."""
+    """What gives the proof of a fact that holds now as text, where there is an engine that can explain itself."""
     from thalweg.model.fact import fact_of_text
 
-    if not hasattr(engine, "why") or not hasattr(engine, "guaranteed"):
+    if engine is None:
         return None
 
     def why(fact: str) -> str | None:

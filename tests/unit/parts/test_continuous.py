@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from thalweg import RejectedError, run
-from thalweg.api import Timing, load_part, why_row
+from thalweg.api import RunOptions, load_part, why_row
 from thalweg.api.jobs import start
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
@@ -311,7 +311,7 @@ def test_a_run_goes_on_where_it_was_saved(form, output):
     def taken(reasoner, some):
         told = []
         for tick, fact in some:
-            with start(part, [(tick, fact)], Timing()) as job:
+            with start(part, [(tick, fact)], RunOptions()) as job:
                 [(_, batch)] = [item for item in job.inputs if item is not None]
                 words = job.runtime.engine.dictionary
             facts = [replace_words(batch, words, reasoner.dictionary)]

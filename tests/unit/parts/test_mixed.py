@@ -121,7 +121,9 @@ def test_the_past_must_be_recorded() -> None:
 def test_why_goes_to_the_tick_before() -> None:
     parts = thalweg.api.load_part([LOOKING_BACK, CHOICE], solving=SolveOptions(workers=0))
     events = [(1, "on(c,a)")]
-    proof = thalweg.api.run_to(parts, events, thalweg.api.Timing(last=2)).why(thalweg.Fact("last", ("a",)))
+    proof = thalweg.api.run_to(parts, events, thalweg.api.RunOptions(thalweg.api.Timing(last=2))).why(
+        thalweg.Fact("last", ("a",))
+    )
     assert [one.claim for one in proof.because] == ["green(a) before [1]"]
 
 
@@ -133,7 +135,7 @@ def test_several_answers_cannot_feed_rules() -> None:
 def test_why_goes_through_the_parts() -> None:
     parts = thalweg.api.load_part([RULES, LIGHTS], solving=SolveOptions(workers=0))
     timing = thalweg.api.Timing(last=1)
-    proof = thalweg.api.run_to(parts, [(1, "on(c,a)")], timing).why(thalweg.Fact("go", ("c",)))
+    proof = thalweg.api.run_to(parts, [(1, "on(c,a)")], thalweg.api.RunOptions(timing)).why(thalweg.Fact("go", ("c",)))
     assert [line.strip().split("   ")[0] for line in proof.render().splitlines()] == [
         "go(c)",
         "by go(C) :- on(C,R), green(R).",
@@ -161,7 +163,7 @@ LACKING = "the answer of the window [4,4] does not contain"
 def test_why_not_names_the_part(fact: tuple[str, str], found: list[str]) -> None:
     parts = thalweg.api.load_part([RULES, LIGHTS], solving=SolveOptions(workers=0))
     timing = thalweg.api.Timing(last=4)
-    chain = thalweg.api.run_to(parts, [(1, "on(c,a)"), (4, ["on(c,b)", "closed(b)"])], timing)
+    chain = thalweg.api.run_to(parts, [(1, "on(c,a)"), (4, ["on(c,b)", "closed(b)"])], thalweg.api.RunOptions(timing))
     absence = chain.why_not(thalweg.Fact(fact[0], fact[1:]))
     lines = [line.strip() for line in absence.render().splitlines()]
     assert [line for line in lines if not line.startswith("not by")] == found

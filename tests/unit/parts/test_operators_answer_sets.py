@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -37,7 +37,6 @@ from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.answer_sets.windowed import Answered
 from thalweg.parts.answer_sets.windowed import Share as PieceShare
 from thalweg.parts.member import Beside
-from thalweg.parts.part import SparkWork, spark_job
 from thalweg.runtimes.emit import Solution
 from thalweg.testing.evaluators import batch_of
 
@@ -67,19 +66,8 @@ def event(tick: int, *facts: str) -> Event:
     return Event(tick, tuple(map(read_fact, facts)))
 
 
-@dataclass(frozen=True)
-class Spreading:
-    """A part alone, as it is spread over buckets."""
-
-    part: AnswerSets
-
-    def spread(self, context: Context, partitions: int) -> SparkWork:
-        expansion = self.part.expand(context, None, partitions)
-        return SparkWork(spark_job(self.part, Plan(expansion.operators, expansion.edges), context, partitions))
-
-
 def buckets(text: str, options: SolveOptions = SolveOptions(), partitions: int = 2, **more: Any) -> Buckets:
-    return Buckets(Spreading(loaded(text, options, **more)), Settings(), partitions)  # type: ignore[arg-type]
+    return Buckets(loaded(text, options, **more), SETTINGS, partitions)
 
 
 def alone(text: str, events: Sequence[Event], options: SolveOptions) -> list[str]:

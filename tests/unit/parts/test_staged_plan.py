@@ -142,7 +142,7 @@ def test_events_are_classified_in_all_buckets_and_rejected_as_in_one_process(how
     part = plan(OF_EVENTS, "", EVENTS, ONTOLOGY)
     some = [event(tick // 2, f"<http://ex/v>(<http://ex/o{tick}>,{tick * 5})", *COLD[tick % 3]) for tick in range(12)]
     timing = api.Timing(first=0)
-    with api.start(part, some, timing, "changes", report=lambda _: None) as job:
+    with api.start(part, some, api.RunOptions(timing), api.Observer(lambda _: None)) as job:
         alone = said([block for block in job.pieces() if block is not None])
     work, found = buckets(part, 3, first=0), list[str]()
     assert [len(work.job.buckets(stage.number)) for stage in work.job.stages] == [3, 1]
@@ -203,7 +203,7 @@ def test_patterns_and_queries_that_read_streams_only_are_split_as_they_are_alone
 ) -> None:
     part = plan(*texts)
     some = [event(tick // 2, f"<http://ex/v>(<http://ex/o{tick % 4}>,{tick * 5})", "other(x)") for tick in range(14)]
-    with api.start(part, some, api.Timing(first=0), "changes", report=lambda _: None) as job:
+    with api.start(part, some, api.RunOptions(api.Timing(first=0)), api.Observer(lambda _: None)) as job:
         alone = said([block for block in job.pieces() if block is not None])
     work, found = buckets(part, 3, first=0), list[str]()
     assert [len(work.job.buckets(stage.number)) for stage in work.job.stages] == stages
@@ -252,7 +252,7 @@ def test_explain_says_which_definitions_of_events_are_matched_where_all_meet() -
 def test_what_waits_for_a_first_window_waits_with_its_last_tick_only() -> None:
     asking = SolveOptions("brave", 3, 1, workers=0)
     part = plan("d(X) :- s(X) in [1]. b(N) :- N = count{X : u(X)}.", "{ u(X) } :- w(X).", asking=asking)
-    with api.start(part, [event(1, "s(x)")], api.Timing(first=0), "changes", report=lambda _: None) as job:
+    with api.start(part, [event(1, "s(x)")], api.RunOptions(api.Timing(first=0)), api.Observer(lambda _: None)) as job:
         alone = said([block for block in job.pieces() if block is not None])
     assert alone == [
         '{"t":0,"begin":["b(0)"],"end":[]}',

@@ -314,24 +314,24 @@ def test_answers_of_a_live_stream_come_before_the_next_event(ask: Ask) -> None:
 
 
 def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
-    from thalweg.api import Timing, load_part, start
+    from thalweg.api import RunOptions, load_part, start
 
     ask._program.write_text("q(X) :- r(X).")
     events = [(tick, [f"p(x{tick}_{number})" for number in range(20_000)]) for tick in range(6)]
     program = load_part([ask._program], solving=SolveOptions(workers=0, solver="clingo"))
-    with start(program, events, Timing()) as job:
+    with start(program, events, RunOptions()) as job:
         for _ in job.pieces():
             pass
         assert len(job.runtime.engine.dictionary) < 100_000
 
 
 def test_answers_that_are_kept_can_be_read_when_their_names_are_forgotten(ask: Ask) -> None:
-    from thalweg.api import Timing, load_part, start
+    from thalweg.api import RunOptions, load_part, start
 
     ask._program.write_text("q(X) :- p(X).")
     events = ((tick, [f"p(x{tick}_{number})" for number in range(10)]) for tick in range(12))
     program = load_part([ask._program], solving=SolveOptions(solver="engine"))
-    with start(program, events, Timing()) as job:
+    with start(program, events, RunOptions()) as job:
         words = job.runtime.engine.dictionary
         answers = (piece for piece in job.pieces() if piece is not None)
         kept = next(answers)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
+from thalweg.languages.options import flags_for
 from thalweg.languages.registry import Language, Options
 from thalweg.model.time import Clock
 
@@ -54,13 +55,11 @@ def includes(source: Source) -> Sequence[tuple[str, Span]]:
     return take_out(source).includes
 
 
-_OPTIONS: Final = "--window --slide --models --inputs --solve-limit --solver --workers --report --decomposition"
-
 LANGUAGE: Final = Language(
     "asp",
     (".lp",),
     compile,
-    understands=frozenset(_OPTIONS.split()),
+    understands=flags_for("answer sets"),
     includes=includes,
     title="answer set programs (`.lp`)",
 )

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, Source, Span
+from thalweg.languages.options import flags_for
 from thalweg.languages.registry import Language, Options
 
 if TYPE_CHECKING:
@@ -50,5 +51,5 @@ def includes(source: Source) -> Sequence[tuple[str, Span]]:
 
 
 LANGUAGE: Final = Language(
-    "cascade", (".tw",), compile, understands=frozenset({"--event", "why"}), includes=includes, title="events (`.tw`)"
+    "cascade", (".tw",), compile, understands=flags_for("events") | {"why"}, includes=includes, title="events (`.tw`)"
 )

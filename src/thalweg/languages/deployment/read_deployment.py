@@ -23,54 +23,41 @@ from thalweg.languages.deployment.deployed_sources import (
     tied_mappings,
     wrong_text_keys,
 )
+from thalweg.languages.options import OPTIONS, Key, KeyKind, Option
 from thalweg.model.local_times import zone_named
 from thalweg.model.nesting import too_deep
 
-TEXT, PATH, LIST, PATHS, FLAG, TABLE = (
-    "a text",
-    "a file",
-    "a list of texts",
-    "a list of files",
-    "true or false",
-    "a table",
+# The order in which messages list the keys of a section; those of other options follow as the table has them.
+_LISTED: Final = (
+    *("emit", "times", "base", "format", "late", "picture"),
+    *("tick", "delay", "clock", "idle", "max_ahead", "to", "zone", "from"),
+    *("show", "event", "prefix", "quiet"),
+    *("master", "partitions", "memory", "on_error", "kind", "checkpoint", "jar"),
+    *("profile", "keep", "classes", "individuals", "reasoner", "topology", "bolts"),
+    *("schema_stream", "literals", "witnesses", "as"),
+    *("window", "slide", "models", "solve_limit", "solver", "workers", "inputs", "report"),
+)
+_PLACES: Final = {name: place for place, name in enumerate(_LISTED)}
+_DEPLOYED: Final = sorted(
+    ((option.key, option) for option in OPTIONS if option.key is not None),
+    key=lambda pair: _PLACES.get(pair[0].name, len(_PLACES)),
 )
 
-_ROOT: Final = {"program": ("programs", PATHS), "background": ("background", PATHS)}
-_SOURCES: Final = {"streams": ("from", "map", "zone", *WRITTEN), "background": ("from", "map", *WRITTEN)}
-SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
-    "time": {
-        **{key: (key, TEXT) for key in ("tick", "delay", "clock", "idle", "max_ahead", "to", "zone")},
-        "from": ("from_", TEXT),
-    },
-    "output": {
-        **{key: (key, TEXT) for key in ("emit", "times", "base")},
-        # How answers are written; `--format` of other verbs is about plans, proofs and diagnostics.
-        "format": ("answer_format", TEXT),
-        **{key: (key, PATH) for key in ("late", "picture")},
-        "to": ("out", PATH),
-        "show": ("show", LIST),
-        "event": ("event", LIST),
-        "prefix": ("prefix", TABLE),
-        "quiet": ("quiet", FLAG),
-    },
-    "runtime": {
-        **{key: (key, TEXT) for key in ("master", "partitions", "memory", "on_error")},
-        "kind": ("runtime", TEXT),
-        "checkpoint": ("checkpoint", PATH),
-        "jar": ("jars", PATHS),
-    },
-    "ontology": {
-        **{key: (key, TEXT) for key in ("profile", "keep", "classes", "individuals", "reasoner", "topology", "bolts")},
-        **{key: (key, FLAG) for key in ("schema_stream", "literals", "witnesses")},
-        "as": ("as_", TEXT),
-    },
-    "answer_sets": {
-        **{key: (key, TEXT) for key in ("window", "slide", "models", "solve_limit", "solver", "workers")},
-        "inputs": ("inputs", LIST),
-        "report": ("report", PATH),
-    },
-}
 
+def _section_of(section: str) -> Mapping[str, Option]:
+    """The options of a section, by key."""
+    return {key.name: option for key, option in _DEPLOYED if key.section == section}
+
+
+SECTIONS: Final = {
+    section: _section_of(section) for section in ("time", "output", "runtime", "ontology", "answer_sets")
+}
+"""The options that deployments may set, by section and key."""
+
+# Programs are the arguments of the verbs, and no option.
+_PROGRAMS: Final = Option("programs", list[Path], "", verbs=(), key=Key("", "program", "a list of files"))
+_ROOT: Final = {"program": _PROGRAMS, **_section_of("")}
+_SOURCES: Final = {"streams": ("from", "map", "zone", *WRITTEN), "background": ("from", "map", *WRITTEN)}
 _LONG_NUMBER: Final = re.compile(r"[0-9](?:_?[0-9]){4299}")
 _TOO_MANY_DIGITS: Final = "a number has too many digits"
 _TOO_DEEP: Final = "a value is nested too deeply"
@@ -150,7 +137,7 @@ class _Reading:
             if key == "streams" or (key == "background" and isinstance(value, dict)):
                 self._sources(key, value)
             elif key in _ROOT:
-                self._take("", key, value, *_ROOT[key])
+                self._take(_ROOT[key], value)
             elif key in SECTIONS and isinstance(value, dict):
                 self._section(key, value)
             elif key in SECTIONS:
@@ -165,12 +152,12 @@ class _Reading:
             )
 
     def _section(self, section: str, data: Mapping[str, Any]) -> None:
-        keys = SECTIONS[section]
+        options = SECTIONS[section]
         for key, value in data.items():
-            if key in keys:
-                self._take(section, key, value, *keys[key])
+            if key in options:
+                self._take(options[key], value)
             else:
-                self._unknown(section, key, list(keys))
+                self._unknown(section, key, list(options))
 
     def _sources(self, kind: str, data: object) -> None:
         """The streams, or the tables of the background, that have names."""
@@ -185,7 +172,7 @@ class _Reading:
                 if key not in _SOURCES[kind]:
                     self._unknown(section, key, list(_SOURCES[kind]))
             origin = self._origin(section, about.get("from"))
-            own = self._value(section, "map", about.get("map", []), LIST)
+            own = self._value(section, "map", about.get("map", []), "a list of texts")
             for key, message, way_out in wrong_text_keys(str(about.get("from")), about):
                 self._wrong(section, key, message, way_out)
             if isinstance(origin, str) and isinstance(own, list):
@@ -233,15 +220,18 @@ class _Reading:
         if maps := list(tied_mappings(self.streams, self.background)):
             self.options["map_"] = maps
 
-    def _take(self, section: str, key: str, value: object, option: str, kind: str) -> None:
-        taken = self._value(section, key, value, kind)
+    def _take(self, option: Option, value: object) -> None:
+        """Takes the value of an option's key; a list is one text where the option is typed once."""
+        key = option.key
+        assert key is not None
+        taken = self._value(key.section, key.name, value, key.kind)
         if taken is not None:
-            self.options[option] = ",".join(taken) if kind == LIST and isinstance(taken, list) else taken
-            if option == "event" and isinstance(taken, list):
-                self.options[option] = taken
-            self.used[option] = f"{section}.{key}" if section else key, self._span(section, key)
+            text = ",".join(taken) if isinstance(taken, list) and not option.is_repeatable else taken
+            self.options[option.name] = text
+            name = f"{key.section}.{key.name}" if key.section else key.name
+            self.used[option.name] = name, self._span(key.section, key.name)
 
-    def _value(self, section: str, key: str, value: object, kind: str) -> Value | None:
+    def _value(self, section: str, key: str, value: object, kind: KeyKind) -> Value | None:
         """A value as the command line has it; what is of another kind is wrong."""
         match value, kind:
             case bool(), "true or false":
@@ -255,7 +245,7 @@ class _Reading:
             case str(), "a list of files":
                 return [self._beside(value)]
             case list(), "a list of texts" | "a list of files" if all(isinstance(text, str) for text in value):
-                return [self._beside(text) if kind == PATHS else text for text in value]
+                return [self._beside(text) if kind == "a list of files" else text for text in value]
             case dict(), "a table" if all(isinstance(text, str) for text in value.values()):
                 return [f"{name}={iri}" for name, iri in value.items()]
         shown = "nothing" if value is None else f"`{value}`"

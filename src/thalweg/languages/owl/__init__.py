@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.languages.options import flags_for
 from thalweg.languages.owl.formats import FORMATS
 from thalweg.languages.registry import RULES, Graph, Language, Options
 
@@ -61,17 +62,12 @@ def compile(
     return program, [*warnings, *diagnostics]
 
 
-_OPTIONS: Final = (
-    "--window --keep --profile --schema-stream --literals --witnesses --as --topology --bolts --classes --individuals "
-    "--reasoner"
-)
-
 LANGUAGE: Final = Language(
     "owl",
     tuple(FORMATS),
     compile,
     background=tuple(FORMATS),
-    understands=RULES | frozenset(_OPTIONS.split()),
+    understands=RULES | flags_for("ontologies"),
     takes_triples=True,
     specialised=True,
     title="ontologies",

@@ -7,13 +7,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.plan import Expansion
+from thalweg.dataflow.plan import Expansion, Plan
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.languages.owl.axioms import show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.model.dictionary import Dictionary
-from thalweg.parts.part import Evaluation
+from thalweg.model.predicate import Predicate
+from thalweg.parts.part import Watch
 from thalweg.runtimes.event_answers import added
 
 if TYPE_CHECKING:
@@ -55,11 +56,16 @@ class Abstraction:
 
         return EventColumns()
 
-    def start(self, context: Context) -> Evaluation:
-        self._check(context)
-        classifier = self.classifier(context)
-        close = lambda: context.listen(None, classifier.account())  # noqa: E731
-        return Evaluation(classifier, classifier, state=classifier, summary=classifier.summary, close=close)
+    def plan(self, context: Context, partitions: int | None) -> Plan:
+        expansion = self.expand(context, None, partitions)
+        return Plan(expansion.operators, expansion.edges)
+
+    def watch(self, context: Context, partitions: int | None) -> Watch:
+        return _Unwatched()
+
+    def guaranteed(self) -> frozenset[Predicate]:
+        """Its answers are not facts that begin and end."""
+        return frozenset()
 
     def expand(self, context: Context, beside: "Beside | None", partitions: int | None) -> Expansion:
         """One operator; with partitions its buckets take whole events in turn."""
@@ -106,6 +112,10 @@ class Abstraction:
         from thalweg.explain.event_classes import ExplainedAbstraction
 
         return ExplainedAbstraction(self.program, partitions)
+
+
+class _Unwatched(Watch):
+    """The operators report what is wrong with events."""
 
 
 class AbstractionReport:

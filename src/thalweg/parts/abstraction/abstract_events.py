@@ -1,24 +1,20 @@
 """Events become abstract events: the classes of their individuals, at their tick.
 
-A `Classifier` is taken through time like an engine, and keeps nothing between two ticks but its cache.
+A `Classifier` is taken through time tick by tick, and keeps nothing between two ticks but its cache.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-
-import numpy as np
+from typing import Final
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.languages.owl.dl.datatypes_of import expected_kinds
-from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.literals import parts
 from thalweg.parts.abstraction.ladder import SELECTION, UNDECIDED, Ladder, way_out
 from thalweg.parts.abstraction.signatures import Decisions, Signatures
-from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.event_answers import AbstractEvent, EventAnswers, RejectedEvents, UndecidedEvents
 
 INCONSISTENT: Final = "inconsistent"
@@ -35,10 +31,7 @@ class ClassifiedEvent:
 
 
 class Classifier:
-    """Classifies events; also its own emitter. `hidden` are the places of classes that everything is in."""
-
-    shed: tuple[str, ...] = ()
-    unsure: tuple[str, ...] = ()
+    """Classifies events. `hidden` are the places of classes that everything is in."""
 
     def __init__(
         self,
@@ -109,32 +102,9 @@ class Classifier:
         ]
         return ClassifiedEvent(graph, facts, classes=classes)
 
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        """Forgets the terms that waiting batches do not use."""
-        words = [np.asarray(row, dtype=np.int64).reshape(-1) for batch in waiting for row in batch.rows.values()]
-        self.dictionary.collect(np.concatenate([np.zeros(0, dtype=np.int64), *words]))
-        self.forget()
-
     def forget(self) -> None:
         """The words of terms may get another meaning."""
         self._signatures.forget()
-
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
-        """What `advance` gives is the output."""
-        yield from deltas
-
-    def finish(self) -> Iterator[AnswerBlock]:
-        """Every event was answered at its tick."""
-        return iter(())
-
-    def snapshot(self) -> bytes:
-        """How far it has come; the cache fills itself again."""
-        return encode({"first": self.first, "now": self.now}, {})
-
-    def resume(self, data: bytes) -> None:
-        """Goes on where a snapshot was taken."""
-        saved, _ = decode(data)
-        self.first, self.now = saved["first"], saved["now"]
 
     def summary(self) -> Iterator[Diagnostic]:
         """The events that were not decided, one warning for each reason."""

@@ -9,8 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.operator import Share
-from thalweg.dataflow.plan import Edge, Expansion
+from thalweg.dataflow.plan import Edge, Expansion, Plan
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.frame import Frame
@@ -21,7 +20,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.solve_options import SolveOptions, check_solver
 from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.member import Beside
-from thalweg.parts.part import Evaluation
+from thalweg.parts.part import Watch
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
@@ -82,14 +81,16 @@ class AnswerSets:
 
         return AnswerSetColumns()
 
-    def start(self, context: Context) -> Evaluation:
-        from thalweg.parts.answer_sets.answers_operator import AnswersOperator
+    def plan(self, context: Context, partitions: int | None) -> Plan:
+        expansion = self.expand(context, None, partitions)
+        return Plan(expansion.operators, expansion.edges)
 
-        operator = self.expand(context, None, None).operators[0].open(context, Dictionary(), Share())
-        assert isinstance(operator, AnswersOperator)
-        windows = operator.windows
-        state = windows if context.saves else None
-        return Evaluation(windows.windowed, windows.windowed, state=state, close=operator.close)
+    def watch(self, context: Context, partitions: int | None) -> Watch:
+        return _Unwatched()
+
+    def guaranteed(self) -> frozenset[Predicate]:
+        """Its answers are not facts that begin and end."""
+        return frozenset()
 
     def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
         """Its pieces are solved apart, those with a key in many buckets, and combined; or it is one operator.
@@ -195,6 +196,10 @@ class AnswerSets:
     def frame(self, context: Context) -> Frame:
         """The windows that it is asked over."""
         return self.options.frame(context.clock, self.program)
+
+
+class _Unwatched(Watch):
+    """Operators report what is wrong with facts that come."""
 
 
 @lru_cache(maxsize=4)

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
-from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.plan import Edge, Expansion
+from thalweg.dataflow.plan import Edge, Expansion, Plan
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import TripleTerms
@@ -26,7 +25,6 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.similar import nearest
 from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.member import Beside
-from thalweg.parts.part import Evaluation
 from thalweg.parts.patterns.event_facts import predicates_given
 from thalweg.planning.stage_patterns import PatternStage, stage_patterns
 from thalweg.planning.wire_parts import Ports, resting_on_part
@@ -100,11 +98,13 @@ class EventCascade:
 
         return EventColumns()
 
-    def start(self, context: Context) -> Evaluation:
-        self._check(context, is_alone=True)
-        run, watch = self.run(context, self.output), self.watch()
-        look = partial(watch.look, words=run.dictionary)
-        return Evaluation(run, run, look=look, state=run, summary=lambda: chain(run.summary(), watch.summary()))
+    def plan(self, context: Context, partitions: int | None) -> Plan:
+        expansion = self.expand(context, None, partitions)
+        return Plan(expansion.operators, expansion.edges)
+
+    def guaranteed(self) -> frozenset[Predicate]:
+        """Its answers are not facts that begin and end."""
+        return frozenset()
 
     @property
     def names(self) -> frozenset[str]:
@@ -169,7 +169,7 @@ class EventCascade:
         """Beside other parts nothing is said of what streams bring."""
         return ()
 
-    def watch(self) -> "UnmatchedNames":
+    def watch(self, context: Context, partitions: int | None) -> "UnmatchedNames":
         """What sees whether streams bring what classes and clauses are about."""
         from thalweg.parts.patterns.unmatched_names import UnmatchedNames
 

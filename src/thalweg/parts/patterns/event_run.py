@@ -1,13 +1,12 @@
 """Events at work in this process: what comes is classified, patterns are matched, and what is asked for is output.
 
-It is taken through time like an engine, and is its own emitter. What it keeps is what patterns keep.
+It is taken through time tick by tick. What it keeps is what patterns keep.
 """
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,6 @@ from thalweg.parts.patterns.event_layers import EventLayers
 from thalweg.parts.patterns.restrictions import known_besides
 from thalweg.parts.patterns.usable_events import UsableEvents
 from thalweg.parts.patterns.why_event import EventExplanation, EventReasons
-from thalweg.runtimes.emit import AnswerBlock
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
 
 
@@ -43,9 +41,6 @@ class ArrivedEvent:
 
 class EventRun:
     """A cascade of events; one that `explains` keeps what it found at its last tick."""
-
-    shed: tuple[str, ...] = ()
-    unsure: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -157,10 +152,6 @@ class EventRun:
         yield from self._classifier.summary()
         yield from self._known.doubts()
 
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        """Forgets the terms that waiting batches do not use; patterns keep theirs as text."""
-        self._classifier.collect(waiting)
-
     def looks(self, after: int, before: int) -> Iterable[int]:
         """The ticks between two others at which it looks at what holds: it reads conclusions themselves."""
         return ()
@@ -169,14 +160,6 @@ class EventRun:
         """None, as others may get another meaning now: patterns keep terms as text."""
         self._classifier.forget()
         return np.zeros(0, dtype=np.int64)
-
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
-        """What `advance` gives is the output."""
-        yield from deltas
-
-    def finish(self) -> Iterator[AnswerBlock]:
-        """Every event was answered at its tick."""
-        return iter(())
 
     def snapshot(self) -> bytes:
         """All that it must know to go on."""

@@ -115,11 +115,6 @@ class SelectingRun(EventRun):
             help_ = "use one window, and no `OPTIONAL`, `MINUS` or `EXISTS`, in the selection"
             yield Diagnostic("W813", message, help=help_)
 
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        """Forgets the terms that neither windows nor waiting batches use."""
-        words = [np.asarray(row, dtype=np.int64).reshape(-1) for batch in waiting for row in batch.rows.values()]
-        self.dictionary.collect(np.concatenate([self.words_in_use(), *words]))
-
     def words_in_use(self) -> NDArray[np.int64]:
         """Those of windows."""
         return np.concatenate([super().words_in_use(), self._selection.words_in_use()])

@@ -7,7 +7,8 @@ A batch knows its predicates, so this costs nothing for each fact; subjects are 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic
@@ -18,6 +19,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import OWN, RDF_TYPE, XSD
 from thalweg.model.similar import local_name, nearest
 from thalweg.model.vocabulary import OWL, RDF, RDFS
+from thalweg.parts.part import Watch
 
 # The words of OWL and of its datatypes, and names that nobody wrote.
 _WORDS: Final = (*(f"<{space}" for space in (XSD, RDF, RDFS, OWL)), OWN)
@@ -27,11 +29,11 @@ _SHOWN: Final = 3
 _BATCHES: Final = 20
 
 
-class UnmatchedNames:
+class UnmatchedNames(Watch):
     """Sees what streams bring; `names` are those that classes and clauses read, `triples` the background.
 
     >>> watch = UnmatchedNames({"<http://ex.org/temp>"}, ())
-    >>> watch.look(Batch({Predicate("temp", 2): [5, 7]}), Dictionary())
+    >>> watch.look(Dictionary())(Batch({Predicate("temp", 2): [5, 7]}))
     >>> [one.message for one in watch.summary()]
     ['`<http://ex.org/temp>/2` never came; `temp/2` did']
     """
@@ -43,8 +45,11 @@ class UnmatchedNames:
         self._left = _BATCHES
         self._odd: dict[str, str] = {}
 
-    def look(self, batch: Batch, words: Dictionary) -> None:
-        """Looks at what a batch is about."""
+    def look(self, words: Dictionary) -> Callable[[Batch], object]:
+        """A function that looks at what batches are about."""
+        return partial(self._look, words)
+
+    def _look(self, words: Dictionary, batch: Batch) -> None:
         self._came.update(batch.rows)
         if self._left:
             self._left -= 1
