@@ -80,7 +80,7 @@ def explain(
         if format == "rspql":
             if as_ != "abstraction":
                 refuse("`--format rspql` needs `--as abstraction`")
-            print(plan.as_rspql())  # type: ignore[attr-defined]
+            print(plan.as_rspql())
         elif format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:

@@ -13,11 +13,13 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Calendar, Clock
 from thalweg.parts.member import Beside, Member
-from thalweg.parts.part import Context, Evaluation, Examined, Explained, SparkWork
+from thalweg.parts.part import Context, Evaluation, Examined, SparkWork
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.wire_parts import Layer, Wiring, wire
 
 if TYPE_CHECKING:
+    from thalweg.explain.document import PlanDocument
+    from thalweg.explain.plan_stage import PlanStage
     from thalweg.parts.split_place import SplitPlace
     from thalweg.parts.wired_run import Place
     from thalweg.runtimes.answer_columns import AnswerColumns
@@ -168,13 +170,13 @@ class Mixed:
         rules = given_by(self.members, self.around.rules) if context.progress else None
         return RuleWatch(given_by(self.members, readers), others, rules)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
         from thalweg.explain.wired_parts import explain_parts
 
         members = [member.explain_member() for member in self.members]
         return explain_parts(self.wiring, members, partitions, self._stages(partitions) if partitions else {})
 
-    def _stages(self, partitions: int) -> dict[int, list[dict[str, object]]]:
+    def _stages(self, partitions: int) -> "dict[int, tuple[PlanStage, ...]]":
         """The stages of places that are split, for people to read."""
         from thalweg.runtimes.embedded import Settings
 

@@ -13,11 +13,11 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.model.time import Clock
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
+    from thalweg.explain.document import PlanDocument
     from thalweg.runtimes.answer_columns import AnswerColumns
     from thalweg.runtimes.embedded import Advance, Reasoner, Savable, Settings
     from thalweg.runtimes.emit import AnswerBlock, Emitter
@@ -86,16 +86,6 @@ class SparkWork:
     summary: Summary = lambda: ()
 
 
-class Explained(Protocol):
-    """A plan that people can read."""
-
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]: ...
-    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str: ...
-    def as_data(self) -> dict[str, object]: ...
-    def as_svg(self) -> str: ...
-
-
 @runtime_checkable
 class Examined(Protocol):
     """A part that may be wrong in a way that it takes reasoning to find."""
@@ -134,5 +124,5 @@ class Part(Protocol):
     def spread(self, context: Context, partitions: int) -> SparkWork:
         """Makes what reasons on Spark; `RejectedError` where it cannot."""
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
         """How it is evaluated, on Spark where there are partitions; `published`, with the communities of the paper."""

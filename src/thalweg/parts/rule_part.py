@@ -7,9 +7,10 @@ from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
-from thalweg.parts.part import Context, Evaluation, Explained, SparkWork
+from thalweg.parts.part import Context, Evaluation, SparkWork
 
 if TYPE_CHECKING:
+    from thalweg.explain.document import PlanDocument
     from thalweg.model.dictionary import Dictionary
     from thalweg.model.event import Batch
     from thalweg.runtimes.answer_columns import AnswerColumns
@@ -77,7 +78,7 @@ class Rules:
         look = _look(self.rules, watch, context.report)
         return SparkWork(job, Worker, present=watch.present, look=look, summary=watch.summary)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
         from thalweg.explain.plan import explain
 
         return explain(self.rules, partitions)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine import Given
 from thalweg.engine.incomparable import Incomparable
+from thalweg.explain.plan_stage import PlanStage
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED
 from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
@@ -79,19 +80,19 @@ class SplitLayer:
     def look(self, report: Callable[[Diagnostic], None], words: Dictionary) -> Callable[[Batch], object] | None:
         return None
 
-    def stages(self) -> list[dict[str, object]]:
+    def stages(self) -> tuple[PlanStage, ...]:
         from thalweg.explain.stages import explain_stages
 
         texts = [show(rule) for rule in self.job.program.rules]
-        return [
-            {
-                "rules": [texts[number - 1] for number, _ in one.rules if texts[number - 1][0] != "'"],
-                "key": one.key if one.split else None,
-                "partitions": one.partitions,
-                "why": one.why,
-            }
-            for one in explain_stages(self.job.program, self.job.partitions)
-        ]
+        return tuple(
+            PlanStage(
+                tuple(texts[number - 1] for number, _ in stage.rules if texts[number - 1][0] != "'"),
+                tuple(stage.key) if stage.split else None,
+                stage.partitions,
+                stage.why,
+            )
+            for stage in explain_stages(self.job.program, self.job.partitions)
+        )
 
 
 class LayerWorker(Worker):

@@ -14,6 +14,7 @@ from thalweg.parts.member import Beside, MemberAtWork
 from thalweg.parts.part import Context
 
 if TYPE_CHECKING:
+    from thalweg.explain.plan_stage import PlanStage
     from thalweg.runtimes.spark.job import Job
     from thalweg.runtimes.spark.wire import Content
     from thalweg.runtimes.spark.worker_cache import BucketWorker
@@ -49,5 +50,5 @@ class SplitPlace(Protocol):
     def look(self, report: Callable[[Diagnostic], None], words: Dictionary) -> Callable[[Batch], object] | None:
         """What sees every batch where it comes in."""
 
-    def stages(self) -> list[dict[str, object]]:
+    def stages(self) -> "tuple[PlanStage, ...]":
         """Its stages but the last, for people to read."""

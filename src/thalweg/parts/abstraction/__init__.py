@@ -13,7 +13,7 @@ from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.parts.part import Context, Evaluation, SparkWork
 
 if TYPE_CHECKING:
-    from thalweg.explain.event_classes import ExplainedAbstraction
+    from thalweg.explain.document import PlanDocument
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.runtimes.answer_columns import AnswerColumns
 
@@ -86,10 +86,10 @@ class Abstraction:
 
         return spread_classes(self, context, partitions)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAbstraction":
-        from thalweg.explain.event_classes import ExplainedAbstraction
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+        from thalweg.explain.event_classes import explain_classes
 
-        return ExplainedAbstraction(self.program, partitions)
+        return explain_classes(self.program, partitions)
 
 
 class AbstractionReport:

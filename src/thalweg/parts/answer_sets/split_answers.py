@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.explain.plan_stage import PlanStage
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.parts.answer_sets import AnswerSets
@@ -50,8 +51,8 @@ class SplitAnswers:
     def look(self, report: Callable[[Diagnostic], None], words: Dictionary) -> Callable[[Batch], object] | None:
         return Inputs(self.part.program, report, words).only
 
-    def stages(self) -> list[dict[str, object]]:
-        return self.part.explain(self.job.partitions).pieces_data()
+    def stages(self) -> tuple[PlanStage, ...]:
+        return (self.part.explain(self.job.partitions).stages or ())[:-1]
 
 
 class FedAnswers(HoldingAnswers):

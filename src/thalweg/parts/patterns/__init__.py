@@ -27,7 +27,7 @@ from thalweg.parts.patterns.event_facts import predicates_given
 from thalweg.planning.wire_parts import Ports, resting_on_part
 
 if TYPE_CHECKING:
-    from thalweg.explain.event_patterns import ExplainedCascade
+    from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.parts.patterns.event_run import EventRun
@@ -168,13 +168,13 @@ class EventCascade:
         return (is_alone and split_events(self, context, partitions)) or split_classes(self, context, partitions)
 
     def explain_member(self) -> "ExplainedMember":
+        from thalweg.explain.event_patterns import event_statements
         from thalweg.explain.wired_parts import ExplainedMember
 
         outputs = tuple(sorted(predicates_given(self.program)))
         name, streams = self.program.name, tuple(sorted(self.beside.streams))
-        explained = self.explain()
-        statements = tuple(explained.statements())
-        return ExplainedMember(f"events {name}", name, (), outputs, statements, explained, streams)
+        statements = tuple(event_statements(self.program))
+        return ExplainedMember(f"events {name}", name, (), outputs, statements, self.explain(), streams)
 
     def surrounded(self, rules: Program, others: Sequence[Ports]) -> "EventCascade":
         """The same beside rules and other parts: it reads what they conclude, and what queries make of streams.
@@ -264,10 +264,10 @@ class EventCascade:
         look = lambda words: partial(watch.look, words=words)  # noqa: E731
         return in_one_bucket(self, context, partitions, look, watch.summary)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedCascade":
-        from thalweg.explain.event_patterns import ExplainedCascade
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+        from thalweg.explain.event_patterns import explain_events
 
-        return ExplainedCascade(self.program, self.abstraction, self.output, partitions)
+        return explain_events(self.program, self.abstraction, self.output, partitions)
 
 
 def _wrong_classes(events: EventCascade) -> list[Diagnostic]:

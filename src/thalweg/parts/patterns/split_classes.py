@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.explain.plan_stage import PlanStage
 from thalweg.ir.nodes import Program
 from thalweg.ir.patterns import Pattern
 from thalweg.model.arrow import frame, unframe
@@ -75,9 +76,9 @@ class SplitClasses:
     def look(self, report: Callable[[Diagnostic], None], words: Dictionary) -> Callable[[Batch], object] | None:
         return None
 
-    def stages(self) -> list[dict[str, object]]:
-        names = [name for name, _ in self.part.program.classes]
-        return [{"rules": names, "key": ["event"], "partitions": self.job.partitions, "why": "events come in turn"}]
+    def stages(self) -> tuple[PlanStage, ...]:
+        names = tuple(name for name, _ in self.part.program.classes)
+        return (PlanStage(names, ("event",), self.job.partitions, "events come in turn"),)
 
 
 class HandingClassifier(ClassesWorker):

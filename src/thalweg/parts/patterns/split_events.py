@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine import Given
+from thalweg.explain.plan_stage import PlanStage
 from thalweg.ir.nodes import Program
 from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
@@ -84,10 +85,8 @@ class SplitEvents:
     def look(self, report: Callable[[Diagnostic], None], words: Dictionary) -> Callable[[Batch], object] | None:
         return None
 
-    def stages(self) -> list[dict[str, object]]:
-        found = self.part.explain(self.job.partitions).as_data()["stages"]
-        assert isinstance(found, list)
-        return found
+    def stages(self) -> tuple[PlanStage, ...]:
+        return self.part.explain(self.job.partitions).stages or ()
 
 
 class KnownEvents:

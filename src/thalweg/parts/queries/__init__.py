@@ -15,7 +15,8 @@ from thalweg.parts.part import Context, Evaluation, SparkWork
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
-    from thalweg.explain.continuous_query import ExplainedQuery, Spread
+    from thalweg.explain.continuous_query import Spread
+    from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.rspql.query import Query
     from thalweg.parts.queries.continuous import Continuous
@@ -134,12 +135,12 @@ class ContinuousQuery:
             return spread_query(self, self.query, self.background, context, partitions)
         return in_one_bucket(self, context, partitions)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedQuery":
-        from thalweg.explain.continuous_query import ExplainedQuery
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+        from thalweg.explain.continuous_query import explain_query
         from thalweg.parts.queries.choose_evaluator import placement
 
         spread = None if partitions is None else self._explained_spread(partitions)
-        return ExplainedQuery(self.query, placement(self.query), spread)
+        return explain_query(self.query, placement(self.query), spread)
 
     def _explained_spread(self, partitions: int) -> "Spread":
         from thalweg.explain.continuous_query import Spread

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine import Given
+from thalweg.explain.plan_stage import PlanStage
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.parts.member import Beside, Output
@@ -50,10 +51,8 @@ class SplitQuery:
     def look(self, report: Callable[[Diagnostic], None], words: Dictionary) -> Callable[[Batch], object] | None:
         return None
 
-    def stages(self) -> list[dict[str, object]]:
-        found = self.part.explain(self.job.partitions).as_data()["stages"]
-        assert isinstance(found, list)
-        return found[:-1]
+    def stages(self) -> tuple[PlanStage, ...]:
+        return (self.part.explain(self.job.partitions).stages or ())[:-1]
 
 
 class FedQuery(StreamingQuery):
