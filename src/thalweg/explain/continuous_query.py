@@ -22,16 +22,16 @@ _OUTPUTS = {
 class Placement:
     """What evaluates a query: the `rules` that it was compiled to; else SPARQL per window, with the reasons.
 
-    `besides` are sentences about what is done with what rules read and find.
+    `remarks` are sentences about what is done with what rules read and find.
     """
 
     rules: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
-    besides: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class QuerySpread:
     """How a query is spread over partitions of Spark: by the variables of a key, or not for a reason."""
 
     partitions: int
@@ -53,7 +53,7 @@ class Spread:
         return PlanStage(rules, self.key, self.partitions), PlanStage((), None, 1, "rows are counted together")
 
 
-def explain_query(query: Query, placement: Placement, spread: Spread | None = None) -> PlanDocument:
+def explain_query(query: Query, placement: Placement, spread: QuerySpread | None = None) -> PlanDocument:
     """How a query is evaluated; on Spark where it is spread.
 
     >>> from thalweg.diagnostics import Source
@@ -94,7 +94,7 @@ def _evaluator_lines(placement: Placement) -> Iterator[str]:
     if placement.rules:
         yield f"  the incremental engine, as {count(len(placement.rules), 'rule')}:"
         yield from (f"    {rule}" for rule in placement.rules)
-        yield from (f"  {sentence}" for sentence in placement.besides)
+        yield from (f"  {sentence}" for sentence in placement.remarks)
     else:
         yield "  SPARQL per window (pyoxigraph): triples are added and removed, and the query is asked again"
     yield from (f"    because {reason}" for reason in placement.reasons)
@@ -110,7 +110,7 @@ def _data(query: Query, placement: Placement) -> dict[str, object]:
         "evaluated_by": "engine" if placement.rules else "pyoxigraph",
         "because": placement.reasons,
         "rules": placement.rules,
-        "besides": placement.besides,
+        "besides": placement.remarks,
         "sparql": query.text,
     }
 

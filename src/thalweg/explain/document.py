@@ -45,7 +45,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """Rows of cells, the first of them the header; the first column is cut where it is too wide."""
 
     rows: tuple[tuple[str, ...], ...]
@@ -56,7 +56,7 @@ class Section:
     """A title, if there is one, and what stands below it; sections are separated by an empty line."""
 
     title: str
-    content: "tuple[Paragraph | Table | PlanDocument, ...]" = ()
+    content: "tuple[Paragraph | TextTable | PlanDocument, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ slow(R) :- speed(S,V) in [15], on(S,R).     reads the memories `speed/2 in [15]`
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from thalweg.explain.document import TIGHT, Breaks, Paragraph, PlanDocument, Section, Table, chained, lines
+from thalweg.explain.document import TIGHT, Breaks, Paragraph, PlanDocument, Section, TextTable, chained, lines
 from thalweg.explain.quantity import count
-from thalweg.explain.rule_analysis import ExplainedRule, Memory, Reading, RuleAnalysis, analyse_rules
+from thalweg.explain.rule_analysis import ExplainedRule, MemoryUse, Reading, RuleAnalysis, analyse_rules
 from thalweg.explain.rule_diagram import kept, rule_diagram
 from thalweg.explain.stages import labelled, plan_stages, rule_stage_section
 from thalweg.ir.nodes import Program
@@ -83,7 +83,7 @@ def _rule_data(analysis: RuleAnalysis, rule: ExplainedRule) -> dict[str, object]
     return data
 
 
-def _memory_data(analysis: RuleAnalysis, memory: Memory) -> dict[str, object]:
+def _memory_data(analysis: RuleAnalysis, memory: MemoryUse) -> dict[str, object]:
     return {
         "name": memory.name,
         "kind": memory.kinds,
@@ -165,7 +165,7 @@ class _Text:
         shared = f", shared with {'rule' if len(sharing) == 1 else 'rules'} {_listed(sharing)}" if sharing else ""
         return f"{_BEFORE[reading.role]}{self.analysis.memories[reading.memory].name}{shared}"
 
-    def memories(self) -> Iterator[Table]:
+    def memories(self) -> Iterator[TextTable]:
         rows = [("memory", "filled", "ticks kept", "taken back by", "read by")]
         filled = (memory for memory in self.analysis.memories if "always" not in memory.kinds)
         shown = [memory for memory in filled if self.is_shown(memory.name)]
@@ -179,7 +179,7 @@ class _Text:
             if memory.copied_from:
                 rows.append((f"  ← {', '.join(memory.copied_from)}", "", "", "", ""))
         if shown:
-            yield Table(tuple(rows))
+            yield TextTable(tuple(rows))
 
     def tuple_windows(self) -> Iterator[Paragraph]:
         for counted in self.analysis.tuple_windows:
@@ -218,7 +218,7 @@ def _signature(memory: str) -> str:
     return memory.partition(" ")[0]
 
 
-def _rank(memory: Memory) -> int:
+def _rank(memory: MemoryUse) -> int:
     """Where a memory stands in the table: what comes from outside, then what follows, then what serves both."""
     kinds = set(memory.kinds)
     if kinds & {"fed", "background"}:

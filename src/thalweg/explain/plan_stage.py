@@ -12,7 +12,7 @@ class PlanStage:
 
     `key` has the variables whose values decide about the partition, None where there is one partition; `keys` has the
     variable of each statement that has its own. `why` gives the reason, if there is something to say. `details` and
-    `beside` (the numbers of stages that are evaluated at the same time) are only shown as data.
+    `concurrent` (the numbers of stages that are evaluated at the same time) are only shown as data.
     """
 
     statements: tuple[str, ...]
@@ -21,7 +21,7 @@ class PlanStage:
     why: str | None = None
     keys: Mapping[str, str] | None = None
     details: Mapping[str, object] = field(default_factory=dict)
-    beside: tuple[int, ...] | None = None
+    concurrent: tuple[int, ...] | None = None
 
     @property
     def extent(self) -> str:

@@ -44,5 +44,5 @@ def _stage(stage: PlanStage) -> dict[str, object]:
         "partitions": stage.partitions,
         **stage.details,
         **({} if stage.why is None else {"why": stage.why}),
-        **({} if stage.beside is None else {"beside": stage.beside}),
+        **({} if stage.concurrent is None else {"beside": stage.concurrent}),
     }

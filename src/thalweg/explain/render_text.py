@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Final
 
-from thalweg.explain.document import TIGHT, WIDTH, Breaks, Paragraph, PlanDocument, Section, Table
+from thalweg.explain.document import TIGHT, WIDTH, Breaks, Paragraph, PlanDocument, Section, TextTable
 from thalweg.explain.short_names import briefly
 from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 
@@ -44,7 +44,7 @@ class _Page:
             match element:
                 case Paragraph():
                     yield self.paragraph(element)
-                case Table(rows):
+                case TextTable(rows):
                     yield from _table([tuple(map(self.before, row)) for row in rows])
                 case PlanDocument():
                     yield render_text(element, self.prefixes)

@@ -13,7 +13,7 @@ from functools import cached_property
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
 from thalweg.explain.origins import Origin, Origins
 from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, RuleStage, explain_stages
-from thalweg.explain.wording import Wording
+from thalweg.explain.wording import PlanWording
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (
     Aggregate,
@@ -48,7 +48,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class JoinOrder:
     """What a rule looks up, in order, when a row of its formula `start` comes, or goes."""
 
     start: str
@@ -63,7 +63,7 @@ class ExplainedRule:
     text: str
     head: Predicate
     stratum: int
-    joins: tuple[Join, ...]
+    joins: tuple[JoinOrder, ...]
     aggregates: tuple[str, ...]
     span: Span
 
@@ -75,7 +75,7 @@ class ExplainedRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryUse:
     """A relation of the plan.
 
     `kept` counts ticks, `fed_for` those of the rows that are fed; `taken_back` says what may end a row before that.
@@ -94,7 +94,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TupleWindowUse:
     """A tuple window: what it counts, and the signatures whose rows it keeps; where it is `by_key`, for each key."""
 
     window: str
@@ -109,9 +109,9 @@ class RuleAnalysis:
 
     strata: list[list[Predicate]]
     rules: tuple[ExplainedRule, ...]
-    memories: tuple[Memory, ...]
+    memories: tuple[MemoryUse, ...]
     readings: tuple[Reading, ...]
-    tuple_windows: tuple[Counted, ...]
+    tuple_windows: tuple[TupleWindowUse, ...]
     every_tick: tuple[tuple[str, tuple[str, ...]], ...]
     warnings: tuple[Diagnostic, ...]
     stages: tuple[RuleStage, ...] | None = None
@@ -125,12 +125,12 @@ class RuleAnalysis:
         return readers
 
     @property
-    def answering(self) -> list[Memory]:
+    def answering(self) -> list[MemoryUse]:
         """The memories that answer atoms of the program."""
         return [memory for memory in self.memories if self.readers[memory.number]]
 
     @property
-    def shared(self) -> list[Memory]:
+    def shared(self) -> list[MemoryUse]:
         return [memory for memory in self.memories if len(self.readers[memory.number]) > 1]
 
     @cached_property
@@ -180,7 +180,7 @@ class _Analyser:
         self.program = program
         # Rules that input is fused for are shown as they were written.
         self.plan = plan(replace(program, hints=replace(program.hints, input_copies=frozenset())))
-        self.words = Wording(self.plan)
+        self.words = PlanWording(self.plan)
         self.stratum_of = {name: level for level, names in enumerate(self.words.strata) for name in names}
         self.parts = list(_parts(program, self.plan))
 
@@ -192,8 +192,8 @@ class _Analyser:
             memories=tuple(self.memories()),
             readings=readings,
             tuple_windows=(
-                *(Counted(show(feed.window), feed.stream, tuple(feed.relations)) for feed in self.plan.tuples),
-                *(Counted(show(feed.window), feed.stream, (feed.signature,), True) for feed in self.plan.keyed),
+                *(TupleWindowUse(show(feed.window), feed.stream, tuple(feed.relations)) for feed in self.plan.tuples),
+                *(TupleWindowUse(show(feed.window), feed.stream, (feed.signature,), True) for feed in self.plan.keyed),
             ),
             every_tick=tuple(self.every_tick()),
             warnings=tuple(self.warnings()),
@@ -240,7 +240,7 @@ class _Analyser:
             return POSITIVE
         return NEGATED if all(self.role(user, parts) == POSITIVE for user in users) else AGGREGATED
 
-    def joins(self, part: PlanRule) -> Iterator[Join]:
+    def joins(self, part: PlanRule) -> Iterator[JoinOrder]:
         """One for each formula whose rows can set the part going, as the engine runs it; alone it joins nothing."""
         wording = {id(atom): self.words.say(literal) for literal, atom in _literals(part)}
         positive = names(*(arg for atom in part.positive for arg in atom.args))
@@ -255,11 +255,11 @@ class _Analyser:
                     steps.append(_looked_up(step, wording[id(step)], bound))
                     bound |= names(*step.args)
             if steps:
-                yield Join(wording.get(id(start), "the start of time"), tuple(steps))
+                yield JoinOrder(wording.get(id(start), "the start of time"), tuple(steps))
 
     # Memories -------------------------------------------------------------------------------------------------------
 
-    def memories(self) -> Iterator[Memory]:
+    def memories(self) -> Iterator[MemoryUse]:
         kept, early = horizons(self.plan), ended_early(self.plan)
         origins = Origins(self.plan, self.words)
         feeds = [feed for group in self.plan.feeds.values() for feed in group]
@@ -267,7 +267,7 @@ class _Analyser:
         fed |= {feed.target.number: 0 for feed in feeds if feed.target is not None}
         for relation in self.plan.relations:
             number = relation.number
-            yield Memory(
+            yield MemoryUse(
                 number=number,
                 name=self.words.name(relation),
                 kinds=tuple(origins.kinds[number]),

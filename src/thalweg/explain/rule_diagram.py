@@ -6,7 +6,7 @@ from typing import Final
 from thalweg.explain.diagram import READING, Band, Diagram, DiagramBuilder
 from thalweg.explain.origins import Origin
 from thalweg.explain.quantity import count
-from thalweg.explain.rule_analysis import Memory, RuleAnalysis
+from thalweg.explain.rule_analysis import MemoryUse, RuleAnalysis
 from thalweg.explain.stages import Arrival, RuleStage, StageReading
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER, NEVER
@@ -33,7 +33,7 @@ def rule_diagram(analysis: RuleAnalysis) -> Diagram:
     return drawn.builder.diagram()
 
 
-def kept(memory: Memory) -> str:
+def kept(memory: MemoryUse) -> str:
     """How many ticks a memory keeps its rows."""
     if "background" in memory.kinds and memory.fed_for is not None:
         return f"{memory.fed_for}, for ever"
@@ -67,7 +67,7 @@ class _Strata:
             answer = f"derived {memory.derives}" if memory.derives else f"memory {memory.number}"
             self.builder.edge(answer, f"rule {reading.rule}", reading.role)
 
-    def memory(self, memory: Memory) -> None:
+    def memory(self, memory: MemoryUse) -> None:
         """Adds a memory, and where its rows come from."""
         derived = [self.level[origin.name] for origin in memory.origins if origin.kind == "derived"]
         band = 2 + max(derived) if derived else 1
@@ -89,9 +89,9 @@ class _Strata:
         return self.builder.source(f"derived {signature}", "derived", signature, band, notes)
 
 
-def _longest(analysis: RuleAnalysis) -> dict[Predicate, Memory]:
+def _longest(analysis: RuleAnalysis) -> dict[Predicate, MemoryUse]:
     """For each predicate that is derived, the memory that keeps it longest."""
-    longest: dict[Predicate, Memory] = {}
+    longest: dict[Predicate, MemoryUse] = {}
     for memory in analysis.memories:
         derived = memory.derives
         if derived is not None and (derived not in longest or memory.kept > longest[derived].kept):
@@ -99,7 +99,7 @@ def _longest(analysis: RuleAnalysis) -> dict[Predicate, Memory]:
     return longest
 
 
-def _keeping(memory: Memory) -> tuple[str, ...]:
+def _keeping(memory: MemoryUse) -> tuple[str, ...]:
     time = kept(memory)
     if time == "no limit":
         return ("until taken back",)

@@ -50,7 +50,7 @@ class StageReading:
 class RuleStage:
     """What is evaluated together when the work is spread: rules (by number) and their keys, and what they read.
 
-    Those `beside` it are evaluated at the same time, for none needs anything of another.
+    Those `concurrent` with it are evaluated at the same time, for none needs anything of another.
     """
 
     number: int
@@ -62,7 +62,7 @@ class RuleStage:
     outputs: tuple[Predicate, ...]
     counts_everything: bool
     why: str
-    beside: tuple[int, ...]
+    concurrent: tuple[int, ...]
 
     @property
     def key(self) -> list[str]:
@@ -105,7 +105,7 @@ def _plan_stage(stage: RuleStage, texts: Sequence[str]) -> PlanStage:
     }
     key = tuple(stage.key) if stage.split else None
     rules = tuple(texts[number - 1] for number, _ in stage.rules)
-    return PlanStage(rules, key, stage.partitions, stage.why, details=details, beside=stage.beside)
+    return PlanStage(rules, key, stage.partitions, stage.why, details=details, concurrent=stage.concurrent)
 
 
 # As text ------------------------------------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ def listed_stages(stages: Iterable[PlanStage]) -> Iterator[str]:
 def _rule_stage(stage: RuleStage) -> Iterator[Paragraph]:
     buckets = count(stage.partitions, "bucket") + (f", because {stage.why}" if stage.why else "")
     yield Paragraph(buckets, f"{stage.number:>3}  ", "       ", Breaks.WORDS)
-    beside = [f"stage {number}" for number in stage.beside]
-    yield from labelled("beside", [", ".join(beside)] if beside else [])
+    concurrent = [f"stage {number}" for number in stage.concurrent]
+    yield from labelled("beside", [", ".join(concurrent)] if concurrent else [])
     rules = (f"{number}{'' if key is None else f' by {key}'}" for number, key in stage.rules)
     yield from labelled("rules", [chained(rules, ", ")] if stage.rules else [])
     reads = [f"{arrival.signature}{_arrives(stage, arrival)}" for arrival in stage.arrivals]
@@ -196,7 +196,7 @@ def explain_stages(program: Program, partitions: int) -> Iterator[RuleStage]:
             outputs=tuple(output for _, output in stage.outputs),
             counts_everything=stage.counts_everything,
             why=stage.why,
-            beside=tuple(other.number for other in level_of[stage.number] if other is not stage),
+            concurrent=tuple(other.number for other in level_of[stage.number] if other is not stage),
         )
 
 

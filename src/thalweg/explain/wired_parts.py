@@ -56,7 +56,7 @@ class ExplainedMember:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlanPart:
     """One part of a plan: what it reads, and from which part (0 is the streams and the background); what it outputs.
 
     What it `hears` are whole streams; what it answers besides predicates is said in words.
@@ -97,7 +97,7 @@ class _Placement:
     before.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlanPart, ...]
     partitions: int
     split: Mapping[int, Sequence[PlanStage]] = field(default_factory=dict)
 
@@ -157,7 +157,7 @@ class _Placement:
 # As data and text ---------------------------------------------------------------------------------------------------
 
 
-def _data(parts: Sequence[Part]) -> dict[str, object]:
+def _data(parts: Sequence[PlanPart]) -> dict[str, object]:
     """The data of all parts; keys of rules, and of answer sets, are repeated at the top."""
     data: dict[str, object] = {}
     strata: list[object] = []
@@ -169,7 +169,7 @@ def _data(parts: Sequence[Part]) -> dict[str, object]:
     return data | {"strata": strata, "parts": list(map(_part_data, parts))}
 
 
-def _part_data(part: Part) -> dict[str, object]:
+def _part_data(part: PlanPart) -> dict[str, object]:
     return {
         "kind": part.kind,
         "reads": [{"predicate": name, "from": source} for name, source in part.reads],
@@ -179,7 +179,7 @@ def _part_data(part: Part) -> dict[str, object]:
     }
 
 
-def _sections(parts: Sequence[Part], placement: _Placement | None) -> Iterator[Section]:
+def _sections(parts: Sequence[PlanPart], placement: _Placement | None) -> Iterator[Section]:
     """The order of the parts, what each reads and outputs, and then the plan of each."""
     sentences = () if placement is None else placement.sentences()
     yield Section("", lines(f"{len(parts)} parts, evaluated in this order at each tick", *sentences))
@@ -190,7 +190,7 @@ def _sections(parts: Sequence[Part], placement: _Placement | None) -> Iterator[S
         yield Section("", (part.explanation,))
 
 
-def _wires(part: Part) -> Iterator[Paragraph]:
+def _wires(part: PlanPart) -> Iterator[Paragraph]:
     for name, source in part.reads:
         yield Paragraph(f"     reads {with_files(name)} from {f'part {source}' if source else 'streams or background'}")
     for stream, source in part.hears:
@@ -203,7 +203,7 @@ def _wires(part: Part) -> Iterator[Paragraph]:
 # From the wiring ----------------------------------------------------------------------------------------------------
 
 
-def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[ExplainedMember]) -> Part:
+def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[ExplainedMember]) -> PlanPart:
     """A part; those that come before it are known by their places."""
     makers = {number: members[other.part] for number, other in enumerate(wiring.places) if isinstance(other, Station)}
     events = {name: number + 1 for number in place.events for name in makers[number].outputs}
@@ -218,7 +218,7 @@ def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[Explain
             if makers[number].name in member.streams
         }
         hears = {(name, 0) for name in member.streams if name not in heard} | set(heard.items())
-        return Part(
+        return PlanPart(
             member.kind,
             tuple(sorted(reads.items())),
             member.outputs,
@@ -233,7 +233,7 @@ def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[Explain
     program = replace(place.program, rules=place.rules, interface=interface)
     sources = events | linked | past
     needed = tuple((name, sources.get(name, 0)) for name in sorted(_needed(program) - program.derived))
-    return Part(_RULES, needed, _outputs(program), _statements(program), explain(program))
+    return PlanPart(_RULES, needed, _outputs(program), _statements(program), explain(program))
 
 
 def _written(name: Predicate) -> Predicate:
@@ -272,7 +272,7 @@ def _needed(program: Program) -> set[Predicate]:
 class _Drawing:
     """Streams at the left, then a band for each part, with its rules and what they derive."""
 
-    def __init__(self, parts: Sequence[Part], placement: _Placement | None) -> None:
+    def __init__(self, parts: Sequence[PlanPart], placement: _Placement | None) -> None:
         self.parts = parts
         self.placement = placement
         texts = [statement.text for part in parts for statement in part.statements]
@@ -294,7 +294,7 @@ class _Drawing:
         for number, (part, placed) in enumerate(zip(self.parts, stages, strict=True), 1):
             yield Band(f"{number}  {part.kind}", placed)
 
-    def events(self, band: int, part: Part) -> None:
+    def events(self, band: int, part: PlanPart) -> None:
         """What the classes of a part are about: events of the streams, and those that another part makes."""
         outputs = {stream: self.parts[source - 1].outputs for stream, source in part.hears if source}
         event = self.builder.source(f"events {band}", "stream", "events of the stream", band if outputs else 0)
@@ -305,7 +305,7 @@ class _Drawing:
             for name in outputs.get(stream, ()):
                 self.builder.edge(self.builder.source(f"{source} {name}", "derived", name, source), event)
 
-    def listener(self, band: int, part: Part) -> None:
+    def listener(self, band: int, part: PlanPart) -> None:
         """A part that reads streams, as one node; the summary of its plan says what it is."""
         node = self.builder.statement(f"part {band}", part.kind, part.explanation.summary, band)
         for stream, source in part.hears:

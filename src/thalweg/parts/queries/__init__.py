@@ -15,7 +15,7 @@ from thalweg.parts.part import Context, Evaluation, SparkWork
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
-    from thalweg.explain.continuous_query import Spread
+    from thalweg.explain.continuous_query import QuerySpread
     from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.rspql.query import Query
@@ -142,12 +142,14 @@ class ContinuousQuery:
         spread = None if partitions is None else self._explained_spread(partitions)
         return explain_query(self.query, placement(self.query), spread)
 
-    def _explained_spread(self, partitions: int) -> "Spread":
-        from thalweg.explain.continuous_query import Spread
+    def _explained_spread(self, partitions: int) -> "QuerySpread":
+        from thalweg.explain.continuous_query import QuerySpread
         from thalweg.parts.queries.spark_query import Split, split
 
         found = split(self.query, self.background)
-        return Spread(partitions, found.keys) if isinstance(found, Split) else Spread(partitions, reason=found)
+        if isinstance(found, Split):
+            return QuerySpread(partitions, found.keys)
+        return QuerySpread(partitions, reason=found)
 
 
 def _answers(query: "Query") -> str:
