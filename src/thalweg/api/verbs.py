@@ -33,12 +33,13 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Duration
-from thalweg.parts.part import Explained, Part
+from thalweg.parts.part import Part
 from thalweg.runtimes.observer import Observer, Report
 
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
     from thalweg.engine.proof import Proof
+    from thalweg.explain.document import PlanDocument
     from thalweg.parts.patterns.why_event import EventExplanation
     from thalweg.parts.queries.why_row import RowProof
 
@@ -223,7 +224,7 @@ def explain(
     decomposition: Decomposition = "sound",
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
-) -> Explained:
+) -> "PlanDocument":
     """How programs are evaluated: a plan with `as_text`, `as_data` and `as_svg`; on Spark where there are partitions.
 
     `decomposition="paper"` shows answer set programs with the communities of the paper.

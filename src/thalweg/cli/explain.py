@@ -34,7 +34,7 @@ def explain(context: typer.Context, programs: Programs, values: Values) -> None:
         if format == "rspql":
             if values["as_"] != "abstraction":
                 refuse("`--format rspql` needs `--as abstraction`")
-            print(plan.as_rspql())  # type: ignore[attr-defined]
+            print(plan.as_rspql())
         elif format == "json":
             print(json.dumps(plan.as_data(), ensure_ascii=False, indent=2))
         else:

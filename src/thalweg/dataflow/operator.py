@@ -28,6 +28,7 @@ from thalweg.model.prefixes import Prefixes
 if TYPE_CHECKING:
     from thalweg.dataflow.context import Context
     from thalweg.engine.proof import Proof
+    from thalweg.explain.plan_stage import PlanStage
 
 Words = NDArray[np.int64]
 NO_WORDS: Final[Words] = np.zeros(0, dtype=np.int64)
@@ -237,6 +238,10 @@ class OpSpec(ABC):
 
     gives_events: ClassVar[bool] = False
     """Whether its events are those that other parts of a plan read."""
+
+    def stage(self, partitions: int) -> "PlanStage | None":
+        """How it is spread over partitions, for people to read; None where it is together with others."""
+        return None
 
     @abstractmethod
     def open(self, context: "Context", dictionary: Dictionary, share: Share) -> Operator:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.engine.layout import FIRING, NOW
 from thalweg.engine.memory import ROOM, FullError, enlarge, enlarged_by
-from thalweg.explain.wording import Wording
+from thalweg.explain.wording import PlanWording
 from thalweg.ir.nodes import Rule
 from thalweg.model.machine import SHARE, allowed, free_memory, resident
 
@@ -85,7 +85,7 @@ def _most_rows(engine: "Engine") -> Iterator[str]:
     relations = engine.arrays.relations
     counts = np.bincount(relations[relations >= 0], minlength=1)[: len(engine.plan.relations)]
     largest = int(counts.argmax())
-    name = Wording(engine.plan).name(engine.plan.relations[largest]).removesuffix(" in [0]")
+    name = PlanWording(engine.plan).name(engine.plan.relations[largest]).removesuffix(" in [0]")
     yield f"{int(counts[largest]):,} of {int(counts.sum()):,} rows are of `{name}`"
 
 

@@ -16,7 +16,7 @@ _JOINT = 7.0
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BoxLayout:
     """The middle of each box, from the top; and of the joints of each arrow, from its start to its end."""
 
     boxes: dict[str, float]
@@ -26,7 +26,7 @@ class Layout:
 
 def lay_out(
     columns: Mapping[str, int], heights: Mapping[str, float], arrows: Sequence[tuple[str, str]], gap: float = 14
-) -> Layout:
+) -> BoxLayout:
     """Places boxes, given their columns and heights.
 
     >>> found = lay_out({"p": 0, "q": 0, "a": 1}, {"p": 20, "q": 20, "a": 20}, [("p", "a"), ("q", "a")])
@@ -38,7 +38,7 @@ def lay_out(
     grid.place()
     top = min((grid.y[name] - grid.heights[name] / 2 for name in grid.y), default=0.0)
     bottom = max((grid.y[name] + grid.heights[name] / 2 for name in grid.y), default=0.0)
-    return Layout(
+    return BoxLayout(
         {name: grid.y[name] - top for name in columns},
         [[(grid.column[joint], grid.y[joint] - top) for joint in chain[1:-1]] for chain in grid.chains],
         bottom - top,
@@ -54,7 +54,7 @@ class _Grid:
         self.chains: list[list[str]] = []
         self.left: dict[str, list[str]] = {}
         self.right: dict[str, list[str]] = {}
-        self.beside: dict[str, str] = {}
+        self.turning: dict[str, str] = {}
         self.y: dict[str, float] = {}
         for number, (start, end) in enumerate(arrows):
             self.chains.append([start, *self._joints(number, start, end), end])
@@ -63,8 +63,8 @@ class _Grid:
             self.columns[column].append(name)
             self.left[name], self.right[name] = [], []
         for chain in self.chains:
-            for one, other in pairwise(chain):
-                self._join(one, other)
+            for place, neighbour in pairwise(chain):
+                self._join(place, neighbour)
 
     def _joints(self, number: int, start: str, end: str) -> list[str]:
         first, last = self.column[start], self.column[end]
@@ -74,16 +74,16 @@ class _Grid:
         self.heights |= dict.fromkeys(joints, _JOINT)
         return joints
 
-    def _join(self, one: str, other: str) -> None:
+    def _join(self, left: str, right: str) -> None:
         """Makes two places draw each other near; where a way turns round, its joint stands beside the box."""
-        if self.column[one] == self.column[other]:
-            joint, box = (other, one) if one in self.boxes else (one, other)
-            self.beside[joint] = box
+        if self.column[left] == self.column[right]:
+            joint, box = (right, left) if left in self.boxes else (left, right)
+            self.turning[joint] = box
             return
-        if self.column[one] > self.column[other]:
-            one, other = other, one
-        self.right[one].append(other)
-        self.left[other].append(one)
+        if self.column[left] > self.column[right]:
+            left, right = right, left
+        self.right[left].append(right)
+        self.left[right].append(left)
 
     def order(self) -> None:
         best, fewest = [list(column) for column in self.columns], self._crossings()
@@ -102,9 +102,9 @@ class _Grid:
         place = {name: number for names in self.columns for number, name in enumerate(names)}
 
         def middle(name: str) -> tuple[float, bool]:
-            box = self.beside.get(name, name)
-            found = [place[other] for other in towards[box]]
-            return sum(found) / len(found) if found else place[box], name != box
+            box = self.turning.get(name, name)
+            places = [place[other] for other in towards[box]]
+            return sum(places) / len(places) if places else place[box], name != box
 
         column.sort(key=middle)
 
@@ -132,17 +132,17 @@ class _Grid:
     def _wish(self, name: str, sweep: int) -> float:
         """Where a place would like to be; at last between both sides, so that neither pulls alone."""
         sides = (self.left, self.right) if sweep >= SWEEPS - 2 else ((self.left if sweep % 2 == 0 else self.right),)
-        found = [self.y[other] for side in sides for other in side[name]]
-        if name in self.beside:
-            found = [self.y[self.beside[name]]]
-        return sum(found) / len(found) if found else self.y[name]
+        positions = [self.y[other] for side in sides for other in side[name]]
+        if name in self.turning:
+            positions = [self.y[self.turning[name]]]
+        return sum(positions) / len(positions) if positions else self.y[name]
 
     def _settle(self, column: list[str], wishes: list[float]) -> None:
         """The places nearest to the wishes that keep order and distances: neighbours that collide move as one."""
         offsets = [0.0]
-        for one, other in pairwise(column):
-            near = self.gap / 2 if {one, other}.isdisjoint(self.boxes) else self.gap
-            offsets.append(offsets[-1] + (self.heights[one] + self.heights[other]) / 2 + near)
+        for upper, lower in pairwise(column):
+            near = self.gap / 2 if {upper, lower}.isdisjoint(self.boxes) else self.gap
+            offsets.append(offsets[-1] + (self.heights[upper] + self.heights[lower]) / 2 + near)
         groups: list[tuple[float, int]] = []
         for wish, offset in zip(wishes, offsets, strict=False):
             mean, size = wish - offset, 1

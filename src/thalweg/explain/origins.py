@@ -7,7 +7,7 @@ always something that a user knows: a stream, the background, a predicate that r
 from collections import defaultdict
 from dataclasses import dataclass
 
-from thalweg.explain.wording import Wording
+from thalweg.explain.wording import PlanWording
 from thalweg.model.predicate import Predicate
 from thalweg.planning.plan import Plan, Relation
 
@@ -26,11 +26,11 @@ class Origins:
     >>> from thalweg.ir.nodes import Atom, Now, Program, Rule
     >>> from thalweg.planning.passes import plan
     >>> planned = plan(Program((Rule(Atom("a"), (Now(Atom("p")),)),)))
-    >>> [list(kinds) for kinds in Origins(planned, Wording(planned)).kinds]
+    >>> [list(kinds) for kinds in Origins(planned, PlanWording(planned)).kinds]
     [['fed'], ['derived']]
     """
 
-    def __init__(self, plan: Plan, words: Wording) -> None:
+    def __init__(self, plan: Plan, words: PlanWording) -> None:
         self.relations = plan.relations
         self.words = words
         self.kinds: list[dict[str, None]] = [{} for _ in plan.relations]
@@ -95,19 +95,19 @@ class Origins:
         return None if signature is None or self.words.invents(relation) else signature
 
     def of(self, relation: Relation) -> tuple[Origin, ...]:
-        found: dict[Origin, None] = {}
+        origins: dict[Origin, None] = {}
         seen: set[int] = set()
         waiting = [relation.number]
         while waiting:
             number = waiting.pop(0)
             derived = self.derives(self.relations[number])
             if derived is not None and number != relation.number:
-                found[Origin("derived", derived)] = None
+                origins[Origin("derived", derived)] = None
             elif number not in seen:
                 seen.add(number)
-                found |= dict.fromkeys(self._direct.get(number, ()))
+                origins |= dict.fromkeys(self._direct.get(number, ()))
                 waiting += self._before.get(number, ())
-        return tuple(found)
+        return tuple(origins)
 
 
 def _on(signature: Predicate, stream: str | None) -> Origin:

@@ -1,402 +1,230 @@
-"""What the engine will do with a program: its plan, in terms of the rules that it was made from.
+"""The plan of rules as a document: strata, rules, memories, windows, ticks and stages.
 
-    slow(R) :- speed(S,V) in [15], on(S,R).     reads the memories `speed/2 in [15]` and `on/2 in [0]`;
-                                                a new row of one is joined with the rows of the other
-
-`explain` looks at a plan and changes nothing. Explanations print as text, as data and as a drawing.
+slow(R) :- speed(S,V) in [15], on(S,R).     reads the memories `speed/2 in [15]` and `on/2 in [0]`;
+                                            a new row of one is joined with the rows of the other
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from thalweg.diagnostics import NOWHERE, Diagnostic, Span
-from thalweg.explain.draw_plan import draw_plan
-from thalweg.explain.origins import Origin, Origins
-from thalweg.explain.plan_text import as_text
-from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, ExplainedStage, explain_stages
-from thalweg.explain.wording import Wording
-from thalweg.ir.dependency import formulas
-from thalweg.ir.nodes import (
-    Aggregate,
-    At,
-    Comparison,
-    Constant,
-    Formula,
-    Not,
-    Program,
-    Rule,
-    global_names,
-    names,
-)
-from thalweg.ir.text import show
+from thalweg.explain.document import TIGHT, Breaks, Paragraph, PlanDocument, Section, TextTable, chained, lines
+from thalweg.explain.quantity import count
+from thalweg.explain.rule_analysis import ExplainedRule, MemoryUse, Reading, RuleAnalysis, analyse_rules
+from thalweg.explain.rule_diagram import kept, rule_diagram
+from thalweg.explain.stages import labelled, plan_stages, rule_stage_section
+from thalweg.ir.nodes import Program
+from thalweg.model.literals import DATATYPES
 from thalweg.model.predicate import Predicate
-from thalweg.model.prefixes import NO_PREFIXES, Prefixes
+from thalweg.model.rdf import XSD
 from thalweg.model.time import FOREVER
-from thalweg.planning.horizons import horizons
-from thalweg.planning.normalise import simpler
-from thalweg.planning.passes import plan
-from thalweg.planning.plan import Plan, PlanRule, RelationAtom
-from thalweg.planning.stratify import ended_early
+
+_DATATYPES: Final = frozenset(Predicate(name, 1) for name in DATATYPES)
+_ABOUT_LITERALS: Final = (f"<{XSD}", "'literal/")
+_BEFORE: Final = {"positive": "", "negated": "not ", "aggregated": "aggregate "}
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A formula of a rule, the memory that answers it (by number), and how the rule uses the answer."""
+def explain(program: Program, partitions: int | None = None) -> PlanDocument:
+    """The plan of a program; with the stages in which it is spread over a number of partitions, if there is one.
 
-    rule: int
-    memory: int
-    formula: str
-    role: str
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """What a rule looks up, in order, when a row of its formula `start` comes, or goes."""
-
-    start: str
-    steps: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedRule:
-    """A rule as it is written, and how it is evaluated."""
-
-    number: int
-    text: str
-    head: Predicate
-    stratum: int
-    joins: tuple[Join, ...]
-    aggregates: tuple[str, ...]
-    span: Span
-
-    @property
-    def place(self) -> str:
-        if self.span is NOWHERE:
-            return ""
-        return f"{self.span.source.name}:{self.span.source.position(self.span.start)[0]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A relation of the plan.
-
-    `kept` counts ticks, `fed_for` those of the rows that are fed; `taken_back` says what may end a row before that.
+    >>> from thalweg.ir.nodes import Atom, Now, Rule
+    >>> print(explain(Program((Rule(Atom("a"), (Now(Atom("p")),)),))).summary)
+    1 rule in 1 stratum; 1 atom is answered by 1 memory, 0 of them shared
     """
-
-    number: int
-    name: str
-    kinds: tuple[str, ...]
-    stratum: int
-    kept: int
-    fed_for: int | None
-    taken_back: tuple[str, ...]
-    origins: tuple[Origin, ...]
-    copied_from: tuple[str, ...]
-    derives: Predicate | None
+    return rule_document(analyse_rules(program, partitions))
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A tuple window: what it counts, and the signatures whose rows it keeps; where it is `by_key`, for each key."""
+def rule_document(analysis: RuleAnalysis) -> PlanDocument:
+    """The document of a plan of rules that was analysed."""
+    texts = [rule.text for rule in analysis.rules]
+    return PlanDocument(
+        sections=tuple(_Text(analysis).sections()),
+        data=_data(analysis),
+        diagram=rule_diagram(analysis),
+        stages=None if analysis.stages is None else plan_stages(analysis.stages, texts),
+        warnings=analysis.warnings,
+        names=tuple(analysis.texts),
+    )
 
-    window: str
-    stream: str | None
-    keeps: tuple[Predicate, ...]
-    by_key: bool = False
+
+# As data ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """A plan for people; as text, as data, as a drawing. Without stages everything is evaluated in one place."""
+def _data(analysis: RuleAnalysis) -> dict[str, object]:
+    atoms, memories, shared = len(analysis.readings), len(analysis.answering), len(analysis.shared)
+    return {
+        "strata": analysis.strata,
+        "rules": [_rule_data(analysis, rule) for rule in analysis.rules],
+        "memories": [_memory_data(analysis, memory) for memory in analysis.memories],
+        "tuple_windows": [
+            {"window": counted.window, "stream": counted.stream, "keeps": counted.keeps}
+            for counted in analysis.tuple_windows
+        ],
+        "every_tick": [{"because": cause, "for": needed} for cause, needed in analysis.every_tick],
+        "sharing": {"atoms": atoms, "memories": memories, "shared": shared},
+        "warnings": analysis.warnings,
+    }
 
-    strata: list[list[Predicate]]
-    rules: tuple[ExplainedRule, ...]
-    memories: tuple[Memory, ...]
-    readings: tuple[Reading, ...]
-    tuple_windows: tuple[Counted, ...]
-    every_tick: tuple[tuple[str, tuple[str, ...]], ...]
-    warnings: tuple[Diagnostic, ...]
-    stages: tuple[ExplainedStage, ...] | None = None
 
-    @cached_property
-    def readers(self) -> dict[int, list[Reading]]:
-        """The readings of each memory."""
-        found: dict[int, list[Reading]] = {memory.number: [] for memory in self.memories}
-        for reading in self.readings:
-            found[reading.memory].append(reading)
-        return found
+def _rule_data(analysis: RuleAnalysis, rule: ExplainedRule) -> dict[str, object]:
+    data: dict[str, object] = {"number": rule.number, "text": rule.text, "head": rule.head, "stratum": rule.stratum}
+    if rule.place:
+        data |= {"file": rule.span.source.name, "line": rule.span.source.position(rule.span.start)[0]}
+    data["reads"] = [
+        {
+            "formula": reading.formula,
+            "as": reading.role,
+            "memory": analysis.memories[reading.memory].name,
+            "shared_with": analysis.sharing(reading),
+        }
+        for reading in analysis.reads(rule)
+    ]
+    data["joins"] = [{"from": join.start, "steps": join.steps} for join in rule.joins]
+    data["aggregates"] = rule.aggregates
+    return data
 
-    @property
-    def answering(self) -> list[Memory]:
-        """The memories that answer atoms of the program."""
-        return [memory for memory in self.memories if self.readers[memory.number]]
 
-    @property
-    def shared(self) -> list[Memory]:
-        return [memory for memory in self.memories if len(self.readers[memory.number]) > 1]
+def _memory_data(analysis: RuleAnalysis, memory: MemoryUse) -> dict[str, object]:
+    return {
+        "name": memory.name,
+        "kind": memory.kinds,
+        "stratum": memory.stratum,
+        "kept": None if memory.kept >= FOREVER else memory.kept,
+        "fed_for": None if memory.fed_for is None or memory.fed_for >= FOREVER else memory.fed_for,
+        "taken_back_by": memory.taken_back,
+        "from": [{"kind": origin.kind, "name": origin.name} for origin in memory.origins],
+        "read_by": analysis.reading_rules[memory.number],
+        "copied_from": memory.copied_from,
+    }
 
-    def sharing(self, reading: Reading) -> list[int]:
-        """The other rules that a memory is shared with."""
-        return sorted({other.rule for other in self.readers[reading.memory]} - {reading.rule})
 
-    @property
-    def texts(self) -> Iterator[str]:
-        """Everything that is spelled with terms of the program."""
-        yield from (signature for stratum in self.strata for signature in stratum)
-        yield from (memory.name for memory in self.memories)
-        yield from (rule.text for rule in self.rules)
-        yield from (text for rule in self.rules for join in rule.joins for text in (join.start, *join.steps))
+# As text ------------------------------------------------------------------------------------------------------------
 
-    def reads(self, rule: ExplainedRule) -> list[Reading]:
-        return self._by_rule.get(rule.number, [])
 
-    @cached_property
-    def _by_rule(self) -> dict[int, list[Reading]]:
-        found: dict[int, list[Reading]] = {}
-        for reading in self.readings:
-            found.setdefault(reading.rule, []).append(reading)
-        return found
+class _Text:
+    """The sections of a plan, without what rules about datatypes alone do."""
 
-    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
-        return as_text(self, prefixes)
-
-    def as_svg(self) -> str:
-        return draw_plan(self)
-
-    def as_data(self) -> dict[str, object]:
-        """The same for programs to read."""
-        texts = [rule.text for rule in self.rules]
-        atoms, memories, shared = len(self.readings), len(self.answering), len(self.shared)
-        return {
-            "strata": self.strata,
-            "rules": [self._rule_data(rule) for rule in self.rules],
-            "memories": [self._memory_data(memory) for memory in self.memories],
-            "tuple_windows": [
-                {"window": each.window, "stream": each.stream, "keeps": list(each.keeps)} for each in self.tuple_windows
-            ],
-            "every_tick": [{"because": cause, "for": list(needed)} for cause, needed in self.every_tick],
-            "sharing": {"atoms": atoms, "memories": memories, "shared": shared},
-            "warnings": [warning.as_data() for warning in self.warnings],
-        } | ({} if self.stages is None else {"stages": [stage.as_data(texts) for stage in self.stages]})
-
-    def _rule_data(self, rule: ExplainedRule) -> dict[str, object]:
-        data: dict[str, object] = {"number": rule.number, "text": rule.text, "head": rule.head, "stratum": rule.stratum}
-        if rule.place:
-            data |= {"file": rule.span.source.name, "line": rule.span.source.position(rule.span.start)[0]}
-        data["reads"] = [
-            {
-                "formula": reading.formula,
-                "as": reading.role,
-                "memory": self.memories[reading.memory].name,
-                "shared_with": self.sharing(reading),
-            }
-            for reading in self.reads(rule)
-        ]
-        data["joins"] = [{"from": join.start, "steps": list(join.steps)} for join in rule.joins]
-        data["aggregates"] = list(rule.aggregates)
-        return data
-
-    def _memory_data(self, memory: Memory) -> dict[str, object]:
-        return {
-            "name": memory.name,
-            "kind": list(memory.kinds),
-            "stratum": memory.stratum,
-            "kept": None if memory.kept >= FOREVER else memory.kept,
-            "fed_for": None if memory.fed_for is None or memory.fed_for >= FOREVER else memory.fed_for,
-            "taken_back_by": list(memory.taken_back),
-            "from": [{"kind": origin.kind, "name": origin.name} for origin in memory.origins],
-            "read_by": sorted({reading.rule for reading in self.readers[memory.number]}),
-            "copied_from": list(memory.copied_from),
+    def __init__(self, analysis: RuleAnalysis) -> None:
+        self.analysis = analysis
+        self.hidden = frozenset(rule.number for rule in analysis.rules if self.is_built_in(rule))
+        shown = [rule for rule in analysis.rules if rule.number not in self.hidden]
+        self.touched = {rule.head for rule in shown} | {
+            _signature(analysis.memories[reading.memory].name)
+            for reading in analysis.readings
+            if reading.rule not in self.hidden
         }
 
+    def is_built_in(self, rule: ExplainedRule) -> bool:
+        """Whether a rule is about datatypes alone: what each of them has to do with the others."""
+        memories = (self.analysis.memories[reading.memory].name for reading in self.analysis.reads(rule))
+        return _is_datatype(rule.head) and all(map(_is_datatype, memories))
 
-def explain(program: Program, partitions: int | None = None) -> Explanation:
-    """The plan of a program, explained; with the stages in which it is spread over a number of partitions.
+    def is_shown(self, name: str) -> bool:
+        """Whether the rules that are shown have to do with a predicate, or it is not a datatype."""
+        return not _is_datatype(name) or _signature(name) in self.touched
 
-    >>> from thalweg.ir.nodes import Atom, InWindow, TimeWindow
-    >>> rule = Rule(Atom("a"), (InWindow(Atom("p"), TimeWindow(9)),))
-    >>> [(memory.name, memory.kinds, memory.kept) for memory in explain(Program((rule,))).memories]
-    [('p/0 in [9]', ('fed',), 9), ('a/0 derived', ('derived',), 9)]
-    """
-    explanation = _Explainer(program).explanation()
-    if partitions is None:
-        return explanation
-    return replace(explanation, stages=tuple(explain_stages(program, partitions)))
-
-
-class _Explainer:
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        # Rules that input is fused for are shown as they were written.
-        self.plan = plan(replace(program, hints=replace(program.hints, input_copies=frozenset())))
-        self.words = Wording(self.plan)
-        self.stratum_of = {name: level for level, names in enumerate(self.words.strata) for name in names}
-        self.parts = list(_parts(program, self.plan))
-
-    def explanation(self) -> Explanation:
-        readings = tuple(reading for number in range(len(self.parts)) for reading in self.readings(number))
-        return Explanation(
-            strata=self.words.strata,
-            rules=tuple(map(self.rule, range(len(self.parts)))),
-            memories=tuple(self.memories()),
-            readings=readings,
-            tuple_windows=(
-                *(Counted(show(feed.window), feed.stream, tuple(feed.relations)) for feed in self.plan.tuples),
-                *(Counted(show(feed.window), feed.stream, (feed.signature,), True) for feed in self.plan.keyed),
-            ),
-            every_tick=tuple(self.every_tick()),
-            warnings=tuple(self.warnings()),
+    def sections(self) -> Iterator[Section]:
+        """A summary, and the sections that have something to say."""
+        yield Section("", lines(self.summary()))
+        sections = (
+            Section("STRATA", tuple(self.strata())),
+            Section("RULES", tuple(self.rules())),
+            Section("MEMORIES", tuple(self.memories())),
+            Section("TUPLE WINDOWS", tuple(self.tuple_windows())),
+            Section("TICKS", tuple(self.ticks())),
+            rule_stage_section(self.analysis.stages or ()),
+            Section("WARNINGS", tuple(self.warnings())),
         )
+        yield from (section for section in sections if section.content)
 
-    # Rules ----------------------------------------------------------------------------------------------------------
+    def summary(self) -> str:
+        analysis = self.analysis
+        rules, strata = count(len(analysis.rules), "rule"), count(len(analysis.strata), "stratum", "strata")
+        atoms = count(len(analysis.readings), "atom is", "atoms are")
+        memories = count(len(analysis.answering), "memory", "memories")
+        return f"{rules} in {strata}; {atoms} answered by {memories}, {len(analysis.shared)} of them shared"
 
-    def rule(self, number: int) -> ExplainedRule:
-        rule, head = self.program.rules[number], self.program.rules[number].head.signature
-        return ExplainedRule(
-            number=number + 1,
-            text=_as_written(rule),
-            head=head,
-            stratum=self.stratum_of[head],
-            joins=tuple(dict.fromkeys(join for part in self.parts[number] for join in self.joins(part))),
-            aggregates=tuple(_grouped(rule, literal) for literal in rule.body if isinstance(literal, Aggregate)),
-            span=rule.span,
-        )
+    def strata(self) -> Iterator[Paragraph]:
+        for level, signatures in enumerate(self.analysis.strata):
+            shown = ", ".join(filter(self.is_shown, signatures))
+            yield Paragraph(shown, f"  {level}  ", "     ", Breaks.WORDS)
 
-    def readings(self, number: int) -> list[Reading]:
-        """The formulas of one rule with their memories; a formula that the plan repeats counts once."""
-        rule, parts = self.program.rules[number], self.parts[number]
-        aggregates = tuple(literal for literal in rule.body if isinstance(literal, Aggregate))
-        inside = [_key(formula) for formula, _ in formulas(aggregates)]
-        found = []
-        for part in sorted(parts, key=lambda part: self.role(part, parts) != POSITIVE):
-            role = self.role(part, parts)
-            for literal, atom in _literals(part):
-                formula = literal.formula if isinstance(literal, Not) else literal
-                if self.words.invents(atom.relation) or (role == AGGREGATED and _key(formula) not in inside):
-                    continue
-                used = NEGATED if role == POSITIVE and isinstance(literal, Not) else role
-                found.append(Reading(number + 1, atom.relation.number, self.words.say(formula), used))
-        return list(dict.fromkeys(found))
+    def rules(self) -> Iterator[Paragraph]:
+        for rule in self.analysis.rules:
+            if rule.number in self.hidden:
+                continue
+            yield Paragraph(rule.text, f"{rule.number:>3}  ", "       ", Breaks.WORDS)
+            yield from labelled("at", [", ".join(filter(None, (rule.place, f"stratum {rule.stratum}")))])
+            yield from labelled("reads", map(self.read, self.analysis.reads(rule)))
+            yield from labelled("groups", rule.aggregates)
+            yield from labelled("joins", (chained((join.start, *join.steps)) for join in rule.joins))
+        if self.hidden:
+            yield Paragraph(f"     {count(len(self.hidden), 'rule')} about datatypes alone: `--format json` has them")
 
-    def role(self, part: PlanRule, parts: tuple[PlanRule, ...]) -> str:
-        """How a part's formulas take part in the rule: the plan moves some into rules of their own."""
-        if not self.words.invents(part.head.relation):
-            return POSITIVE
-        if self.words.is_elements(part.head.relation):
-            return AGGREGATED
-        users = [each for each in parts if any(atom.relation == part.head.relation for atom in each.negative)]
-        if not users:
-            return POSITIVE
-        return NEGATED if all(self.role(user, parts) == POSITIVE for user in users) else AGGREGATED
+    def read(self, reading: Reading) -> str:
+        sharing = [number for number in self.analysis.sharing(reading) if number not in self.hidden]
+        shared = f", shared with {'rule' if len(sharing) == 1 else 'rules'} {_listed(sharing)}" if sharing else ""
+        return f"{_BEFORE[reading.role]}{self.analysis.memories[reading.memory].name}{shared}"
 
-    def joins(self, part: PlanRule) -> Iterator[Join]:
-        """One for each formula whose rows can set the part going, as the engine runs it; alone it joins nothing."""
-        known = {id(atom): self.words.say(literal) for literal, atom in _literals(part)}
-        positive = names(*(arg for atom in part.positive for arg in atom.args))
-        for join in part.joins:
-            start, bound = join.start, names(*join.start.args) & positive
-            steps = []
-            for step in join.steps:
-                if isinstance(step, Comparison):
-                    steps.append(show(step))
-                    bound |= names(step.left, step.right)
-                elif step is not start and id(step) in known:
-                    steps.append(_looked_up(step, known[id(step)], bound))
-                    bound |= names(*step.args)
-            if steps:
-                yield Join(known.get(id(start), "the start of time"), tuple(steps))
-
-    # Memories -------------------------------------------------------------------------------------------------------
-
-    def memories(self) -> Iterator[Memory]:
-        kept, early = horizons(self.plan), ended_early(self.plan)
-        origins = Origins(self.plan, self.words)
-        feeds = [feed for each in self.plan.feeds.values() for feed in each]
-        fed = {feed.relation.number: feed.size for feed in feeds if feed.target is None}
-        fed |= {feed.target.number: 0 for feed in feeds if feed.target is not None}
-        for relation in self.plan.relations:
-            number = relation.number
-            yield Memory(
-                number=number,
-                name=self.words.name(relation),
-                kinds=tuple(origins.kinds[number]),
-                stratum=self.plan.strata[number],
-                kept=kept[number],
-                fed_for=fed.get(number),
-                taken_back=tuple(sorted(cause for cause, ended in early.items() if number in ended)),
-                origins=origins.of(relation),
-                copied_from=tuple(dict.fromkeys(map(self.words.name, origins.before(relation)))),
-                derives=origins.derives(relation),
+    def memories(self) -> Iterator[TextTable]:
+        rows = [("memory", "filled", "ticks kept", "taken back by", "read by")]
+        filled = (memory for memory in self.analysis.memories if "always" not in memory.kinds)
+        shown = [memory for memory in filled if self.is_shown(memory.name)]
+        for memory in sorted(shown, key=lambda memory: (_rank(memory), memory.stratum)):
+            readings = self.analysis.readers[memory.number]
+            readers = (
+                f"{_BEFORE[reading.role]}{reading.rule}" for reading in readings if reading.rule not in self.hidden
             )
+            kinds, taken_back = ", ".join(memory.kinds), _listed(memory.taken_back)
+            rows.append((memory.name, kinds, kept(memory), taken_back, _listed(dict.fromkeys(readers))))
+            if memory.copied_from:
+                rows.append((f"  ← {', '.join(memory.copied_from)}", "", "", "", ""))
+        if shown:
+            yield TextTable(tuple(rows))
 
-    def every_tick(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """What makes the engine look at every tick, and the memories for which it does."""
-        ticking = [*self.plan.clocks.values(), *self.plan.beats.values()]
-        ticking += [feed.ticks for feed in self.plan.tuples if feed.ticks is not None]
-        for clock in ticking:
-            users = (rule.head.relation for rule in self.plan.rules if clock in [a.relation for a in rule.positive])
-            yield self.words.name(clock), tuple(dict.fromkeys(map(self.words.name, users)))
-
-    def warnings(self) -> Iterator[Diagnostic]:
-        """W201, from what the plan keeps: whatever the reason, it grows as long as the stream does."""
-        for (signature, stream), feeds in self.plan.feeds.items():
-            if any(feed.size >= FOREVER for feed in feeds):
-                yield Diagnostic(
-                    "W201",
-                    f"all facts of `{signature}` must be kept for ever",
-                    self.unbounded(signature, stream),
-                    help="limit how far back the time may be, as in `in [1 hour]`",
+    def tuple_windows(self) -> Iterator[Paragraph]:
+        for counted in self.analysis.tuple_windows:
+            stream = "the whole input" if counted.stream is None else f"the stream {counted.stream}"
+            sentence = f"{counted.window} counts the facts of {stream} and keeps {_listed(counted.keeps)}"
+            if counted.by_key:
+                sentence = (
+                    f"{counted.window} counts the facts of {_listed(counted.keeps)} in {stream}, for each key alone"
                 )
+            yield Paragraph(sentence, "  ", "    ", Breaks.WORDS)
 
-    def unbounded(self, signature: Predicate, stream: str | None) -> Span:
-        """Where a formula asks for all ticks of a signature."""
-        spans = (
-            formula.span
-            for parts in self.parts
-            for part in parts
-            for literal, _ in _literals(part)
-            for formula in (literal.formula if isinstance(literal, Not) else literal,)
-            if isinstance(formula, At) and formula.window is None
-            if (formula.atom.signature, formula.stream) == (signature, stream)
-        )
-        return next(spans, NOWHERE)
+    def ticks(self) -> Iterator[Paragraph]:
+        if not self.analysis.every_tick:
+            yield Paragraph("  those with input are looked at, and those at which something ends")
+        for cause, needed in self.analysis.every_tick:
+            sentence = f"every one is looked at because of {cause}, for {_listed(needed)}"
+            yield Paragraph(sentence, "  ", "    ", Breaks.WORDS)
 
-
-def _parts(program: Program, plan: Plan) -> Iterator[tuple[PlanRule, ...]]:
-    """The rules of the plan that each rule of the program became."""
-    made = (rule for rule in plan.rules if rule.origin is not None)
-    for rule in program.rules:
-        yield tuple(next(made) for _ in simpler((rule,))[0])
+    def warnings(self) -> Iterator[Paragraph]:
+        for warning in self.analysis.warnings:
+            for line in warning.render().splitlines():
+                yield Paragraph(f"  {line}".replace(TIGHT, " ").rstrip(), shortened=False)
 
 
-def _literals(part: PlanRule) -> Iterator[tuple[Formula | Not, RelationAtom]]:
-    """The formulas of a part with the atoms that they became."""
-    assert part.origin is not None
-    body = [literal for literal in part.origin.body if not isinstance(literal, Comparison | Aggregate)]
-    positive: list[Formula | Not] = [literal for literal in body if not isinstance(literal, Not)]
-    # A part without positive formulas starts from a relation that always holds, which is not in the program.
-    yield from zip(positive, part.positive, strict=False)
-    yield from zip((literal for literal in body if isinstance(literal, Not)), part.negative, strict=True)
+def _is_datatype(name: str) -> bool:
+    """Whether a predicate, or the memory of one, is a built-in datatype, or says what a literal is."""
+    return name.startswith(_ABOUT_LITERALS) or _signature(name) in _DATATYPES
 
 
-def _key(formula: Formula) -> tuple[object, ...]:
-    """A formula without its window, which the plan may narrow."""
-    return type(formula), formula.atom, formula.stream, getattr(formula, "time", None)
+def _signature(memory: str) -> str:
+    """The predicate that a memory is about, by its name.
+
+    >>> _signature("speed/2 in [15]")
+    'speed/2'
+    """
+    return memory.partition(" ")[0]
 
 
-def _looked_up(atom: RelationAtom, words: str, bound: frozenset[str]) -> str:
-    """An atom in a join; one of which nothing is known yet is gone through row by row."""
-    keyed = any(isinstance(arg, Constant) or names(arg) & bound for arg in atom.args)
-    return words if keyed or not atom.args else f"every {words}"
+def _rank(memory: MemoryUse) -> int:
+    """Where a memory stands in the table: what comes from outside, then what follows, then what serves both."""
+    kinds = set(memory.kinds)
+    if kinds & {"fed", "background"}:
+        return 0
+    return 2 if kinds & {"run", "counter", "clock"} else 1
 
 
-def _as_written(rule: Rule) -> str:
-    """The rule's own text; printed anew where it has lines, because comments may stand between them."""
-    written = rule.span.source.text[rule.span.start : rule.span.end]
-    return show(rule) if rule.span is NOWHERE or "\n" in written else " ".join(written.split())
-
-
-def _grouped(rule: Rule, aggregate: Aggregate) -> str:
-    keys = sorted(global_names(rule, aggregate) - {aggregate.result.name})
-    return f"{show(aggregate)}{' by ' if keys else ''}{', '.join(keys)}"
+def _listed(members: Iterable[object]) -> str:
+    return ", ".join(map(str, members)) or "–"

@@ -6,11 +6,12 @@
 Several sensors may find a road slow, each in its bucket; so `slow/1` comes in parts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
-from typing import Final
 
+from thalweg.explain.document import Breaks, Paragraph, Section, chained, lines
+from thalweg.explain.plan_stage import PlanStage
+from thalweg.explain.quantity import count
 from thalweg.ir.nodes import Program, Variable
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
@@ -18,11 +19,6 @@ from thalweg.planning.locality import AtomUse, uses
 from thalweg.planning.partition import Route, Stage, partition
 
 POSITIVE, NEGATED, AGGREGATED = "positive", "negated", "aggregated"
-
-# As `explain --format json` has it: `key`, `partitions`, and mostly `why`.
-StageData = Mapping[str, object]
-
-_REASON: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +47,10 @@ class StageReading:
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainedStage:
+class RuleStage:
     """What is evaluated together when the work is spread: rules (by number) and their keys, and what they read.
 
-    Those `beside` it are evaluated at the same time, for none needs anything of another.
+    Those `concurrent` with it are evaluated at the same time, for none needs anything of another.
     """
 
     number: int
@@ -66,72 +62,109 @@ class ExplainedStage:
     outputs: tuple[Predicate, ...]
     counts_everything: bool
     why: str
-    beside: tuple[int, ...]
+    concurrent: tuple[int, ...]
 
     @property
     def key(self) -> list[str]:
         """The variables that its rules are keyed by; where none has a key, those that stand for arguments."""
-        arguments = [f"X{each.argument - 1}" for each in self.arrivals if each.argument is not None]
+        arguments = [f"X{arrival.argument - 1}" for arrival in self.arrivals if arrival.argument is not None]
         return list(dict.fromkeys([key for _, key in self.rules if key is not None] or arguments))
 
     @property
     def broadcast(self) -> list[Predicate]:
         """What every bucket gets all of."""
-        return [each.signature for each in self.arrivals if self.split and each.argument is None]
-
-    def as_data(self, texts: Sequence[str]) -> dict[str, object]:
-        """The same for programs to read; `texts` has those of all rules."""
-        return {
-            "rules": [texts[number - 1] for number, _ in self.rules],
-            "key": self.key if self.split else None,
-            "partitions": self.partitions,
-            "keys": [key for _, key in self.rules],
-            "inputs": [
-                {"signature": each.signature, "argument": each.argument, "kind": each.kind}
-                for each in self.arrivals
-                if each.stage is None
-            ],
-            "broadcast": self.broadcast,
-            "shuffles": [
-                {"signature": each.signature, "argument": each.argument, "from": each.stage, "merged": each.merged}
-                for each in self.arrivals
-                if each.stage is not None
-            ],
-            "tells": list(self.outputs),
-            "counts_everything": self.counts_everything,
-            "why": self.why,
-            "beside": list(self.beside),
-        }
+        return [arrival.signature for arrival in self.arrivals if self.split and arrival.argument is None]
 
 
-def width(stage: StageData) -> str:
-    """How many partitions a stage has, and by what it is split.
+def plan_stages(stages: Iterable[RuleStage], texts: Sequence[str]) -> tuple[PlanStage, ...]:
+    """The stages of rules as those of a document; `texts` has those of all rules."""
+    return tuple(_plan_stage(stage, texts) for stage in stages)
 
-    >>> width({"key": ["R"], "partitions": 2}), width({"key": None, "partitions": 1})
-    ('2 partitions by R', '1 partition')
+
+def _plan_stage(stage: RuleStage, texts: Sequence[str]) -> PlanStage:
+    details = {
+        "keys": [key for _, key in stage.rules],
+        "inputs": [
+            {"signature": arrival.signature, "argument": arrival.argument, "kind": arrival.kind}
+            for arrival in stage.arrivals
+            if arrival.stage is None
+        ],
+        "broadcast": stage.broadcast,
+        "shuffles": [
+            {
+                "signature": arrival.signature,
+                "argument": arrival.argument,
+                "from": arrival.stage,
+                "merged": arrival.merged,
+            }
+            for arrival in stage.arrivals
+            if arrival.stage is not None
+        ],
+        "tells": stage.outputs,
+        "counts_everything": stage.counts_everything,
+    }
+    key = tuple(stage.key) if stage.split else None
+    rules = tuple(texts[number - 1] for number, _ in stage.rules)
+    return PlanStage(rules, key, stage.partitions, stage.why, details=details, concurrent=stage.concurrent)
+
+
+# As text ------------------------------------------------------------------------------------------------------------
+
+
+def rule_stage_section(stages: Iterable[RuleStage]) -> Section:
+    """The section about the stages of rules: their keys, and what comes into them from where."""
+    return Section("STAGES", tuple(paragraph for stage in stages for paragraph in _rule_stage(stage)))
+
+
+def spark_section(*sentences: str) -> Section:
+    """The section about what runs where on Spark, of programs that are more than rules."""
+    return Section("on Spark", lines(*(f"  {sentence}" for sentence in sentences)))
+
+
+def listed_stages(stages: Iterable[PlanStage]) -> Iterator[str]:
+    """Sentences about stages by number: how many partitions each has, why, and its statements with their keys.
+
+    >>> list(listed_stages([PlanStage(("<A>",), ("x",), 2, "it has a key", {"<A>": "x"})]))
+    ['stage 0 in 2 partitions: it has a key', '  <A> by ?x']
     """
-    key, partitions = stage["key"], stage["partitions"]
-    by = f" by {', '.join(key)}" if isinstance(key, list) and key else ""
-    return f"{partitions} partition{'s' if partitions != 1 else ''}{by}"
+    for number, stage in enumerate(stages):
+        yield f"stage {number} in {count(stage.partitions, 'partition')}: {stage.why}"
+        keys = stage.keys or {}
+        yield from (f"  {name} by ?{keys[name]}" if name in keys else f"  {name}" for name in stage.statements)
 
 
-def band_label(title: str, stages: Iterable[tuple[int, StageData]]) -> str:
-    """The label of a band of a drawing: below its title the stages, by number, in which it runs; why, where in one.
-
-    >>> print(band_label("1  rules", [(0, {"key": ["R"], "partitions": 2}), (1, {"key": None, "partitions": 1})]))
-    1  rules
-    stage 0 · 2 partitions by R
-    stage 1 · 1 partition
-    """
-    lines = [title]
-    for number, stage in stages:
-        lines.append(f"stage {number} · {width(stage)}")
-        if stage["partitions"] == 1 and stage.get("why"):
-            lines += wrap(f"because {stage['why']}", _REASON, initial_indent="  ", subsequent_indent="  ")
-    return "\n".join(lines)
+def _rule_stage(stage: RuleStage) -> Iterator[Paragraph]:
+    buckets = count(stage.partitions, "bucket") + (f", because {stage.why}" if stage.why else "")
+    yield Paragraph(buckets, f"{stage.number:>3}  ", "       ", Breaks.WORDS)
+    concurrent = [f"stage {number}" for number in stage.concurrent]
+    yield from labelled("beside", [", ".join(concurrent)] if concurrent else [])
+    rules = (f"{number}{'' if key is None else f' by {key}'}" for number, key in stage.rules)
+    yield from labelled("rules", [chained(rules, ", ")] if stage.rules else [])
+    reads = [f"{arrival.signature}{_arrives(stage, arrival)}" for arrival in stage.arrivals]
+    yield from labelled("reads", reads + ["all other facts, to count them"] * stage.counts_everything)
+    yield from labelled("output", [", ".join(stage.outputs)] if stage.outputs else [])
 
 
-def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage]:
+def labelled(label: str, entries: Iterable[str]) -> Iterator[Paragraph]:
+    """Entries below each other, the first of them beside a label."""
+    start = f"     {label:<7}"
+    for entry in entries:
+        yield Paragraph(entry, start, " " * 14, Breaks.WORDS)
+        start = " " * 12
+
+
+def _arrives(stage: RuleStage, arrival: Arrival) -> str:
+    """How facts come into a stage, to be put behind their signature."""
+    place = f" by argument {arrival.argument}" if arrival.argument else " to every bucket" if stage.split else ""
+    return (
+        f"{'' if arrival.stage is None else f' of stage {arrival.stage}'}{place}{', merged' if arrival.merged else ''}"
+    )
+
+
+# From a program -----------------------------------------------------------------------------------------------------
+
+
+def explain_stages(program: Program, partitions: int) -> Iterator[RuleStage]:
     """The stages of a program, each that is split with a number of partitions.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
@@ -147,12 +180,12 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
     level_of = {stage.number: level for level in partitioning.levels for stage in level}
     for stage in stages:
         rules = [numbers[id(rule)] for rule in stage.rules]
-        yield ExplainedStage(
+        yield RuleStage(
             number=stage.number,
             partitions=partitions if stage.split else 1,
             split=stage.split,
             rules=tuple((number, key and show(Variable(key))) for number, key in zip(rules, stage.keys, strict=True)),
-            arrivals=tuple(dict.fromkeys(_arrival(each, static, stages) for each in _expected(stage, program))),
+            arrivals=tuple(dict.fromkeys(_arrival(route, static, stages) for route in _expected(stage, program))),
             readings=tuple(
                 dict.fromkeys(
                     StageReading(number, name.signature, use.signature, _role(use))
@@ -163,7 +196,7 @@ def explain_stages(program: Program, partitions: int) -> Iterator[ExplainedStage
             outputs=tuple(output for _, output in stage.outputs),
             counts_everything=stage.counts_everything,
             why=stage.why,
-            beside=tuple(each.number for each in level_of[stage.number] if each is not stage),
+            concurrent=tuple(other.number for other in level_of[stage.number] if other is not stage),
         )
 
 

@@ -78,7 +78,7 @@ def clash_as_fact(individual: str, axiom: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ChartGroup:
     """A predicate with the rows of its facts, or with curves."""
 
     predicate: str
@@ -90,7 +90,7 @@ class Group:
 class Chart:
     """Everything that is drawn, from `first` to `last`; `calendar` says which time a position is, if it is one."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[ChartGroup, ...]
     first: int
     last: int
     unit: int = 1
@@ -114,24 +114,24 @@ def chart_of(
     >>> [(group.predicate, len(group.rows), [curve.name for curve in group.curves]) for group in chart.groups]
     [('mean', 0, ['d']), ('jam', 1, [])]
     """
-    held: dict[Predicate, list[tuple[Fact, Span]]] = defaultdict(list)
+    spanning: dict[Predicate, list[tuple[Fact, Span]]] = defaultdict(list)
     for span in spans:
         fact = fact_of_text(span.fact)
-        held[fact.signature].append((fact, span))
+        spanning[fact.signature].append((fact, span))
     came: dict[Predicate, list[tuple[Fact, int]]] = defaultdict(list)
     for at, text in points:
         fact = fact_of_text(text)
         came[fact.signature].append((fact, at))
-    curves = [_curves(name.name, [(fact, at) for fact, at in some]) for name, some in came.items()]
-    groups: list[Group] = []
-    for name, some in held.items():
-        drawn = _curves(name.name, [(fact, span.start) for fact, span in some])
-        groups.append(drawn if drawn.curves else _rows(name.name, [span for _, span in some]))
+    curves = [_curves(name.name, values) for name, values in came.items()]
+    groups: list[ChartGroup] = []
+    for name, pairs in spanning.items():
+        drawn = _curves(name.name, [(fact, span.start) for fact, span in pairs])
+        groups.append(drawn if drawn.curves else _rows(name.name, [span for _, span in pairs]))
     shown = [group for group in (*curves, *groups) if group.curves]
     shown += sorted((group for group in groups if group.rows), key=lambda group: group.predicate)
-    ends = [_end(span) for some in held.values() for _, span in some]
-    starts = [span.start for some in held.values() for _, span in some]
-    starts += [at for some in came.values() for _, at in some]
+    ends = [_end(span) for pairs in spanning.values() for _, span in pairs]
+    starts = [span.start for pairs in spanning.values() for _, span in pairs]
+    starts += [at for values in came.values() for _, at in values]
     first = min(starts, default=0)
     last = max([*ends, *(start + unit for start in starts)], default=first + unit)
     return Chart(tuple(shown), first, last, unit, calendar, proofs or {}, note)
@@ -141,29 +141,30 @@ def _end(span: Span) -> int:
     return span.end if span.guaranteed is None else max(span.end, span.guaranteed)
 
 
-def _rows(predicate: str, spans: list[Span]) -> Group:
+def _rows(predicate: str, spans: list[Span]) -> ChartGroup:
     """A row for each fact, by name."""
     rows: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
         rows[span.fact].append(span)
-    return Group(
-        predicate, tuple((fact, tuple(sorted(some, key=lambda one: one.start))) for fact, some in sorted(rows.items()))
-    )
+    ordered = ((fact, tuple(sorted(row, key=lambda span: span.start))) for fact, row in sorted(rows.items()))
+    return ChartGroup(predicate, tuple(ordered))
 
 
-def _curves(predicate: str, values: list[tuple[Fact, int]]) -> Group:
+def _curves(predicate: str, values: list[tuple[Fact, int]]) -> ChartGroup:
     """The curves of a predicate; none where its facts are not numbers that change."""
     if not values or not values[0][0].terms:
-        return Group(predicate)
-    found: dict[str, dict[int, float]] = defaultdict(dict)
+        return ChartGroup(predicate)
+    curves: dict[str, dict[int, float]] = defaultdict(dict)
     for fact, at in values:
         if not NUMERIC.match(fact.terms[-1]):
-            return Group(predicate)
-        found[",".join(fact.terms[:-1])][at] = float(fact.terms[-1])
-    if all(len(set(points.values())) < 2 for points in found.values()):
-        return Group(predicate)
-    most = max(2, MOST_POINTS // len(found))
-    return Group(predicate, curves=tuple(Curve(name, _thinned(points, most)) for name, points in sorted(found.items())))
+            return ChartGroup(predicate)
+        curves[",".join(fact.terms[:-1])][at] = float(fact.terms[-1])
+    if all(len(set(points.values())) < 2 for points in curves.values()):
+        return ChartGroup(predicate)
+    most = max(2, MOST_POINTS // len(curves))
+    return ChartGroup(
+        predicate, curves=tuple(Curve(name, _thinned(points, most)) for name, points in sorted(curves.items()))
+    )
 
 
 def _thinned(points: Mapping[int, float], most: int) -> tuple[tuple[int, float], ...]:
@@ -175,6 +176,6 @@ def _thinned(points: Mapping[int, float], most: int) -> tuple[tuple[int, float],
     kept: list[tuple[int, float]] = []
     for start in range(0, len(ordered), size):
         stretch = ordered[start : start + size]
-        extremes = {min(stretch, key=lambda each: each[1]), max(stretch, key=lambda each: each[1])}
+        extremes = {min(stretch, key=lambda point: point[1]), max(stretch, key=lambda point: point[1])}
         kept += sorted(extremes)
     return tuple(kept)

@@ -5,7 +5,7 @@ from html import escape
 from typing import Final
 
 from thalweg.explain.timeline_axis import marks, moment_label
-from thalweg.explain.timeline_chart import Chart, Curve, Group, Span, row_label
+from thalweg.explain.timeline_chart import Chart, ChartGroup, Curve, Span, row_label
 
 FONT: Final = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 COLOURS: Final = (
@@ -42,7 +42,9 @@ class _Drawing:
     def __init__(self, chart: Chart, width: int, brief: Callable[[str], str]) -> None:
         self._chart = chart
         self._brief = brief
-        names = (brief(row_label(fact, each.predicate)) for each in chart.groups for fact, _ in each.rows[:MOST_ROWS])
+        names = (
+            brief(row_label(fact, group.predicate)) for group in chart.groups for fact, _ in group.rows[:MOST_ROWS]
+        )
         longest = max(map(len, names), default=0)
         self._left = min(max(70, 7 * longest + 24), width // 3)
         self._letters = int((self._left - 20) / 6.6)
@@ -81,7 +83,7 @@ class _Drawing:
             day = moment_label(chart.first, chart.calendar)[:10]
             yield self._text(8, self._y + 20 + LINE, day, PALE)
 
-    def _group(self, number: int, group: Group) -> Iterator[str]:
+    def _group(self, number: int, group: ChartGroup) -> Iterator[str]:
         colour = COLOURS[number % len(COLOURS)]
         count = f" · {len(group.rows)} facts" if len(group.rows) > 1 else ""
         name = _cut(self._brief(group.predicate), 60)
@@ -136,12 +138,12 @@ class _Drawing:
         until = moment_label(span.guaranteed - chart.unit, chart.calendar)
         return f"{self._brief(span.fact)} from {start}, guaranteed until {until}"
 
-    def _rest(self, group: Group, colour: str) -> Iterator[str]:
+    def _rest(self, group: ChartGroup, colour: str) -> Iterator[str]:
         """How many of the other facts hold, as a strip of shades."""
-        others = [span for _, spans in group.rows[MOST_ROWS:] for span in spans]
+        hidden = [span for _, spans in group.rows[MOST_ROWS:] for span in spans]
         cells = [0] * max(1, int((self._width - self._left - 20) / 4))
         size = max(1, self._chart.last - self._chart.first) / len(cells)
-        for span in others:
+        for span in hidden:
             begin = int((span.start - self._chart.first) / size)
             end = int((span.end - self._chart.first - 1e-9) / size)
             for cell in range(max(0, begin), min(len(cells), end + 1)):
@@ -160,7 +162,7 @@ class _Drawing:
 
     # Curves ---------------------------------------------------------------------------------------------------------
 
-    def _panel(self, group: Group) -> Iterator[str]:
+    def _panel(self, group: ChartGroup) -> Iterator[str]:
         values = [value for curve in group.curves for _, value in curve.points]
         low, high = min(values), max(values)
         space = (high - low) * 0.06 or 1.0

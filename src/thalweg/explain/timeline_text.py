@@ -73,14 +73,14 @@ def _bars(chart: Chart, curve: Curve, cells: int) -> str:
     values: list[float | None] = [None] * cells
     for at, value in curve.points:
         values[_cell(chart, at, cells)] = value
-    known = [value for _, value in curve.points]
-    low, span = min(known), (max(known) - min(known)) or 1.0
+    levels = [value for _, value in curve.points]
+    low, span = min(levels), (max(levels) - min(levels)) or 1.0
     line = ""
     now: float | None = None
-    for found in values:
-        now = now if found is None else found
+    for level in values:
+        now = now if level is None else level
         line += " " if now is None else _BARS[round((now - low) / span * (len(_BARS) - 1))]
-    return f"{line} {low:g} to {max(known):g}"
+    return f"{line} {low:g} to {max(levels):g}"
 
 
 def _axis(chart: Chart, cells: int) -> str:

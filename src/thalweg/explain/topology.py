@@ -1,4 +1,4 @@
-"""How consistency is checked, for people to read: what is disjoint, and which bolt looks at what.
+"""How consistency is checked, as a document: what is disjoint, and which bolt looks at what.
 
 bolt 1   1 conjunction, 2 inferences
          Faculty – Admin
@@ -8,15 +8,14 @@ bolt 1   1 conjunction, 2 inferences
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from textwrap import wrap
 from typing import Final
 
-from thalweg.diagnostics import Diagnostic
-from thalweg.explain.drawing import Box, Drawing
-from thalweg.explain.plan import Explanation
-from thalweg.explain.plan_text import TIGHT, WIDTH, briefly
-from thalweg.explain.stages import ExplainedStage, width
-from thalweg.model.prefixes import NO_PREFIXES, Prefixes
+from thalweg.explain.diagram import Band, Diagram, DiagramBuilder
+from thalweg.explain.document import TIGHT, Breaks, Paragraph, PlanDocument, Section, lines
+from thalweg.explain.plan_stage import PlanStage
+from thalweg.explain.rule_analysis import RuleAnalysis
+from thalweg.explain.short_names import briefly
+from thalweg.explain.stages import plan_stages
 from thalweg.planning.choose_topology import AT_MOST, USUAL, Choice, Costs, choices, evenly
 from thalweg.planning.topology import Bolt, Pair, Taxonomy, groups
 
@@ -25,43 +24,86 @@ _DRAWN: Final = 6
 _BESIDE: Final = " " * 10
 
 
-@dataclass(frozen=True)
-class ExplainedTopology:
-    """A topology and what it was chosen from; `stages` is how it is spread, where it is."""
+def explain_topology(
+    taxonomy: Taxonomy,
+    closure: tuple[int, int],
+    chosen: Choice,
+    analysis: RuleAnalysis | None = None,
+    costs: Costs = USUAL,
+    counts_conjunctions: bool = True,
+) -> PlanDocument:
+    """How consistency is checked by a topology; with the stages of rules that were analysed, where these have some.
 
-    known: Taxonomy
+    >>> from thalweg.planning.choose_topology import lay_out
+    >>> from thalweg.planning.topology import taxonomy
+    >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
+    >>> print(explain_topology(staff, (3, 0), lay_out(staff, "ltm", 2)).as_text().partition("costs")[0].rstrip())
+    closure   3 pairs of classes, 0 pairs with a role's domain or range
+    topology  ltm on 2 bolts, about ... µs a fact
+    <BLANKLINE>
+    bolt 1    1 conjunction, 1 inference, 2 forwarded
+              Student – Employee
+              Student → Person
+    <BLANKLINE>
+    bolt 2    1 conjunction, 0 inferences
+              Person – Work
+    """
+    topology = _Topology(taxonomy, *closure, chosen, evenly(taxonomy), costs, counts_conjunctions)
+    texts = () if analysis is None else tuple(rule.text for rule in analysis.rules)
+    stages = None if analysis is None or analysis.stages is None else plan_stages(analysis.stages, texts)
+    return PlanDocument(
+        sections=tuple(topology.sections(stages or ())),
+        data=topology.data(),
+        diagram=topology.diagram(stages or ()),
+        stages=stages,
+    )
+
+
+@dataclass(frozen=True)
+class _Topology:
+    """A topology and what it was chosen from."""
+
+    taxonomy: Taxonomy
     closure: int
     closure_roles: int
     chosen: Choice
     frequencies: Mapping[str, float]
-    stages: tuple[ExplainedStage, ...] | None = None
-    texts: tuple[str, ...] = ()
-    costs: Costs = USUAL
-    counts_conjunctions: bool = True
-    warnings: tuple[Diagnostic, ...] = ()
+    costs: Costs
+    counts_conjunctions: bool
 
     @cached_property
     def bolts(self) -> tuple[Bolt, ...]:
         """Those of the topology; by sides it is one that makes a side of each class, and looks for two once."""
         if self.chosen.topology is not None:
             return self.chosen.topology
-        return (Bolt((("a side", "another side"),), tuple((name, "its sides") for name in self.known.classes)),)
+        return (Bolt((("a side", "another side"),), tuple((name, "its sides") for name in self.taxonomy.classes)),)
 
     @cached_property
     def considered(self) -> list[Choice]:
         """Every way that `auto` weighs, the cheapest first."""
         bolts = max(AT_MOST, len(self.bolts))
-        return sorted(choices(self.known, self.frequencies, self.costs, bolts), key=lambda choice: choice.cost)
+        return sorted(choices(self.taxonomy, self.frequencies, self.costs, bolts), key=lambda choice: choice.cost)
+
+    @cached_property
+    def brief(self) -> "Brief":
+        return Brief(self.taxonomy.classes)
 
     def asserted(self, bolt: Bolt) -> list[Pair]:
         """The pairs of axioms that a bolt looks at; by sides those are all."""
         if self.chosen.topology is None:
-            return list(self.known.disjoint)
+            return list(self.taxonomy.disjoint)
         checked = {frozenset(pair) for pair in bolt.conjunctions}
-        return [pair for pair in self.known.disjoint if frozenset(pair) in checked]
+        return [pair for pair in self.taxonomy.disjoint if frozenset(pair) in checked]
 
-    def as_data(self) -> dict[str, object]:
-        """The same for programs to read."""
+    def disjoint(self, bolt: Bolt) -> list[str]:
+        """The pairs that a bolt looks at, in short names."""
+        return [f"{self.brief(left)} – {self.brief(right)}" for left, right in self.asserted(bolt)]
+
+    def inferred(self, bolt: Bolt) -> list[str]:
+        """The inferences of a bolt, in short names."""
+        return [f"{self.brief(sub)} → {self.brief(sup)}" for sub, sup in bolt.inferences]
+
+    def data(self) -> dict[str, object]:
         return {
             "closure": self.closure,
             "closure_roles": self.closure_roles,
@@ -71,73 +113,78 @@ class ExplainedTopology:
                     "conjunctions": len(bolt.conjunctions),
                     "inferences": len(bolt.inferences),
                     "forwards": len(bolt.forwards),
-                    "disjoint": [list(pair) for pair in self.asserted(bolt)],
-                    "becomes": [list(pair) for pair in bolt.inferences] if self.chosen.topology else [],
+                    "disjoint": self.asserted(bolt),
+                    "becomes": bolt.inferences if self.chosen.topology else [],
                 }
                 for bolt in self.bolts
             ],
-            "groups": [[list(pair) for pair in group] for group in groups(self.known)],
-            "disjoint_classes": [list(members) for members in self.known.large],
+            "groups": groups(self.taxonomy),
+            "disjoint_classes": self.taxonomy.large,
             "conjunctions_counted": self.counts_conjunctions,
             "shuffle": self.costs.shuffle,
             "costs": [
                 {"topology": choice.method, "bolts": len(choice.topology or (None,)), "cost": round(choice.cost, 3)}
                 for choice in self.considered
             ],
-        } | ({} if self.stages is None else {"stages": [stage.as_data(self.texts) for stage in self.stages]})
+        }
 
-    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
-        """For people; names without their namespaces, where these are not needed to tell them apart."""
-        return prefixes.shorten("\n".join(self._lines()))
+    def sections(self, stages: tuple[PlanStage, ...]) -> Iterator[Section]:
+        """Names are without their namespaces, where these are not needed to tell them apart."""
+        yield Section("", lines(*self._summary()))
+        for number, bolt in enumerate(self.bolts, 1):
+            yield Section("", tuple(self._bolt(number, bolt)))
+        yield Section("", lines(*self._costs(), *_stage_lines(stages)))
 
-    def _lines(self) -> Iterator[str]:
+    def _summary(self) -> Iterator[str]:
         yield f"closure   {_pairs(self.closure)} of classes, {_pairs(self.closure_roles)} with a role's domain or range"
         if not self.counts_conjunctions:
             yield f"{_BESIDE}without pairs that are apart by way of a conjunction only: too many to count"
         where = "by sides" if self.chosen.topology is None else f"on {_count(len(self.bolts), 'bolt')}"
         yield f"topology  {self.chosen.method} {where}, about {self.chosen.cost:.2f} µs a fact"
-        for number, bolt in enumerate(self.bolts, 1):
-            yield ""
-            yield f"bolt {number:<4} {_operations(bolt)}"
-            yield from _several([f"{self.brief(one)} – {self.brief(other)}" for one, other in self.asserted(bolt)])
-            yield from (f"{_BESIDE}every two of {len(members):,} classes" for members in self.known.large)
-            if self.chosen.topology is not None:
-                yield from _several([f"{self.brief(sub)} → {self.brief(sup)}" for sub, sup in bolt.inferences])
-        yield ""
+
+    def _bolt(self, number: int, bolt: Bolt) -> Iterator[Paragraph]:
+        yield Paragraph(f"bolt {number:<4} {_operations(bolt)}")
+        yield from _several(self.disjoint(bolt))
+        yield from lines(*(f"{_BESIDE}every two of {len(members):,} classes" for members in self.taxonomy.large))
+        if self.chosen.topology is not None:
+            yield from _several(self.inferred(bolt))
+
+    def _costs(self) -> Iterator[str]:
         moving = f", {self.costs.shuffle:g} of them to move one from stage to stage" if self.costs.shuffle else ""
         yield f"costs     µs a fact, as expected where all classes are equally frequent{moving}"
         for choice in self.considered:
             yield f"{_BESIDE}{_way(choice):<14} {choice.cost:8.2f}"
-        for stage in self.stages or ():
-            key = ", ".join(stage.key) if stage.split else "none"
-            rules, buckets = _count(len(stage.rules), "rule"), _count(stage.partitions, "bucket")
-            yield f"stage {stage.number:<3} {rules} on {buckets}, key {key}"
 
-    @cached_property
-    def brief(self) -> "Brief":
-        return Brief(self.known.classes)
-
-    def as_svg(self) -> str:
+    def diagram(self, stages: tuple[PlanStage, ...]) -> Diagram:
         """Bolts from left to right: what each looks at, and what goes on to the next; then the stages of Spark."""
-        bands = ["input", *(f"bolt {number}" for number in range(1, len(self.bolts) + 1)), "on Spark"]
-        drawing = Drawing(bands, {"positive": "goes on to"})
-        classes = (_count(len(self.known.classes), "class", "classes"),)
-        drawing.boxes["0"] = Box("stream", classes, (), "what streams bring", 0)
+        titles = ["input", *(f"bolt {number}" for number in range(1, len(self.bolts) + 1)), "on Spark"]
+        builder = DiagramBuilder(list(map(Band, titles)), {"positive": "goes on to"})
+        classes = _count(len(self.taxonomy.classes), "class", "classes")
+        builder.listing("0", "stream", classes, (), "what streams bring", 0)
         for number, bolt in enumerate(self.bolts, 1):
-            pairs = [f"{self.brief(one)} – {self.brief(other)}" for one, other in self.asserted(bolt)]
-            drawing.boxes[str(number)] = Box("rule", (_operations(bolt),), _cut(pairs), "\n".join(pairs), number)
-            drawing.arrow(str(number - 1), str(number))
+            pairs = self.disjoint(bolt)
+            node = builder.listing(str(number), "rule", _operations(bolt), _cut(pairs), "\n".join(pairs), number)
+            builder.edge(str(number - 1), node)
             if bolt.inferences and self.chosen.topology is not None:
-                made = [f"{self.brief(sub)} → {self.brief(sup)}" for sub, sup in bolt.inferences]
-                drawing.boxes[f"from {number}"] = Box("derived", ("becomes",), _cut(made), "\n".join(made), number)
-                drawing.arrow(str(number), f"from {number}")
+                pairs = self.inferred(bolt)
+                result = f"from {number}"
+                builder.listing(result, "derived", "becomes", _cut(pairs), "\n".join(pairs), number)
+                builder.edge(node, result)
                 if number < len(self.bolts):
-                    drawing.arrow(f"from {number}", str(number + 1))
-        for stage in self.stages or ():
-            name, rules = f"stage {stage.number}", [self.texts[number - 1] for number, _ in stage.rules]
-            more = _count(len(rules), "rule"), width(stage.as_data(self.texts))
-            drawing.boxes[name] = Box("memory", (name,), more, "\n".join(_cut(rules)), len(bands) - 1)
-        return drawing.svg()
+                    builder.edge(result, str(number + 1))
+        for number, stage in enumerate(stages):
+            rules = list(stage.statements)
+            notes, name = (_count(len(rules), "rule"), stage.extent), f"stage {number}"
+            builder.listing(name, "memory", name, notes, "\n".join(_cut(rules)), len(titles) - 1)
+        return builder.diagram()
+
+
+def _stage_lines(stages: tuple[PlanStage, ...]) -> Iterator[str]:
+    """What runs where on Spark."""
+    for number, stage in enumerate(stages):
+        key = "none" if stage.key is None else ", ".join(stage.key)
+        rules, buckets = _count(len(stage.statements), "rule"), _count(stage.partitions, "bucket")
+        yield f"stage {number:<3} {rules} on {buckets}, key {key}"
 
 
 class Brief:
@@ -157,35 +204,6 @@ class Brief:
         return f"∃{self._shorten(role).removeprefix(':')}{'⁻' if before == 'some_inverse' else ''}"
 
 
-def explain_topology(
-    known: Taxonomy,
-    closure: tuple[int, int],
-    chosen: Choice,
-    plan: Explanation | None = None,
-    costs: Costs = USUAL,
-    counts_conjunctions: bool = True,
-) -> ExplainedTopology:
-    """A topology explained; with the stages of a plan, where it has some.
-
-        >>> from thalweg.planning.choose_topology import lay_out
-    >>> from thalweg.planning.topology import taxonomy
-        >>> staff = taxonomy([("Student", "Person")], [("Person", "Work"), ("Student", "Employee")])
-        >>> print(explain_topology(staff, (3, 0), lay_out(staff, "ltm", 2)).as_text().partition("costs")[0].rstrip())
-        closure   3 pairs of classes, 0 pairs with a role's domain or range
-        topology  ltm on 2 bolts, about ... µs a fact
-        <BLANKLINE>
-        bolt 1    1 conjunction, 1 inference, 2 forwarded
-                  Student – Employee
-                  Student → Person
-        <BLANKLINE>
-        bolt 2    1 conjunction, 0 inferences
-                  Person – Work
-    """
-    texts = () if plan is None else tuple(rule.text for rule in plan.rules)
-    stages = None if plan is None else plan.stages
-    return ExplainedTopology(known, *closure, chosen, evenly(known), stages, texts, costs, counts_conjunctions)
-
-
 def _operations(bolt: Bolt) -> str:
     forwards = f", {len(bolt.forwards)} forwarded" if bolt.forwards else ""
     return f"{_count(len(bolt.conjunctions), 'conjunction')}, {_count(len(bolt.inferences), 'inference')}{forwards}"
@@ -195,21 +213,22 @@ def _way(choice: Choice) -> str:
     return f"ltm, {len(choice.topology)} bolts" if choice.method == "ltm" and choice.topology else choice.method
 
 
-def _several(texts: list[str]) -> Iterator[str]:
-    rest = len(texts) - _SHOWN
-    shown = ", ".join(text.replace(" ", TIGHT) for text in texts[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
-    lines = wrap(shown, WIDTH, initial_indent=_BESIDE, subsequent_indent=_BESIDE, break_long_words=False)
-    yield from (line.replace(TIGHT, " ") for line in lines)
+def _several(texts: list[str]) -> Iterator[Paragraph]:
+    """The first of some texts, and how many more there are; nothing where there are none."""
+    if texts:
+        more = len(texts) - _SHOWN
+        shown = ", ".join(text.replace(" ", TIGHT) for text in texts[:_SHOWN])
+        yield Paragraph(shown + (f" and {more} more" if more > 0 else ""), _BESIDE, _BESIDE, Breaks.HYPHENS)
 
 
 def _cut(texts: list[str]) -> tuple[str, ...]:
-    rest = len(texts) - _DRAWN
-    return (*texts[:_DRAWN], *([f"and {rest} more"] if rest > 0 else []))
+    more = len(texts) - _DRAWN
+    return (*texts[:_DRAWN], *([f"and {more} more"] if more > 0 else []))
 
 
 def _pairs(number: int) -> str:
     return _count(number, "pair")
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def _count(number: int, singular: str, plural: str = "") -> str:
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

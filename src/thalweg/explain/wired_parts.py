@@ -1,20 +1,20 @@
-"""A plan of several kinds of program, for people to read: its parts, how they are wired, and each part explained."""
+"""A plan of several kinds of program as a document: its parts, how they are wired, and each part explained."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final
 
-from thalweg.diagnostics import Diagnostic
-from thalweg.explain.drawing import Drawing
+from thalweg.explain.diagram import Band, DiagramBuilder
+from thalweg.explain.document import Paragraph, PlanDocument, Section, lines
 from thalweg.explain.plan import explain
-from thalweg.explain.plan_text import OF_OWL, briefly
-from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE, StageData, band_label, width
+from thalweg.explain.plan_stage import PlanStage
+from thalweg.explain.short_names import OF_OWL
+from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Aggregate, Literal, Not, Program
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate, with_files
-from thalweg.model.prefixes import NO_PREFIXES, Prefixes
 from thalweg.planning.wire_parts import BEFORE, Layer, Station, Wiring
 
 _RULES: Final = "rules"
@@ -37,15 +37,6 @@ class Statement:
     title: str = "rule"
 
 
-class Explained(Protocol):
-    """How one part of a plan is evaluated."""
-
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]: ...
-    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str: ...
-    def as_data(self) -> dict[str, object]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class ExplainedMember:
     """A part that is more than rules: its kind in words, what it reads and outputs, and what it does.
@@ -59,13 +50,13 @@ class ExplainedMember:
     inputs: tuple[Predicate, ...]
     outputs: tuple[Predicate, ...]
     statements: tuple[Statement, ...]
-    explanation: Explained
+    explanation: PlanDocument
     streams: tuple[str, ...] = ()
     answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlanPart:
     """One part of a plan: what it reads, and from which part (0 is the streams and the background); what it outputs.
 
     What it `hears` are whole streams; what it answers besides predicates is said in words.
@@ -75,48 +66,52 @@ class Part:
     reads: tuple[tuple[Predicate, int], ...]
     outputs: tuple[Predicate, ...]
     statements: tuple[Statement, ...]
-    explanation: Explained
+    explanation: PlanDocument
     hears: tuple[tuple[str, int], ...] = ()
     answers: str = ""
 
 
-@dataclass(frozen=True)
-class ExplainedParts:
-    """Parts in the order in which they are evaluated at each tick.
+def explain_parts(
+    wiring: Wiring,
+    members: Sequence[ExplainedMember],
+    partitions: int | None = None,
+    split: Mapping[int, Sequence[PlanStage]] | None = None,
+) -> PlanDocument:
+    """How rules and parts that are more than rules are evaluated together; `split` has stages by places."""
+    parts = tuple(_explained(place, wiring, members) for place in wiring.places)
+    placement = None if partitions is None else _Placement(parts, partitions, split or {})
+    return PlanDocument(
+        sections=tuple(_sections(parts, placement)),
+        data=_data(parts),
+        diagram=_Drawing(parts, placement).builder.diagram(),
+        stages=None if placement is None else placement.stages,
+        warnings=tuple(warning for part in parts for warning in part.explanation.warnings),
+    )
 
-    On Spark, where there are `partitions`, they meet in one; those of `split`, by their places, have done their work,
-    or a part of it, in stages before.
+
+@dataclass(frozen=True)
+class _Placement:
+    """Which parts run in which stages of Spark.
+
+    All meet in one partition; those of `split`, by their places, have done their work, or a part of it, in stages
+    before.
     """
 
-    parts: tuple[Part, ...]
-    partitions: int | None = None
-    split: Mapping[int, Sequence[StageData]] = field(default_factory=dict)
-
-    @property
-    def warnings(self) -> tuple[Diagnostic, ...]:
-        return tuple(one for part in self.parts for one in part.explanation.warnings)
-
-    def as_data(self) -> dict[str, object]:
-        """The same for programs to read; keys of rules, and of answer sets, are repeated at the top."""
-        data: dict[str, object] = {}
-        strata: list[object] = []
-        for part in self.parts:
-            own = part.explanation.as_data()
-            found = own.get("strata")
-            strata += found if isinstance(found, list) else []
-            data |= {key: own[key] for key in _REPEATED if key in own}
-        data |= {"strata": strata, "parts": list(map(self._part_data, self.parts))}
-        if self.partitions is not None:
-            data["stages"] = self.stages
-        return data
+    parts: tuple[PlanPart, ...]
+    partitions: int
+    split: Mapping[int, Sequence[PlanStage]] = field(default_factory=dict)
 
     @cached_property
-    def stages(self) -> list[StageData]:
+    def stages(self) -> tuple[PlanStage, ...]:
         """Those of parts that are split, then the one where all parts meet."""
         split = [stage for stages in self.split.values() for stage in stages]
-        here = enumerate(self.parts)
-        rest = [one.text for n, part in here for one in part.statements if self.stage_of(n, one) == len(split)]
-        return [*split, {"rules": rest, "key": None, "partitions": 1, "why": _MEETING if split else _TOGETHER}]
+        meeting = tuple(
+            statement.text
+            for place, part in enumerate(self.parts)
+            for statement in part.statements
+            if self.stage_of(place, statement) == len(split)
+        )
+        return *split, PlanStage(meeting, None, 1, _MEETING if split else _TOGETHER)
 
     def own_stages(self, place: int) -> range:
         """The numbers of the stages that a part has before all parts meet."""
@@ -129,82 +124,101 @@ class ExplainedParts:
         # Stages of events have names, those of rules and answer sets have texts.
         names = {statement.text, *(head.name for head in statement.heads)}
         for number, stage in zip(self.own_stages(place), self.split.get(place, ()), strict=True):
-            if not names.isdisjoint(stage["rules"]):  # type: ignore[arg-type]
+            if not names.isdisjoint(stage.statements):
                 return number
         return sum(map(len, self.split.values()))
 
     def stages_of(self, place: int) -> list[int]:
         """The numbers of the stages in which a part is evaluated; one without statements ends where all parts meet."""
-        part = self.parts[place]
-        meeting = [] if part.statements else [len(self.stages) - 1]
-        return sorted({*self.own_stages(place), *meeting, *(self.stage_of(place, one) for one in part.statements)})
+        statements = self.parts[place].statements
+        meeting = [] if statements else [len(self.stages) - 1]
+        numbers = (self.stage_of(place, statement) for statement in statements)
+        return sorted({*self.own_stages(place), *meeting, *numbers})
 
-    @staticmethod
-    def _part_data(part: Part) -> dict[str, object]:
-        return {
-            "kind": part.kind,
-            "reads": [{"predicate": name, "from": source} for name, source in part.reads],
-            "streams": [{"stream": name, "from": source} for name, source in part.hears],
-            "outputs": list(part.outputs),
-            "plan": part.explanation.as_data(),
-        }
-
-    def as_text(self, prefixes: Prefixes = NO_PREFIXES) -> str:
-        return "\n".join(self._lines(prefixes))
-
-    def _lines(self, prefixes: Prefixes) -> Iterator[str]:
-        yield f"{len(self.parts)} parts, evaluated in this order at each tick"
-        if self.partitions is not None and not self.split:
+    def sentences(self) -> Iterator[str]:
+        """What runs where."""
+        if not self.split:
             yield f"on Spark in one partition of {self.partitions}: {_TOGETHER}"
-        for number, stages in self.split.items() if self.partitions is not None else ():
-            yield f"on Spark part {number + 1} begins in stages of its own: {', '.join(map(width, stages))}"
-        if self.partitions is not None and self.split:
-            yield f"on Spark all parts meet in one partition: {_MEETING}"
-        for number, part in enumerate(self.parts, 1):
-            yield ""
-            yield f"{number}  {part.kind}"
-            short = prefixes.shorten
-            reads = ((short(with_files(name)), self._source(source)) for name, source in part.reads)
-            yield from (f"     reads {name} from {source}" for name, source in reads)
-            for name, source in part.hears:
-                yield f"     reads the stream {name}" + (f" from part {source}" if source else "")
-            yield f"     outputs {short(', '.join(part.outputs)) or part.answers or 'nothing'}"
-        for number, part in enumerate(self.parts, 1):
-            yield ""
-            yield f"part {number}: {part.kind}"
-            yield ""
-            yield part.explanation.as_text(prefixes)
+            return
+        for place, stages in self.split.items():
+            extents = ", ".join(stage.extent for stage in stages)
+            yield f"on Spark part {place + 1} begins in stages of its own: {extents}"
+        yield f"on Spark all parts meet in one partition: {_MEETING}"
 
-    def _source(self, number: int) -> str:
-        return f"part {number}" if number else "streams or background"
-
-    def as_svg(self) -> str:
-        return _Parts(self).svg()
+    def bands(self) -> Iterator[tuple[tuple[int, PlanStage], ...]]:
+        """The stages of each part, with their numbers; why all parts meet is said where they first do."""
+        shown: set[int] = set()
+        for place in range(len(self.parts)):
+            numbers, stages = self.stages_of(place), self.stages
+            yield tuple((n, replace(stages[n], why="") if n in shown else stages[n]) for n in numbers)
+            shown.update(numbers)
 
 
-def explain_parts(
-    wiring: Wiring,
-    members: Sequence[ExplainedMember],
-    partitions: int | None = None,
-    split: Mapping[int, Sequence[StageData]] | None = None,
-) -> ExplainedParts:
-    """How rules and parts that are more than rules are evaluated together; `split` has stages by places."""
-    parts = tuple(_explained(place, wiring, members) for place in wiring.places)
-    return ExplainedParts(parts, partitions, split or {})
+# As data and text ---------------------------------------------------------------------------------------------------
 
 
-def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[ExplainedMember]) -> Part:
+def _data(parts: Sequence[PlanPart]) -> dict[str, object]:
+    """The data of all parts; keys of rules, and of answer sets, are repeated at the top."""
+    data: dict[str, object] = {}
+    strata: list[object] = []
+    for part in parts:
+        own = part.explanation.data
+        levels = own.get("strata")
+        strata += levels if isinstance(levels, list) else []
+        data |= {key: own[key] for key in _REPEATED if key in own}
+    return data | {"strata": strata, "parts": list(map(_part_data, parts))}
+
+
+def _part_data(part: PlanPart) -> dict[str, object]:
+    return {
+        "kind": part.kind,
+        "reads": [{"predicate": name, "from": source} for name, source in part.reads],
+        "streams": [{"stream": name, "from": source} for name, source in part.hears],
+        "outputs": part.outputs,
+        "plan": part.explanation,
+    }
+
+
+def _sections(parts: Sequence[PlanPart], placement: _Placement | None) -> Iterator[Section]:
+    """The order of the parts, what each reads and outputs, and then the plan of each."""
+    sentences = () if placement is None else placement.sentences()
+    yield Section("", lines(f"{len(parts)} parts, evaluated in this order at each tick", *sentences))
+    for number, part in enumerate(parts, 1):
+        yield Section(f"{number}  {part.kind}", tuple(_wires(part)))
+    for number, part in enumerate(parts, 1):
+        yield Section(f"part {number}: {part.kind}")
+        yield Section("", (part.explanation,))
+
+
+def _wires(part: PlanPart) -> Iterator[Paragraph]:
+    for name, source in part.reads:
+        yield Paragraph(f"     reads {with_files(name)} from {f'part {source}' if source else 'streams or background'}")
+    for stream, source in part.hears:
+        heard = f"     reads the stream {stream}" + (f" from part {source}" if source else "")
+        yield Paragraph(heard, shortened=False)
+    outputs = ", ".join(part.outputs)
+    yield Paragraph(f"     outputs {outputs or part.answers or 'nothing'}", shortened=bool(outputs))
+
+
+# From the wiring ----------------------------------------------------------------------------------------------------
+
+
+def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[ExplainedMember]) -> PlanPart:
     """A part; those that come before it are known by their places."""
-    made = {one: members[other.part] for one, other in enumerate(wiring.places) if isinstance(other, Station)}
-    events = {name: one + 1 for one in place.events for name in made[one].outputs}
+    makers = {number: members[other.part] for number, other in enumerate(wiring.places) if isinstance(other, Station)}
+    events = {name: number + 1 for number in place.events for name in makers[number].outputs}
     linked = {link.name: link.source + 1 for link in place.links if link.stream is None}
     if isinstance(place, Station):
         member = members[place.part]
         reads = {name: events.get(name, 0) for name in member.inputs} | linked
         heard = {link.stream: link.source + 1 for link in place.links if link.stream is not None}
-        heard |= {made[one].name: one + 1 for one in (*place.events, *place.hears) if made[one].name in member.streams}
+        heard |= {
+            makers[number].name: number + 1
+            for number in (*place.events, *place.hears)
+            if makers[number].name in member.streams
+        }
         hears = {(name, 0) for name in member.streams if name not in heard} | set(heard.items())
-        return Part(
+        return PlanPart(
             member.kind,
             tuple(sorted(reads.items())),
             member.outputs,
@@ -219,7 +233,7 @@ def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[Explain
     program = replace(place.program, rules=place.rules, interface=interface)
     sources = events | linked | past
     needed = tuple((name, sources.get(name, 0)) for name in sorted(_needed(program) - program.derived))
-    return Part(_RULES, needed, _outputs(program), _statements(program), explain(program))
+    return PlanPart(_RULES, needed, _outputs(program), _statements(program), explain(program))
 
 
 def _written(name: Predicate) -> Predicate:
@@ -252,65 +266,68 @@ def _needed(program: Program) -> set[Predicate]:
     return {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
 
 
-class _Parts(Drawing):
+# As a diagram -------------------------------------------------------------------------------------------------------
+
+
+class _Drawing:
     """Streams at the left, then a band for each part, with its rules and what they derive."""
 
-    def __init__(self, plan: ExplainedParts) -> None:
-        self.plan = plan
-        texts = [one.text for part in plan.parts for one in part.statements]
-        names = [name for part in plan.parts for name in (*part.outputs, *(one for one, _ in part.reads))]
-        super().__init__(["streams and background", *self.labels()], brief=briefly([*texts, *names], OF_OWL))
-        self._read = {name for part in plan.parts for name, _ in part.reads}
-        for band, part in enumerate(plan.parts, 1):
+    def __init__(self, parts: Sequence[PlanPart], placement: _Placement | None) -> None:
+        self.parts = parts
+        self.placement = placement
+        texts = [statement.text for part in parts for statement in part.statements]
+        names = [name for part in parts for name in (*part.outputs, *(read for read, _ in part.reads))]
+        bands = [Band("streams and background"), *self.bands()]
+        self.builder = DiagramBuilder(bands, names=[*texts, *names], prefixes=OF_OWL)
+        self._read = {name for part in parts for name, _ in part.reads}
+        for band, part in enumerate(parts, 1):
             for number, statement in enumerate(part.statements, 1):
                 self.statement(band, number, statement, dict(part.reads))
-            if any(one.title == _CLASS for one in part.statements):
-                self.events(band, part, plan.parts)
+            if any(statement.title == _CLASS for statement in part.statements):
+                self.events(band, part)
             elif part.hears:
-                self.whole(band, part, plan.parts)
+                self.listener(band, part)
 
-    def labels(self) -> Iterator[str]:
-        """The kind of each part, and on Spark its stages; why all parts meet is said where they first do."""
-        said: set[int] = set()
-        for place, part in enumerate(self.plan.parts):
-            found = self.plan.stages_of(place) if self.plan.partitions is not None else []
-            stages = [(n, {**self.plan.stages[n], "why": ""} if n in said else self.plan.stages[n]) for n in found]
-            yield band_label(f"{place + 1}  {part.kind}", stages)
-            said.update(found)
+    def bands(self) -> Iterator[Band]:
+        """The kind of each part, and on Spark its stages."""
+        stages = [()] * len(self.parts) if self.placement is None else self.placement.bands()
+        for number, (part, placed) in enumerate(zip(self.parts, stages, strict=True), 1):
+            yield Band(f"{number}  {part.kind}", placed)
 
-    def events(self, band: int, part: Part, parts: Sequence[Part]) -> None:
+    def events(self, band: int, part: PlanPart) -> None:
         """What the classes of a part are about: events of the streams, and those that another part makes."""
-        made = {stream: parts[source - 1].outputs for stream, source in part.hears if source}
-        event = self.thing(f"events {band}", "stream", "events of the stream", band if made else 0)
+        outputs = {stream: self.parts[source - 1].outputs for stream, source in part.hears if source}
+        event = self.builder.source(f"events {band}", "stream", "events of the stream", band if outputs else 0)
         for number, statement in enumerate(part.statements, 1):
             if statement.title == _CLASS:
-                self.arrow(event, f"rule {number} in {band}")
+                self.builder.edge(event, f"rule {number} in {band}")
         for stream, source in part.hears:
-            for one in made.get(stream, ()):
-                self.arrow(self.thing(f"{source} {one}", "derived", one, source), event)
+            for name in outputs.get(stream, ()):
+                self.builder.edge(self.builder.source(f"{source} {name}", "derived", name, source), event)
 
-    def whole(self, band: int, part: Part, parts: Sequence[Part]) -> None:
-        """A part that reads streams, as one box; the first line of its explanation says what it is."""
-        name = f"part {band}"
-        self.rule(name, part.kind, part.explanation.as_text().partition("\n")[0], band)
+    def listener(self, band: int, part: PlanPart) -> None:
+        """A part that reads streams, as one node; the summary of its plan says what it is."""
+        node = self.builder.statement(f"part {band}", part.kind, part.explanation.summary, band)
         for stream, source in part.hears:
-            heard = parts[source - 1].outputs if source else ()
-            for one in heard:
-                self.arrow(self.thing(f"{source} {one}", "derived", one, source), name)
-            if not heard:
-                self.arrow(self.thing(f"stream {stream}", "stream", stream, source), name)
-        for made in part.outputs or ((part.answers,) if part.answers else ()):
-            self.arrow(name, self.thing(f"{band} {made}", "derived", made, band))
+            outputs = self.parts[source - 1].outputs if source else ()
+            for name in outputs:
+                self.builder.edge(self.builder.source(f"{source} {name}", "derived", name, source), node)
+            if not outputs:
+                self.builder.edge(self.builder.source(f"stream {stream}", "stream", stream, source), node)
+        for answer in part.outputs or ((part.answers,) if part.answers else ()):
+            self.builder.edge(node, self.builder.source(f"{band} {answer}", "derived", answer, band))
 
-    def statement(self, band: int, number: int, one: Statement, outside: Mapping[Predicate, int]) -> None:
-        name = f"rule {number} in {band}"
-        title = f"{one.title} {number}" if one.title == "rule" else one.title
-        if self.plan.partitions is not None and len(self.plan.stages_of(band - 1)) > 1:
-            title += f" · stage {self.plan.stage_of(band - 1, one)}"
-        self.rule(name, title, one.text, band)
+    def statement(self, band: int, number: int, statement: Statement, outside: Mapping[Predicate, int]) -> None:
+        """A statement of a part, with what it reads and derives."""
+        title = f"{statement.title} {number}" if statement.title == "rule" else statement.title
+        if self.placement is not None and len(self.placement.stages_of(band - 1)) > 1:
+            title += f" · stage {self.placement.stage_of(band - 1, statement)}"
+        node = self.builder.statement(f"rule {number} in {band}", title, statement.text, band, recursive=True)
         # What an event binds is drawn where something reads it.
-        for head in (*one.heads[:1], *(head for head in one.heads[1:] if head in self._read or one.title == "rule")):
-            self.arrow(name, self.thing(f"{band} {head}", "derived", head, band))
-        for need, role in one.needs:
+        bound = (head for head in statement.heads[1:] if head in self._read or statement.title == "rule")
+        for head in (*statement.heads[:1], *bound):
+            self.builder.edge(node, self.builder.source(f"{band} {head}", "derived", head, band))
+        for need, role in statement.needs:
             source = outside.get(need, band)
-            self.arrow(self.thing(f"{source} {need}", "derived" if source else "stream", need, source), name, role)
+            kind = "derived" if source else "stream"
+            self.builder.edge(self.builder.source(f"{source} {need}", kind, need, source), node, role)

@@ -14,25 +14,25 @@ from thalweg.planning.plan import Grouping, Plan, Relation
 from thalweg.planning.stratify import by_stratum
 
 
-class Wording:
+class PlanWording:
     """The words for the relations and formulas of one plan."""
 
     def __init__(self, plan: Plan) -> None:
         self.strata = by_stratum(plan.program)
         derived = plan.program.derived
         self._rules: dict[Predicate, Rule] = {}
-        self._made: dict[int, Rule] = {}
+        self._invented: dict[int, Rule] = {}
         for rule in plan.rules:
             if rule.origin is not None and rule.origin.head.signature not in derived:
-                self._made[rule.head.relation.number] = self._rules[rule.origin.head.signature] = rule.origin
-        self._values = {each.value.name.removesuffix(" value"): each for each in plan.groupings}
-        self._sets = {each.elements.name.removesuffix(" derived"): each for each in plan.groupings}
-        self._by_value = {each.value.number: each for each in plan.groupings}
-        self._by_elements = {each.elements.number: each for each in plan.groupings}
+                self._invented[rule.head.relation.number] = self._rules[rule.origin.head.signature] = rule.origin
+        self._values = {grouping.value.name.removesuffix(" value"): grouping for grouping in plan.groupings}
+        self._sets = {grouping.elements.name.removesuffix(" derived"): grouping for grouping in plan.groupings}
+        self._by_value = {grouping.value.number: grouping for grouping in plan.groupings}
+        self._by_elements = {grouping.elements.number: grouping for grouping in plan.groupings}
 
     def invents(self, relation: Relation) -> bool:
         """Whether no rule of the program, and no stream, knows of it."""
-        return relation.number in self._made or relation.number in self._by_value
+        return relation.number in self._invented or relation.number in self._by_value
 
     def is_elements(self, relation: Relation) -> bool:
         """Whether it holds what an aggregate looks at."""
@@ -46,8 +46,8 @@ class Wording:
         if relation.number in self._by_elements:
             grouping = self._by_elements[relation.number]
             return self._elements(grouping) + self._by(grouping)
-        if relation.number in self._made:
-            return self._some(self._made[relation.number])
+        if relation.number in self._invented:
+            return self._body(self._invented[relation.number])
         return relation.name.replace(f" in [{FOREVER}]", "").replace(f"[{FOREVER}]", "of all ticks")
 
     def say(self, literal: Literal) -> str:
@@ -61,18 +61,18 @@ class Wording:
             case Now(atom) if atom.signature in self._sets:
                 return f"some {self._elements(self._sets[atom.signature])}"
             case Now(atom) if atom.signature in self._rules:
-                return self._some(self._rules[atom.signature])
+                return self._body(self._rules[atom.signature])
         return show(literal)
 
-    def _some(self, made: Rule) -> str:
+    def _body(self, rule: Rule) -> str:
         """The body of a rule that planning made up: of a projection, which has one formula, or for groups."""
-        return ", ".join(map(self.say, made.body))
+        return ", ".join(map(self.say, rule.body))
 
     def _elements(self, grouping: Grouping) -> str:
-        made = self._made[grouping.elements.number]
-        terms = ", ".join(map(show, made.head.args[grouping.width :]))
-        return f"{{{terms} : {', '.join(map(self.say, made.body))}}}"
+        rule = self._invented[grouping.elements.number]
+        terms = ", ".join(map(show, rule.head.args[grouping.width :]))
+        return f"{{{terms} : {', '.join(map(self.say, rule.body))}}}"
 
     def _by(self, grouping: Grouping) -> str:
-        keys = self._made[grouping.elements.number].head.args[: grouping.width]
+        keys = self._invented[grouping.elements.number].head.args[: grouping.width]
         return f" by {', '.join(map(show, keys))}" if keys else ""

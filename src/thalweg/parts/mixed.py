@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Edge, Expansion, Plan
@@ -15,11 +15,13 @@ from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.parts.member import Beside, Member
-from thalweg.parts.part import Evaluation, Examined, Explained, SparkWork, spark_job
+from thalweg.parts.part import Examined
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.wire_parts import Layer, Station, Wiring, wire
 
 if TYPE_CHECKING:
+    from thalweg.explain.document import PlanDocument
+    from thalweg.explain.plan_stage import PlanStage
     from thalweg.runtimes.answer_columns import AnswerColumns
     from thalweg.runtimes.unmatched import RuleWatch
 
@@ -172,18 +174,27 @@ class Mixed:
         also = looks if partitions is not None else lambda words: iter(())
         return RuleWatch(given_by(self.members, readers), others, rules, also)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> Explained:
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: Literal["auto", "always"] = "auto"
+    ) -> "PlanDocument":
         from thalweg.explain.wired_parts import explain_parts
 
         members = [member.explain_member() for member in self.members]
-        return explain_parts(self.wiring, members, partitions, self._stages(partitions) if partitions else {})
+        stages = self._stages(partitions, split) if partitions else {}
+        return explain_parts(self.wiring, members, partitions, stages)
 
-    def _stages(self, partitions: int) -> dict[int, list[dict[str, object]]]:
+    def _stages(self, partitions: int, split: Literal["auto", "always"]) -> "dict[int, tuple[PlanStage, ...]]":
         """The stages of places that are split, for people to read."""
         from thalweg.dataflow.context import Settings
+        from thalweg.model.time import Clock
 
-        context = Context(Settings(), Clock(), lambda found: None)
-        return {number: one.stages() for number, one in self.split(context, partitions).items()}
+        context = Context(Settings(), Clock(), lambda diagnostic: None, split=split)
+        stages: dict[int, tuple[PlanStage, ...]] = {}
+        for number in range(len(self.wiring.places)):
+            if self.is_split(number, split):
+                specs = self._expanded(number, context, partitions).operators
+                stages[number] = tuple(stage for spec in specs if (stage := spec.stage(partitions)) is not None)
+        return {number: own for number, own in stages.items() if own}
 
 
 def given_by(members: Sequence[Member], program: Program, streamed: bool = True) -> Program:

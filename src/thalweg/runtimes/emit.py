@@ -118,6 +118,7 @@ class Snapshot:
         return f'{{"t":{self.t},"facts":{_listed(self.facts)}{marked(self.partial, self.shed)}}}'
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class SnapshotRun:
     """The same snapshot for every tick from `first` to `last`."""
@@ -148,6 +149,7 @@ class SnapshotRun:
             yield _graph(f"snapshot:{tick}", self.facts, self.partial, self.shed, when)
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class Change:
     """What began to hold at a tick, and what ended: held at the tick before, and no longer.
@@ -198,6 +200,7 @@ class Change:
                 yield _graph(f"{name}:{self.t}", facts, self.partial, self.shed, when)
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A fact, and the ticks over which it holds without a break; `until` is None while it still does.

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 
 from thalweg.diagnostics import Source
-from thalweg.explain.plan import Explanation, explain
-from thalweg.explain.plan_text import WIDTH
+from thalweg.explain.document import WIDTH, PlanDocument
+from thalweg.explain.plan import explain
+from thalweg.explain.rule_analysis import RuleAnalysis, analyse_rules
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read
@@ -23,17 +24,21 @@ PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "read-a-plan.md"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def explained(text: str) -> Explanation:
+def explained(text: str) -> PlanDocument:
     return explain(read(Source("test.lars", text)))
 
 
-def memory(explanation: Explanation, name: str) -> dict[str, object]:
+def analysed(text: str) -> RuleAnalysis:
+    return analyse_rules(read(Source("test.lars", text)))
+
+
+def memory(explanation: PlanDocument, name: str) -> dict[str, object]:
     """What is said about one memory, without its name."""
     (found,) = (each for each in explanation.as_data()["memories"] if each.pop("name") == name)  # type: ignore[attr-defined]
     return found  # type: ignore[no-any-return]
 
 
-def reads(explanation: Explanation, number: int) -> list[tuple[str, str, tuple[int, ...]]]:
+def reads(explanation: RuleAnalysis, number: int) -> list[tuple[str, str, tuple[int, ...]]]:
     rule = explanation.rules[number - 1]
     return [
         (explanation.memories[each.memory].name, each.role, tuple(explanation.sharing(each)))
@@ -41,7 +46,7 @@ def reads(explanation: Explanation, number: int) -> list[tuple[str, str, tuple[i
     ]
 
 
-def joins(explanation: Explanation, number: int) -> list[str]:
+def joins(explanation: RuleAnalysis, number: int) -> list[str]:
     return [" → ".join((join.start, *join.steps)) for join in explanation.rules[number - 1].joins]
 
 
@@ -151,19 +156,20 @@ def test_rows_are_followed_to_where_they_come_from() -> None:
 def test_what_rules_derive_may_come_on_a_stream_too() -> None:
     """Nothing is said never to be filled that streams can fill."""
     below = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
-    found = explain(specialised("x.ttl", [("<A>", below, "<B>"), ("<B>", below, "<C>")], "rl", 5))
-    assert not [each.name for each in found.memories if each.kept is not None and each.kept < 0]
-    assert memory(found, "<B>/1 in [5] streamed")["kind"] == ["fed"]
+    program = specialised("x.ttl", [("<A>", below, "<B>"), ("<B>", below, "<C>")], "rl", 5)
+    memories = analyse_rules(program).memories
+    assert not [each.name for each in memories if each.kept is not None and each.kept < 0]
+    assert memory(explain(program), "<B>/1 in [5] streamed")["kind"] == ["fed"]
 
 
 def test_what_an_aggregate_reads_counts_once() -> None:
-    explanation = explained("busy(R) :- road(R), N = count{C : passes(C,R) in [30]}, N > 25.")
+    explanation = analysed("busy(R) :- road(R), N = count{C : passes(C,R) in [30]}, N > 25.")
     assert reads(explanation, 1) == [("road/1 in [0]", "positive", ()), ("passes/2 in [30]", "aggregated", ())]
     assert explanation.rules[0].aggregates == ("N = count{C : passes(C,R) in [30]} by R",)
 
 
 def test_what_binds_the_group_of_an_aggregate_is_not_aggregated() -> None:
-    explanation = explained("n(X,N) :- p(X), N = sum{Y : q(Y), Y < X, not r(Y,_)}.")
+    explanation = analysed("n(X,N) :- p(X), N = sum{Y : q(Y), Y < X, not r(Y,_)}.")
     assert reads(explanation, 1) == [
         ("p/1 in [0]", "positive", ()),
         ("r/2 in [0]", "aggregated", ()),
@@ -172,7 +178,7 @@ def test_what_binds_the_group_of_an_aggregate_is_not_aggregated() -> None:
 
 
 def test_any_value_under_not() -> None:
-    explanation = explained("a(X) :- p(X), not q(X,_) in [3]. b(X) :- q(X,Y) in [3].")
+    explanation = analysed("a(X) :- p(X), not q(X,_) in [3]. b(X) :- q(X,Y) in [3].")
     assert reads(explanation, 1) == [("p/1 in [0]", "positive", ()), ("q/2 in [3]", "negated", (2,))]
     assert joins(explanation, 1) == ["p(X) → not q(X,_) in [3]", "not q(X,_) in [3] → p(X)"]
 
@@ -183,7 +189,7 @@ def test_made_up_names_are_not_shown() -> None:
 
 
 def test_joins_are_those_of_the_engine() -> None:
-    explanation = explained("a(X,N) :- r(X,Y), p(X), not s(Y), N = Y + 1. b :- not c. d(X) :- p(X).")
+    explanation = analysed("a(X,N) :- r(X,Y), p(X), not s(Y), N = Y + 1. b :- not c. d(X) :- p(X).")
     assert joins(explanation, 1) == [
         "r(X,Y) → N = Y + 1 → not s(Y) → p(X)",
         "p(X) → r(X,Y) → N = Y + 1 → not s(Y)",
@@ -194,7 +200,7 @@ def test_joins_are_those_of_the_engine() -> None:
 
 
 def test_a_formula_of_which_nothing_is_known_is_gone_through() -> None:
-    assert joins(explained("a(X,Y) :- p(X), q(Y), r(1,Y)."), 1) == [
+    assert joins(analysed("a(X,Y) :- p(X), q(Y), r(1,Y)."), 1) == [
         "p(X) → r(1,Y) → q(Y)",
         "q(Y) → r(1,Y) → every p(X)",
         "r(1,Y) → q(Y) → every p(X)",
@@ -263,11 +269,11 @@ def test_nothing_to_explain() -> None:
     assert ElementTree.fromstring(explanation.as_svg()).tag == f"{SVG}svg"
 
 
-def drawn(explanation: Explanation) -> ElementTree.Element:
+def drawn(explanation: PlanDocument) -> ElementTree.Element:
     return ElementTree.fromstring(explanation.as_svg())
 
 
-def labels(explanation: Explanation) -> list[str]:
+def labels(explanation: PlanDocument) -> list[str]:
     return ["".join(text.itertext()) for text in drawn(explanation).iter(f"{SVG}text")]
 
 
@@ -299,7 +305,7 @@ def test_labels_are_escaped() -> None:
     assert any('"<&>"' in label for label in labels(explanation))
 
 
-def overlapping(explanation: Explanation) -> list[tuple[str, str]]:
+def overlapping(explanation: PlanDocument) -> list[tuple[str, str]]:
     """Boxes that lie on each other."""
     boxes = []
     for group in drawn(explanation).iter(f"{SVG}g"):
@@ -339,10 +345,9 @@ def test_the_page_about_plans_shows_what_is_printed() -> None:
 
 def test_equal_things_are_drawn_in_their_stage() -> None:
     below = ("<A>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", "<B>")
-    explained = explain(specialised("x.ttl", [below], "rl", 5), partitions=2)
-    assert "sameAs" in explained.as_svg()
-    assert explained.stages is not None
-    assert "finding equal things" in explained.stages[0].why
-    assert not any(
-        "sameAs" in each.signature for stage in explained.stages for each in stage.arrivals if each.stage is None
-    )
+    program = specialised("x.ttl", [below], "rl", 5)
+    assert "sameAs" in explain(program, partitions=2).as_svg()
+    stages = analyse_rules(program, partitions=2).stages
+    assert stages is not None
+    assert "finding equal things" in stages[0].why
+    assert not any("sameAs" in each.signature for stage in stages for each in stage.arrivals if each.stage is None)

@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.explain.layers import Layout, lay_out
+from thalweg.explain.layers import BoxLayout, lay_out
 
 BOXES = "abcdefgh"
 
@@ -20,7 +20,7 @@ def graphs(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, float], list[tupl
     return columns, heights, arrows
 
 
-def taken(found: Layout, columns: dict[str, int], heights: dict[str, float]) -> list[tuple[int, float, float]]:
+def taken(found: BoxLayout, columns: dict[str, int], heights: dict[str, float]) -> list[tuple[int, float, float]]:
     """Every stretch of a column that a box or an arrow takes."""
     boxes = [(columns[name], y - heights[name] / 2, y + heights[name] / 2) for name, y in found.boxes.items()]
     return boxes + [(column, y, y) for joints in found.joints for column, y in joints]

@@ -13,8 +13,9 @@ from hypothesis import given
 
 from thalweg.bench.workload import COOLING
 from thalweg.diagnostics import Source
-from thalweg.explain.plan import Explanation, explain
-from thalweg.explain.plan_text import WIDTH
+from thalweg.explain.document import WIDTH, PlanDocument
+from thalweg.explain.plan import explain
+from thalweg.explain.stages import explain_stages
 from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Expression, Interface, Program, Rule, TupleWindow, Variable
 from thalweg.ir.text import show
@@ -381,7 +382,7 @@ def test_what_nobody_is_told_is_not_gathered() -> None:
 def test_what_nobody_is_told_may_come_in_parts() -> None:
     text = "a(X) :- p(X,Y), q(Y). b(X) :- a(X), r(X)."
     named = replace(program(text), interface=Interface(outputs=frozenset({Predicate("b", 1)})))
-    _, second = explain(named, partitions=2).stages or ()
+    _, second = explain_stages(named, 2)
     assert [(each.signature, each.merged) for each in second.arrivals if each.stage is not None] == [("a/1", True)]
 
 
@@ -389,10 +390,8 @@ def test_every_stage_knows_what_streams_bring_besides() -> None:
     text = "p(X,Y) :- e(X,Y), q(X). a(X) :- p(X,Y). b(Y) :- p(X,Y), r(Y)."
     first, second = stages_of_facts(text, told="a/1 b/1", streamed="p/2")
     assert (first.program.interface.inputs, second.program.interface.inputs) == ({"p'0/2"}, {"p'1/2"})
-    expected = (
-        explain(replace(program(text), interface=Interface(inputs=frozenset({Predicate("p", 2)}))), partitions=2).stages
-        or ()
-    )
+    streaming = replace(program(text), interface=Interface(inputs=frozenset({Predicate("p", 2)})))
+    expected = explain_stages(streaming, 2)
     assert [[each.signature for each in one.arrivals if each.kind == "stream"] for one in expected] == [
         ["e/2", "q/1", "p/2"],
         ["p/2", "r/1"],
@@ -670,7 +669,7 @@ on(s1,a). limit(20).
 """
 
 
-def explained(text: str) -> Explanation:
+def explained(text: str) -> PlanDocument:
     return explain(program(text), partitions=4)
 
 
@@ -678,7 +677,7 @@ def shuffles(text: str) -> list[tuple[int, str, bool]]:
     """What each stage gets from others, and whether it comes in parts."""
     return [
         (stage.number, arrival.signature, arrival.merged)
-        for stage in explained(text).stages or ()
+        for stage in explain_stages(program(text), 4)
         for arrival in stage.arrivals
         if arrival.stage is not None
     ]

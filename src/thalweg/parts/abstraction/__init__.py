@@ -18,7 +18,7 @@ from thalweg.parts.part import Watch
 from thalweg.runtimes.event_answers import added
 
 if TYPE_CHECKING:
-    from thalweg.explain.event_classes import ExplainedAbstraction
+    from thalweg.explain.document import PlanDocument
     from thalweg.parts.abstraction.abstract_events import Classifier
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.parts.member import Beside
@@ -108,10 +108,10 @@ class Abstraction:
         except RejectedError as error:
             return list(error.diagnostics)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAbstraction":
-        from thalweg.explain.event_classes import ExplainedAbstraction
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+        from thalweg.explain.event_classes import explain_classes
 
-        return ExplainedAbstraction(self.program, partitions)
+        return explain_classes(self.program, partitions)
 
 
 class _Unwatched(Watch):

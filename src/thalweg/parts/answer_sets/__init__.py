@@ -24,7 +24,7 @@ from thalweg.parts.part import Watch
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
-    from thalweg.explain.decomposition import ExplainedAnswerSets
+    from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.asp.program import AspProgram
     from thalweg.languages.asp.terms import Names
@@ -172,26 +172,23 @@ class AnswerSets:
         return replace(self, program=replace(self.program, shown=shown))
 
     def explain_member(self) -> "ExplainedMember":
-        from thalweg.explain.decomposition import ROLES
-        from thalweg.explain.wired_parts import ExplainedMember, Statement
+        from thalweg.explain.decomposition import answer_set_statements
+        from thalweg.explain.wired_parts import ExplainedMember
+        from thalweg.planning.input_dependency import analyse
 
-        explained = self.explain()
-        statements = tuple(
-            Statement(one.written, one.heads, tuple((need.predicate, ROLES[need.how]) for need in one.body))
-            for one in explained.dependency.outlines
-        )
-        outputs = tuple(sorted({head for one in explained.dependency.outlines for head in one.heads}))
-        inputs = explained.dependency.inputs
-        return ExplainedMember("answer sets", self.ports.name, inputs, outputs, statements, explained)
+        dependency = analyse(self.program.outlines, self.program.inputs)
+        statements = tuple(answer_set_statements(dependency))
+        outputs = tuple(sorted({head for statement in statements for head in statement.heads}))
+        return ExplainedMember("answer sets", self.ports.name, dependency.inputs, outputs, statements, self.explain())
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedAnswerSets":
-        from thalweg.explain.decomposition import ExplainedAnswerSets
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+        from thalweg.explain.decomposition import explain_answer_sets
         from thalweg.planning.input_dependency import analyse
         from thalweg.planning.published import Published
 
-        found = analyse(self.program.outlines, self.program.inputs)
+        dependency = analyse(self.program.outlines, self.program.inputs)
         reasons = tuple(dict.fromkeys(obstacle.words for obstacle in self.program.obstacles))
-        return ExplainedAnswerSets(found, Published(found) if published else None, reasons, partitions)
+        return explain_answer_sets(dependency, Published(dependency) if published else None, reasons, partitions)
 
     def frame(self, context: Context) -> Frame:
         """The windows that it is asked over."""

@@ -34,17 +34,18 @@ class Checks(Rules):
 
     def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
         from thalweg.explain.plan import explain
+        from thalweg.explain.rule_analysis import analyse_rules
         from thalweg.explain.topology import explain_topology
         from thalweg.planning.route_justifications import route_justifications
 
         if self.checked is None or self.checked.chosen is None:
             return explain(self.rules, partitions)
-        plan = None if partitions is None else explain(route_justifications(self.rules), partitions)
+        analysis = None if partitions is None else analyse_rules(route_justifications(self.rules), partitions)
         closed, chosen = self.checked.closed, self.checked.chosen
-        known = closed.taxonomy()
-        known = known if chosen.topology is None else known.in_pairs()
+        taxonomy = closed.taxonomy()
+        taxonomy = taxonomy if chosen.topology is None else taxonomy.in_pairs()
         costs = self.checked.costs
-        return explain_topology(known, closed.closure(), chosen, plan, costs, closed.counts_conjunctions)
+        return explain_topology(taxonomy, closed.closure(), chosen, analysis, costs, closed.counts_conjunctions)
 
 
 class ClashWatch(Watch):

@@ -31,7 +31,7 @@ from thalweg.planning.wire_parts import Ports, resting_on_part
 
 if TYPE_CHECKING:
     from thalweg.dataflow.operator import OpSpec
-    from thalweg.explain.event_patterns import ExplainedCascade
+    from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.parts.patterns.event_run import EventRun
@@ -206,13 +206,13 @@ class EventCascade:
         return Program()
 
     def explain_member(self) -> "ExplainedMember":
+        from thalweg.explain.event_patterns import event_statements
         from thalweg.explain.wired_parts import ExplainedMember
 
         outputs = tuple(sorted(predicates_given(self.program)))
         name, streams = self.program.name, tuple(sorted(self.beside.streams))
-        explained = self.explain()
-        statements = tuple(explained.statements())
-        return ExplainedMember(f"events {name}", name, (), outputs, statements, explained, streams)
+        statements = tuple(event_statements(self.program))
+        return ExplainedMember(f"events {name}", name, (), outputs, statements, self.explain(), streams)
 
     def surrounded(self, rules: Program, others: Sequence[Ports]) -> "EventCascade":
         """The same beside rules and other parts: it reads what they conclude, and what queries make of streams.
@@ -295,10 +295,10 @@ class EventCascade:
         found = list(impossible_events(self.program, self.abstraction))
         return [*found, *(lost_events(self.program, self._ladder()[0]) if self.program.selections else ())]
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedCascade":
-        from thalweg.explain.event_patterns import ExplainedCascade
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+        from thalweg.explain.event_patterns import explain_events
 
-        return ExplainedCascade(self.program, self.abstraction, self.output, partitions)
+        return explain_events(self.program, self.abstraction, self.output, partitions)
 
 
 def _wrong_classes(events: EventCascade) -> list[Diagnostic]:

@@ -20,7 +20,8 @@ from thalweg.parts.part import Evaluation
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
-    from thalweg.explain.continuous_query import ExplainedQuery, Spread
+    from thalweg.explain.continuous_query import QuerySpread
+    from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.rspql.query import Query
     from thalweg.runtimes.answer_columns import AnswerColumns
@@ -138,19 +139,19 @@ class ContinuousQuery:
         name = self.ports.name
         return ExplainedMember(f"query {name}", name, (), outputs, (), self.explain(), streams, _answers(self.query))
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "ExplainedQuery":
-        from thalweg.explain.continuous_query import ExplainedQuery
+    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+        from thalweg.explain.continuous_query import explain_query
         from thalweg.parts.queries.choose_evaluator import placement
 
         spread = None if partitions is None else self._explained_spread(partitions)
-        return ExplainedQuery(self.query, placement(self.query), spread)
+        return explain_query(self.query, placement(self.query), spread)
 
-    def _explained_spread(self, partitions: int) -> "Spread":
-        from thalweg.explain.continuous_query import Spread
+    def _explained_spread(self, partitions: int) -> "QuerySpread":
+        from thalweg.explain.continuous_query import QuerySpread
         from thalweg.parts.queries.keyed_joins import KeyedJoins, keyed_joins
 
         joins = keyed_joins(self.query, self.background)
-        return Spread(partitions, joins.keys) if isinstance(joins, KeyedJoins) else Spread(partitions, reason=joins)
+        return QuerySpread(partitions, joins.keys) if isinstance(joins, KeyedJoins) else QuerySpread(partitions, reason=joins)
 
 
 def _answers(query: "Query") -> str:

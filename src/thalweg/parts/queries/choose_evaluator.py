@@ -42,5 +42,5 @@ def placement(query: Query) -> Placement:
     """What evaluates a query, and why."""
     lowered = lower(query)
     if isinstance(lowered, LoweredQuery):
-        return Placement(tuple(map(show, lowered.rules)), besides=describe(lowered))
+        return Placement(tuple(map(show, lowered.rules)), remarks=describe(lowered))
     return Placement(reasons=tuple(obstacle.sentence for obstacle in lowered))

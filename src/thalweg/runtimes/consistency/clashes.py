@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.model.arrow import decode, encode, frame, unframe
+from thalweg.model.records import record
 from thalweg.model.term import unquote
 from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.runtimes.consistency.justifier import Broken, Justifier
@@ -73,6 +74,7 @@ class Inconsistent(Snapshot):
         return f'{{"t":{self.t},"inconsistent":[{",".join(self.facts)}]{marked(self.partial, self.shed)}}}'
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class Clashing(SnapshotRun):
     """The same clashes for every tick from `first` to `last`."""
@@ -85,6 +87,7 @@ class Clashing(SnapshotRun):
         return "".join([f'{{"t":{times.json(tick)}{rest}' for tick in range(self.first, self.last + 1)])
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class ClashChange(Change):
     """Which clashes began and ended at a tick.
@@ -99,6 +102,7 @@ class ClashChange(Change):
         return f'{{"t":{times.json(self.t)},"begin":[{begin}],"end":[{end}]{rest}}}\n'
 
 
+@record
 @dataclass(frozen=True, slots=True)
 class ClashInterval(Interval):
     """A clash, with the reasons that it began for, and the ticks over which it lasts.

@@ -1,4 +1,4 @@
-"""Drawings of boxes and arrows in SVG: what streams in stands at the left, conclusions at the right.
+"""Diagrams as SVG, in boxes and arrows: what streams in stands at the left, conclusions at the right.
 
 The SVG needs nothing else to be looked at: no script, no font, no style sheet; its background is its own, so that it
 reads the same on a light page and on a dark one.
@@ -6,22 +6,25 @@ reads the same on a light page and on a dark one.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from textwrap import wrap
 from typing import Final
 from unicodedata import east_asian_width
 
+from thalweg.explain.diagram import Band, Diagram, Edge, Label, Node
+from thalweg.explain.document import TIGHT
 from thalweg.explain.layers import lay_out
-from thalweg.explain.plan_text import TIGHT
+from thalweg.explain.short_names import briefly
 
 BREATH: Final = re.compile(r"(?<=,) |(?<=:-) ")
 FONT: Final = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 LETTER, LINE, PADDING = 7.1, 15.0, 9.0
 MARGIN, GAP, HEADER, FOOTER = 24.0, 48.0, 46.0, 46.0
-WIDEST, LONGEST, TURN = 32, 4, 22.0
-INK, PALE, PAPER, BAND = "#1f2933", "#66788a", "#ffffff", "#f3f5f8"
+WIDEST, REASON, TURN = 32, 48, 22.0
+INK, PALE, PAPER, SHADE = "#1f2933", "#66788a", "#ffffff", "#f3f5f8"
 FILLS: Final = {
     "stream": ("#e3f0fb", "#3b82c4"),
     "background": ("#ece9e2", "#8c826d"),
@@ -39,22 +42,28 @@ STROKES: Final = {
     "shuffled": ("#3c9a5f", ""),
     "everywhere": ("#d97706", "6 4"),
 }
-LEGEND: Final = {"positive": "reads, fills", "negated": "not", "aggregated": "aggregate"}
+
+
+def render_svg(diagram: Diagram) -> str:
+    """The drawing of a diagram, as one `<svg>`.
+
+    >>> render_svg(Diagram((), {}, ()))[:5]
+    '<svg '
+    """
+    return _Page(diagram).svg()
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The first lines are its name; `hint` is shown where a mouse rests on it."""
+    """A node with its text in lines, the first of which are its name."""
 
-    kind: str
+    node: Node
     name: tuple[str, ...]
-    more: tuple[str, ...]
-    hint: str
-    band: int
+    notes: tuple[str, ...]
 
     @property
     def lines(self) -> tuple[str, ...]:
-        return *self.name, *self.more
+        return *self.name, *self.notes
 
     @property
     def width(self) -> float:
@@ -63,15 +72,6 @@ class Box:
     @property
     def height(self) -> float:
         return len(self.lines) * LINE + PADDING
-
-
-@dataclass(frozen=True, slots=True)
-class Arrow:
-    """From one box to another; its role is that of a reading, or says how facts are sent."""
-
-    start: str
-    end: str
-    role: str = "positive"
 
 
 def in_lines(text: str, most: int = 2) -> tuple[str, ...]:
@@ -87,52 +87,53 @@ def in_lines(text: str, most: int = 2) -> tuple[str, ...]:
     return tuple(line.replace(TIGHT, " ") for line in lines)
 
 
+def label_of(band: Band) -> str:
+    """The label of a band: below its title the stages, by number, in which it runs; why, where in one partition.
+
+    >>> from thalweg.explain.plan_stage import PlanStage
+    >>> print(label_of(Band("1  rules", ((0, PlanStage((), ("R",), 2)), (1, PlanStage((), None, 1))))))
+    1  rules
+    stage 0 · 2 partitions by R
+    stage 1 · 1 partition
+    """
+    lines = [band.title]
+    for number, stage in band.stages:
+        lines.append(f"stage {number} · {stage.extent}")
+        if stage.partitions == 1 and stage.why:
+            lines += wrap(f"because {stage.why}", REASON, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join(lines)
+
+
+def _boxes(diagram: Diagram) -> dict[str, Box]:
+    """The boxes of a diagram; labels that are broken have short names, if the diagram has any."""
+    unchanged: Callable[[str], str] = lambda text: text  # noqa: E731
+    shorten = unchanged if diagram.names is None else briefly(diagram.names, diagram.prefixes)
+
+    def shown(label: Label) -> tuple[str, ...]:
+        return (label.text,) if label.lines is None else in_lines(shorten(label.text), label.lines)
+
+    return {
+        name: Box(
+            node, () if node.name is None else shown(node.name), tuple(chain.from_iterable(map(shown, node.notes)))
+        )
+        for name, node in diagram.nodes.items()
+    }
+
+
 def _length(text: str) -> int:
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-class Drawing:
-    """Boxes in bands, and arrows between them, as they are added; `brief` shortens what is written in them.
-
-    Further lines of a band's label stand below its first one, in plain letters.
-    """
-
-    def __init__(
-        self, bands: Sequence[str], legend: Mapping[str, str] = LEGEND, brief: Callable[[str], str] = lambda text: text
-    ) -> None:
-        self.bands = bands
-        self.legend = legend
-        self.brief = brief
-        self.boxes: dict[str, Box] = {}
-        self.arrows: dict[Arrow, None] = {}
-
-    def thing(self, name: str, kind: str, text: str, band: int, more: tuple[str, ...] = (), hint: str = "") -> str:
-        """Adds a box for something that has facts, unless there is one; gives its name."""
-        self.boxes.setdefault(name, Box(kind, in_lines(self.brief(text)), more, hint or text, band))
-        return name
-
-    def rule(self, name: str, title: str, text: str, band: int) -> None:
-        """Adds a box for a rule or statement."""
-        self.boxes[name] = Box("rule", (title,), in_lines(self.brief(text), LONGEST), text, band)
-
-    def arrow(self, start: str, end: str, role: str = "positive") -> None:
-        """Adds an arrow, unless there is one."""
-        self.arrows[Arrow(start, end, role)] = None
-
-    def svg(self) -> str:
-        """The whole drawing, as one `<svg>`."""
-        return _Page(self).svg()
-
-
 class _Page:
-    """Where the boxes and arrows of a drawing stand on a page; boxes of a band stand together."""
+    """Where the boxes and arrows of a diagram stand on a page; boxes of a band stand together."""
 
-    def __init__(self, drawing: Drawing) -> None:
-        self.boxes, self.bands, self.legend = drawing.boxes, drawing.bands, drawing.legend
-        self.arrows = list(drawing.arrows)
-        drawn = {box.band for box in self.boxes.values()}
+    def __init__(self, diagram: Diagram) -> None:
+        self.boxes, self.legend = _boxes(diagram), diagram.legend
+        self.bands = list(map(label_of, diagram.bands))
+        self.arrows = diagram.edges
+        drawn = {box.node.band for box in self.boxes.values()}
         self.header = HEADER + LINE * max(
-            (label.count("\n") for n, label in enumerate(self.bands) if n in drawn), default=0
+            (label.count("\n") for number, label in enumerate(self.bands) if number in drawn), default=0
         )
         self.columns = _columns(self.boxes, self.arrows)
         heights = {name: box.height for name, box in self.boxes.items()}
@@ -150,7 +151,7 @@ class _Page:
         for name, box in self.boxes.items():
             widths[self.columns[name]] = max(widths[self.columns[name]], box.width)
         for number, label in enumerate(self.bands):
-            columns = sorted({self.columns[name] for name, box in self.boxes.items() if box.band == number})
+            columns = sorted({self.columns[name] for name, box in self.boxes.items() if box.node.band == number})
             if columns:
                 # The label of a band must not run into the next one.
                 *before, last = columns
@@ -203,13 +204,13 @@ class _Page:
 
     def _bands(self) -> Iterator[str]:
         for number, label in enumerate(self.bands):
-            columns = [self.columns[name] for name, box in self.boxes.items() if box.band == number]
+            columns = [self.columns[name] for name, box in self.boxes.items() if box.node.band == number]
             if columns:
                 left = self.lefts[min(columns)] - 12
                 width = self.lefts[max(columns)] + self.widths[max(columns)] + 12 - left
                 yield (
                     f'<rect x="{left:.1f}" y="12" width="{width:.1f}" height="{self.height - FOOTER - 2:.1f}" rx="8" '
-                    f'fill="{BAND}"/>'
+                    f'fill="{SHADE}"/>'
                 )
                 title, *more = label.split("\n")
                 yield f'<text x="{left + 10:.1f}" y="29" fill="{PALE}" font-weight="bold">{escape(title)}</text>'
@@ -221,20 +222,20 @@ class _Page:
 
     def _box(self, name: str, box: Box) -> str:
         x, y = self.lefts[self.columns[name]], self.header + self.layout.boxes[name] - box.height / 2
-        fill, stroke = FILLS[box.kind]
-        corner = 12 if box.kind == "derived" else 4
+        fill, stroke = FILLS[box.node.kind]
+        corner = 12 if box.node.kind == "derived" else 4
         lines = [
             f'<tspan x="{x + PADDING:.1f}" y="{y + PADDING / 2 + LINE * (number + 0.75):.1f}"{_look(box, number)}>'
             f"{escape(line)}</tspan>"
             for number, line in enumerate(box.lines)
         ]
         return (
-            f'<g><title>{escape(box.hint)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" '
+            f'<g><title>{escape(box.node.hint)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" '
             f'height="{box.height:.1f}" rx="{corner}" fill="{fill}" stroke="{stroke}"/>'
             f'<text fill="{INK}" xml:space="preserve">{"".join(lines)}</text></g>'
         )
 
-    def _arrow(self, number: int, arrow: Arrow) -> str:
+    def _arrow(self, number: int, arrow: Edge) -> str:
         colour, dashes = STROKES[arrow.role]
         style = f' stroke-dasharray="{dashes}" stroke-linecap="round"' if dashes else ""
         return (
@@ -242,7 +243,7 @@ class _Page:
             f'marker-end="url(#{arrow.role})"/>'
         )
 
-    def _path(self, number: int, arrow: Arrow) -> str:
+    def _path(self, number: int, arrow: Edge) -> str:
         """Straight past columns and curved between them; a way back turns round behind the columns of both ends."""
         start, end = self.columns[arrow.start], self.columns[arrow.end]
         back = end <= start
@@ -279,7 +280,7 @@ def _look(box: Box, line: int) -> str:
     """The name is bold, and what stands below it is pale; a rule itself is for reading."""
     if line < len(box.name):
         return ' font-weight="bold"'
-    return "" if box.kind == "rule" else f' fill="{PALE}"'
+    return "" if box.node.kind == "rule" else f' fill="{PALE}"'
 
 
 def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
@@ -300,27 +301,28 @@ def _arrow_head(role: str, colour: str) -> str:
     )
 
 
-def _columns(boxes: dict[str, Box], arrows: Iterable[Arrow]) -> dict[str, int]:
+def _columns(boxes: dict[str, Box], arrows: Iterable[Edge]) -> dict[str, int]:
     """Bands side by side; within a band each box stands to the right of what it follows from.
 
     Where predicates rest on each other the arrows into their rules run back.
     """
-    inside = [arrow for arrow in arrows if boxes[arrow.start].band == boxes[arrow.end].band]
-    circular = _circular(inside)
+    inside = [arrow for arrow in arrows if boxes[arrow.start].node.band == boxes[arrow.end].node.band]
+    recursive = frozenset(name for name, box in boxes.items() if box.node.recursive)
+    circular = _circular(inside, recursive)
     column = dict.fromkeys(boxes, 0)
     for _ in boxes:
         for arrow in inside:
             if arrow not in circular:
                 column[arrow.end] = max(column[arrow.end], column[arrow.start] + 1)
     first, offset = {}, 0
-    for band in sorted({box.band for box in boxes.values()}):
+    for band in sorted({box.node.band for box in boxes.values()}):
         first[band] = offset
-        offset += 1 + max(column[name] for name, box in boxes.items() if box.band == band)
-    return {name: first[box.band] + column[name] for name, box in boxes.items()}
+        offset += 1 + max(column[name] for name, box in boxes.items() if box.node.band == band)
+    return {name: first[box.node.band] + column[name] for name, box in boxes.items()}
 
 
-def _circular(arrows: Sequence[Arrow]) -> set[Arrow]:
-    """The arrows into rules that lie on a circle."""
+def _circular(arrows: Sequence[Edge], recursive: frozenset[str]) -> set[Edge]:
+    """The arrows into recursive nodes that lie on a circle."""
     after = defaultdict(list)
     for arrow in arrows:
         after[arrow.start].append(arrow.end)
@@ -328,9 +330,9 @@ def _circular(arrows: Sequence[Arrow]) -> set[Arrow]:
     def reaches(start: str, end: str) -> bool:
         seen, waiting = {start}, [start]
         while waiting:
-            found = [name for name in after[waiting.pop()] if name not in seen]
-            seen.update(found)
-            waiting += found
+            reached = [name for name in after[waiting.pop()] if name not in seen]
+            seen.update(reached)
+            waiting += reached
         return end in seen
 
-    return {arrow for arrow in arrows if arrow.end.startswith("rule ") and reaches(arrow.end, arrow.start)}
+    return {arrow for arrow in arrows if arrow.end in recursive and reaches(arrow.end, arrow.start)}
