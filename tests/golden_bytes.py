@@ -44,7 +44,8 @@ _NORMAL: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r" in [\d,]+\.\d s(?=[,;])"), " in N s"),
     (re.compile(r"[\d,]+ events/s"), "N events/s"),
     (re.compile(r"thalweg-(demo-)?[a-z0-9_]{8}\b"), "thalweg-NAME"),
-    (re.compile(r'"seconds":[\d.e+-]+'), '"seconds":N'),
+    (re.compile(r'"seconds":(?:[\d.e+-]+|\{[^}]*\})'), '"seconds":N'),
+    (re.compile(r"/tmp[a-z0-9_]{8}\b"), "/TEMPORARY"),
     (re.compile(r"spark-[\d-]+\.log|\d{4}-\d\d-\d\dT\d{6}[\d-]*\.log"), "LOG"),
 )
 # Of the demo: how long it took, and where its picture is, in a table whose width rests on them.
@@ -600,6 +601,9 @@ def main() -> None:
     words = parser.parse_args()
     if words.verb == "compare":
         sys.exit(compare(*words.folders) > 0)
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        # Some explanations list what is found in the order of a set.
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "PYTHONHASHSEED": "0"})
     runtimes = ("embedded", "spark") if words.runtime == "both" else (words.runtime,)
     record(words.folder.absolute(), runtimes, words.only, words.inputs.absolute())
 

@@ -316,6 +316,15 @@ ALONE: Final[Sequence[Plan]] = (
         writes=("late.jsonl",),
     ),
     Plan(
+        "rules-in-order",
+        {"program.lars": _KEYED, "city.facts": _ON, "readings.facts": readings(23, 60, 8, _city)},
+        ("program.lars",),
+        ("readings.facts",),
+        known=("--background", "city.facts"),
+        questions=(("slow(r1)", "30"),),
+        emits=("changes",),
+    ),
+    Plan(
         "rules-that-look-back",
         {"program.lars": _LOOKING_BACK, "readings.facts": readings(2, 40, 5, _city)},
         ("program.lars",),
