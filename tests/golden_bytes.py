@@ -46,10 +46,11 @@ _NORMAL: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"thalweg-(demo-)?[a-z0-9_]{8}\b"), "thalweg-NAME"),
     (re.compile(r'"seconds":(?:[\d.e+-]+|\{[^}]*\})'), '"seconds":N'),
     (re.compile(r"/tmp[a-z0-9_]{8}\b"), "/TEMPORARY"),
+    (re.compile(r"(?<=Handler)@[0-9a-f]+"), "@NUMBER"),
     (re.compile(r"spark-[\d-]+\.log|\d{4}-\d\d-\d\dT\d{6}[\d-]*\.log"), "LOG"),
 )
 # Of the demo: how long it took, and where its picture is, in a table whose width rests on them.
-_DEMO: Final = re.compile(r"^.*(?:thalweg-NAME| seconds|\d s\b.*real time|batches).*$", re.MULTILINE)
+_DEMO: Final = re.compile(r"^.*(?:thalweg-NAME|with start-up).*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +266,7 @@ def demo(folder: Path) -> Iterator[Command]:
         words = ("why", *about, fact, "--at", f"2026-11-14T{moment}Z", *_CITY_STREAMS)
         yield Command(f"demo/why-{number}", place, words)
         yield Command(f"demo/why-{number}-json", place, (*words, "--format", "json"))
+        yield Command(f"demo/why-{number}-without-query", place, ("why", *words[2:]))
     out = ("--out", "answers.csv", "--picture", "picture.svg", "--show", "blocked/1,smog/1")
     words = ("run", *about, *_CITY_STREAMS, *out)
     yield Command("demo/run-files", place, words, ("answers.csv", "picture.svg"))
