@@ -16,6 +16,9 @@ from thalweg.solvers.dl import hermit
 
 pytest_plugins = ["brokers"]
 
+# Scripts, with what they need.
+collect_ignore = ["counts.py", "golden_bytes.py", "golden_faults.py", "golden_plans.py", "walks.py"]
+
 # Random programs are large as examples go; what is slow here is the naive interpreter, and it is meant to be.
 _PATIENT = {
     "deadline": None,
