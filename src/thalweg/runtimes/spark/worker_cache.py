@@ -5,6 +5,9 @@ with the engine; then it sends the batch there, which costs less than to build t
 worker as it was after one batch: where and under which name it is kept. The state store has the ticket, so a batch that
 is tried again never meets a worker that is ahead of it. Before a task is sent, both processes prove to each other that
 they know the ticket's key; a connection on which that fails, or takes too long, is closed.
+
+Several threads of a process use its cache at once: those of Spark's tasks, and one for each process that asks. What is
+kept changes under a lock; the work itself is done outside of it, by the thread that took the worker out.
 """
 
 import hmac
@@ -13,10 +16,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from secrets import token_bytes, token_hex
 from socket import create_connection, create_server, gethostname, socket
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, Final, Protocol
 
 from thalweg.model.arrow import frame, unframe
@@ -90,6 +93,8 @@ class WorkerCache:
     def __init__(self) -> None:
         self._workers: OrderedDict[str, tuple[str, BucketWorker]] = OrderedDict()
         self._key = token_hex(16)
+        self._port = 0
+        self._lock = Lock()
 
     def begin(self, worker: BucketWorker, task: Task) -> Done:
         """Has a worker of this process do a task, and keeps it."""
@@ -97,13 +102,15 @@ class WorkerCache:
         if (done := Done("", parcels, b"")).failed:
             return done
         saved = worker.save() if task.saving or worker.must_save else b""
-        ticket = f"{gethostname()}/{self._port}/{self._key}/{token_hex(16)}"
+        ticket = f"{gethostname()}/{self._open_port()}/{self._key}/{token_hex(16)}"
         if worker.job.bounded:
             # There is no other batch.
             return Done(ticket, parcels, saved)
-        self._workers[task.bucket] = ticket, worker
-        if len(self._workers) > max(_MOST_WORKERS, len(worker.job.stages) * len(worker.job.labels)):
-            self._workers.popitem(last=False)
+        most = max(_MOST_WORKERS, len(worker.job.stages) * len(worker.job.labels))
+        with self._lock:
+            self._workers[task.bucket] = ticket, worker
+            if len(self._workers) > most:
+                self._workers.popitem(last=False)
         return Done(ticket, parcels, saved)
 
     def resume(self, task: Task) -> Done | None:
@@ -124,19 +131,23 @@ class WorkerCache:
 
     def _resume_here(self, task: Task) -> Done | None:
         # Taken out while it works: an attempt that fails leaves no half-fed worker behind.
-        ticket, worker = self._workers.pop(task.bucket, ("", None))
+        with self._lock:
+            ticket, worker = self._workers.pop(task.bucket, ("", None))
         return self.begin(worker, task) if worker is not None and ticket == task.ticket else None
 
     def forget(self) -> None:
         """Lets all workers go."""
-        self._workers.clear()
+        with self._lock:
+            self._workers.clear()
 
-    @cached_property
-    def _port(self) -> int:
-        """Where others ask for this process's workers; it listens from now on."""
-        door = create_server((_HERE, 0), backlog=_WAITING)
-        _aside(lambda: self._listen(door))
-        return int(door.getsockname()[1])
+    def _open_port(self) -> int:
+        """The port at which other processes ask for this process's workers; it is opened by the first call."""
+        with self._lock:
+            if not self._port:
+                door = create_server((_HERE, 0), backlog=_WAITING)
+                self._port = int(door.getsockname()[1])
+                _aside(lambda: self._listen(door))
+            return self._port
 
     def _listen(self, door: socket) -> None:
         while True:
