@@ -12,6 +12,7 @@ kept changes under a lock; the work itself is done outside of it, by the thread 
 
 import hmac
 import json
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -26,6 +27,7 @@ from thalweg.model.arrow import frame, unframe
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import FAILURE, Parcel
 
+_LOG: Final = logging.getLogger("thalweg.spark")
 # A process keeps the workers that it used last; those of a bucket that moved elsewhere are let go.
 _MOST_WORKERS: Final = 64
 _HERE: Final = "127.0.0.1"
@@ -156,10 +158,16 @@ class WorkerCache:
 
     def _serve(self, guest: socket) -> None:
         # A process that gets no answer builds a worker, and meets what went wrong here by itself.
-        with guest, suppress(Exception):
+        with guest, suppress(OSError):
             guest.settimeout(_PATIENCE)
             _greet(guest, self._key, b"host", b"guest")
-            done = self._resume_here(_read_task(_receive(guest)))
+            try:
+                done = self._resume_here(_read_task(_receive(guest)))
+            except OSError:
+                raise
+            except Exception:
+                _LOG.exception("a batch for another process failed; that process repeats it")
+                return
             if done is not None:
                 _send(guest, _written_done(done))
 

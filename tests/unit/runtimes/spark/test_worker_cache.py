@@ -144,10 +144,13 @@ def test_a_job_with_one_batch_leaves_nothing_behind() -> None:
     assert one.resume(task(done.ticket, 2)) is None
 
 
-def test_what_goes_wrong_elsewhere_is_met_here() -> None:
+def test_what_goes_wrong_elsewhere_is_met_here_and_logged_there(caplog: pytest.LogCaptureFixture) -> None:
     one, other = WorkerCache(), WorkerCache()
     broken = replace(task(begin(one).ticket, 3), payloads=[b"no parcel"])
     assert other.resume(broken) is None
+    (record,) = caplog.records
+    assert record.name == "thalweg.spark"
+    assert record.exc_info is not None
 
 
 class Interrupted(OrderedDict[str, object]):
