@@ -43,6 +43,7 @@ ANSWER: Final = 5.0
 # How often a task is tried: as often as on a cluster.
 ATTEMPTS: Final = 4
 
+LOG: Final = logging.getLogger("thalweg.spark")
 # In the environment of Java and of all processes that it starts: a process that lost its parent is still found.
 MARK: Final = "THALWEG_SPARK"
 _MINE: Final = token_hex(16)
@@ -346,6 +347,7 @@ def _end(gateway: Any) -> None:
     try:
         process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
+        LOG.warning("Java did not end within %g s, and was killed", PATIENCE)
         process.kill()
         process.wait()
 
