@@ -61,7 +61,7 @@ class Guard(AbstractContextManager["Guard"]):
         self._delivery = delivery
 
     def _watch(self) -> None:
-        if not _asked(self._interrupt, self._over):
+        if not _asked(self._interrupt, self._over) or self._over.is_set():
             return
         asked = monotonic()
         if self._delivery is not None:
@@ -101,8 +101,8 @@ def leaving_in_time(interrupt: Interrupt) -> Iterator[None]:
 
 
 def _asked(interrupt: Interrupt, over: threading.Event) -> bool:
-    """Waits until a run is asked to end, or is over before that."""
+    """Waits until a run is asked to end, or is over; whether it was asked, be it a moment before it was over."""
     while not interrupt.asked:
         if over.wait(_PAUSE):
-            return False
+            return interrupt.asked
     return True

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from threading import Event
 from time import monotonic, sleep
 
@@ -42,7 +43,8 @@ class Sink:
 
 def wait_for(happened):
     until = monotonic() + LIMIT
-    while not happened() and monotonic() < until:
+    while not happened():
+        assert monotonic() < until, "it never happens"
         sleep(0.01)
 
 
@@ -68,16 +70,38 @@ def test_where_nothing_has_been_answered_there_is_nothing_to_wait_for(done, monk
 def test_a_run_that_ends_by_itself_is_left_alone(done):
     with Guard(Interrupt()), leaving_in_time(Interrupt()):
         pass
-    sleep(0.3)
+    wait_for(lambda: not {"guard", "leaving"} & {thread.name for thread in threading.enumerate()})
     assert done == []
 
 
+class Looked:
+    """Whether a run was asked to end, and whether somebody has `seen` that."""
+
+    def __init__(self, is_asked=False):
+        self.is_asked = is_asked
+        self.seen = Event()
+
+    @property
+    def asked(self):
+        self.seen.set()
+        return self.is_asked
+
+
 def test_a_process_that_hangs_after_its_run_is_ended(done):
-    interrupt = Interrupt()
+    interrupt = Looked(is_asked=True)
     with leaving_in_time(interrupt):
-        interrupt.asked = True
-        # The thread looks now and then, and the block may be over by then.
-        Event().wait(0.2)
+        assert interrupt.seen.wait(LIMIT)
+    wait_for(lambda: done)
+    assert done == ["left with 3"]
+
+
+def test_so_is_one_whose_run_ends_as_soon_as_it_is_asked(done, monkeypatch):
+    """The thread looks now and then, and the run may be over by then."""
+    monkeypatch.setattr(shutdown, "_PAUSE", LIMIT)
+    interrupt = Looked()
+    with leaving_in_time(interrupt):
+        assert interrupt.seen.wait(LIMIT)
+        interrupt.is_asked = True
     wait_for(lambda: done)
     assert done == ["left with 3"]
 
@@ -126,10 +150,13 @@ def test_a_command_that_hangs_ends_with_another_code_and_says_why(name, way, tmp
         stderr=subprocess.PIPE,
         text=True,
     ) as command:
-        assert command.stdout is not None
-        assert command.stdout.readline() == "hanging\n"
-        command.send_signal(way)
-        _, said = command.communicate(timeout=LIMIT)
+        try:
+            assert command.stdout is not None
+            assert command.stdout.readline() == "hanging\n"
+            command.send_signal(way)
+            _, said = command.communicate(timeout=LIMIT)
+        finally:
+            command.kill()
     assert command.returncode == 3
     assert said == "stopped by force: the run did not end within 0.3 s of the signal\n"
 
