@@ -1,12 +1,13 @@
 """Every page of `tests/cases`, and random programs, on Spark.
 
-A query of Spark takes seconds whatever it does, so many programs share one: each has stages of its own, and only the
-answers come together, with the number of their program.
+A query of Spark takes seconds whatever it does, so many programs share one, in one of two ways. Each has stages of its
+own, and only the answers come together, with the number of their program. Or all are one program, in which each has
+predicates of its own, and they share the stages, too; that takes no longer than a single case.
 """
 
 import os
 from collections.abc import Sequence
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import Phase, given, settings
 
+from renamed_predicates import counts_facts, renamed
 from spark.plain_facts import plain
 from thalweg.diagnostics import Source
+from thalweg.ir.merge import merge
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.planning.partition import partition
@@ -46,6 +49,40 @@ def cases_of(page: str) -> list[Case]:
 def test_the_longest_case_of_every_page(session: "SparkSession") -> None:
     longest = [max(cases_of(page), key=lambda case: len(case.program.rules)) for page in PAGES]
     check_cases(session, longest, partitions=2)
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 3])
+def test_the_cases_of_all_pages_as_one_program(session: "SparkSession", partitions: int) -> None:
+    one = merged_cases()
+    facts = session.createDataFrame(table(0, one.events)).coalesce(1)
+    rows = ask([one], facts, partitions).collect()
+    meant = meaning(one)
+    found = told(rows, 0, meant)
+    different = {tick for tick in found.keys() | meant.keys() if found.get(tick) != meant.get(tick)}
+    assert not {(tick, str(found.get(tick)), str(meant.get(tick))) for tick in different}
+
+
+def test_the_cases_of_all_pages_as_one_program_batch_by_batch(session: "SparkSession", tmp_path: Path) -> None:
+    check_streaming(session, [merged_cases()], tmp_path)
+
+
+def test_cases_in_which_windows_count_the_facts(session: "SparkSession") -> None:
+    cases = [case for page in PAGES for case in cases_of(page) if counts_facts(case.program)]
+    check_cases(session, cases, partitions=2)
+
+
+@cache
+def merged_cases() -> Scenario:
+    """All cases but those in which windows count the input's facts; `c3_p` is `p` of the fourth of them.
+
+    It lasts from the first tick of any case to the last of any.
+    """
+    cases = [case for page in PAGES for case in cases_of(page) if not counts_facts(case.program)]
+    assert len(cases) > 4 * len(PAGES)
+    programs = [renamed(case.program, f"c{number}") for number, case in enumerate(cases)]
+    events = [event for number, case in enumerate(cases) for event in renamed(case.events, f"c{number}")]
+    ordered = tuple(sorted(events, key=lambda event: event.tick))
+    return Scenario(merge(programs), ordered, min(case.first for case in cases), max(case.last for case in cases))
 
 
 @pytest.mark.slow
@@ -84,8 +121,13 @@ def check_streaming(session: "SparkSession", asked: Sequence[Scenario], folder: 
     assert query.lastProgress is not None
     assert query.lastProgress["batchId"] == BATCHES
     for number, one in enumerate(asked):
-        meant = by_semantics(one.program, one.events, one.first, one.last)
+        meant = meaning(one)
         assert told(rows, number, meant) == meant, repr(one)
+
+
+@cache
+def meaning(one: Scenario) -> Changes:
+    return by_semantics(one.program, one.events, one.first, one.last)
 
 
 def ask(asked: Sequence[Case | Scenario], facts: "DataFrame", partitions: int) -> "DataFrame":

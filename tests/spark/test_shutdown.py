@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from time import sleep
+from time import monotonic
 
 import pytest
 
@@ -26,11 +26,21 @@ ENDLESS = "none(X) :- p(X), p(Y), p(Z), X + Y + Z < 0. q(X) :- p(X)."
 def ask_to_end(family: Family, way: signal.Signals, out: Path) -> int:
     """Sends a signal; how the command ended. Nothing is answered after a moment, and nothing of it is left."""
     os.kill(family.process.pid, way)
-    sleep(QUIET)
-    told = out.read_bytes() if out.exists() else b""
-    wait_until(lambda: not family.members(), f"left behind: {family.members()}", GONE - QUIET)
-    assert (out.read_bytes() if out.exists() else b"") == told
+    quiet, told = monotonic() + QUIET, None
+
+    def is_gone() -> bool:
+        nonlocal told
+        if told is None and monotonic() > quiet:
+            told = answered(out)
+        return not family.members()
+
+    wait_until(is_gone, "something is left behind", GONE)
+    assert told is None or answered(out) == told
     return family.process.wait()
+
+
+def answered(out: Path) -> bytes:
+    return out.read_bytes() if out.exists() else b""
 
 
 @contextmanager

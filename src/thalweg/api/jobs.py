@@ -26,8 +26,8 @@ from thalweg.runtimes.observer import Observer
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.connectors.transport import Transport
-    from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.parts.local_run import LocalRun
+    from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.embedded import Embedded, Items
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock

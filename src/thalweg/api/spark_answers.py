@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from thalweg.model.time import TimeFormat
 from thalweg.model.records import as_json, of_json
+from thalweg.model.time import TimeFormat
 from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.emit import AnswerBlock, Formatter
 

@@ -7,7 +7,7 @@
     control.lars                               rules with memory: when a state begins, and when it ends
     lights.lp, settings.lars                   answer sets: which road gets the long green phase; what to keep of it
 
-All of it is one plan, in one process or on Spark.
+All of it is one plan, in one process or on Spark, where it has two partitions.
 """
 
 import os
@@ -44,8 +44,8 @@ PROGRAMS: Final = {
 }
 # In how many seconds the half hour is replayed; on Spark the first batch takes some, and more batches are to be seen.
 SECONDS: Final = {"embedded": 4.0, "spark": 8.0}
-# Parts of several kinds are evaluated in one partition: a second one would only start another worker.
-PARTITIONS: Final = 1
+# As many as `run` takes by default.
+PARTITIONS: Final = 2
 PICTURE: Final = "timeline.svg"
 ANSWERS: Final = "answers.jsonl"
 

@@ -52,11 +52,8 @@ def entry(function: Callable[..., Any]) -> Any:
     """Compiles a function for Python to call, and keeps the result on disk."""
     compiled: Any = njit(cache=True, boundscheck=CHECKED)(function)
     cache = compiled._cache
-    cache._source_stamp = _stamp()
     name = cache._impl.filename_base + (".checked" if CHECKED else "")
-    cache._cache_file = IndexDataCacheFile(
-        cache_path=cache._cache_path, filename_base=name, source_stamp=cache._source_stamp
-    )
+    cache._cache_file = IndexDataCacheFile(cache_path=cache._cache_path, filename_base=name, source_stamp=_stamp())
     return compiled
 
 

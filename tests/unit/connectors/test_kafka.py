@@ -63,8 +63,9 @@ def test_the_end_is_where_it_was_when_reading_began(kafka, topic):
     send(kafka, topic, b"p at 1.")
     transport = KafkaTransport(uri(kafka, topic, "?until=end"))
     send(kafka, topic, b"p at 2.")
-    # Time for the library to fetch the second message too, so that it is we who must leave it.
-    sleep(0.5)
+    # The library has heard of the second message too, so that it is we who must leave it.
+    partition = transport._kafka.TopicPartition(topic, 0)
+    until(lambda: transport._consumer.get_watermark_offsets(partition, cached=True)[1] == 2)
     assert read_all(transport) == b"p at 1.\n"
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from thalweg.connectors.kafka import KafkaSink
 from thalweg.connectors.mapping import mapped_csv
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
-from thalweg.connectors.mqtt import MqttSink
+from thalweg.connectors.mqtt import MqttSink, MqttTransport
 from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
@@ -92,24 +93,15 @@ def test_one_mapping_gives_the_same_answers_from_every_table(source: str, expect
 
 @pytest.mark.broker
 def test_one_mapping_gives_the_same_answers_from_mqtt(mosquitto: Broker, expected: list[str]) -> None:
-    from threading import Thread
-    from time import sleep
-
     uri = f"mqtt://{mosquitto.address}/city/mapped"
-
-    def publish() -> None:
-        # The reader subscribes first, so what is sent before would be lost.
-        sleep(1)
-        sink = MqttSink(uri)
-        sink.publish([json.dumps(row).encode() for row in ROWS[:100]])
-        sink.publish([json.dumps(ROWS[100:]).encode()])
-        sink.close()
-
-    sender = Thread(target=publish)
-    sender.start()
-    found = answers(f"{uri}?messages=101")
-    sender.join()
-    assert found == expected
+    session = f"{uri}?messages=101&session={uuid4().hex}"
+    # The broker keeps for a session what is sent before anybody reads.
+    MqttTransport(session).close()
+    sink = MqttSink(uri)
+    sink.publish([json.dumps(row).encode() for row in ROWS[:100]])
+    sink.publish([json.dumps(ROWS[100:]).encode()])
+    sink.close()
+    assert answers(session) == expected
 
 
 @pytest.mark.broker

@@ -30,13 +30,25 @@ def translate(text: str) -> Any:
     # It logs what it thinks of IRIs, which pyoxigraph has judged already.
     log = getLogger("rdflib.term")
     before, log.disabled = log.disabled, True
-    # What its parser and its translation raise has no common class; the query is known to be valid SPARQL.
     try:
         return translateQuery(parseQuery(text))
-    except Exception:
+    except Exception as error:
+        if not _is_of_rdflib(error):
+            raise
         return None
     finally:
         log.disabled = before
+
+
+def _is_of_rdflib(error: Exception) -> bool:
+    """Whether rdflib cannot read a query, which is known to be valid SPARQL.
+
+    What its parser and its translation raise has no common class: a `ParseException`, a plain `Exception`, an
+    `AttributeError`. But they raise it: an error that comes from the call itself is a mistake here, and one for lack of
+    memory says nothing about the query.
+    """
+    inside = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    return inside is not None and not isinstance(error, MemoryError)
 
 
 def unbound(algebra: Any) -> Iterator[str]:

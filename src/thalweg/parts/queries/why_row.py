@@ -103,7 +103,7 @@ def read_row(text: str, query: Query, prefixes: Prefixes) -> dict[str, str]:
     try:
         given = json.loads(text) if text.lstrip().startswith("{") else dict(_PAIR.findall(text))
         known = {name: _term(value, prefixes) for name, value in given.items()}
-    except (ReadingError, ValueError, TypeError, AttributeError):
+    except (ReadingError, ValueError):
         known = {}
     unknown = [name for name in known if name not in query.columns]
     if not known or unknown:
@@ -112,9 +112,9 @@ def read_row(text: str, query: Query, prefixes: Prefixes) -> dict[str, str]:
     return known
 
 
-def _term(text: str, prefixes: Prefixes) -> str:
-    """A term as rows have it."""
-    if not TERM.fullmatch(text):
+def _term(text: object, prefixes: Prefixes) -> str:
+    """A term as rows have it; `ValueError` where a text, or another value of JSON, is none."""
+    if not isinstance(text, str) or not TERM.fullmatch(text):
         raise ValueError(f"`{text}` is not a term")
     return as_stored(canonical(text, dict(prefixes.pairs)))
 

@@ -19,6 +19,7 @@ from thalweg.runtimes.emit import EMITTERS, Delta, Ended, Run, TextDelta
 from thalweg.runtimes.spark.outbox import Taken, stacked
 from thalweg.runtimes.spark.wire import Words
 
+
 class BucketAnswers:
     """Collects the deltas of a batch, has them spelled all at once, by the column, and keeps the emitter."""
 

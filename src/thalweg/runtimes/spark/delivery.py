@@ -31,7 +31,7 @@ from thalweg.runtimes.answer_columns import FactColumns
 from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, settled
-from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Change, Interval, Run, SnapshotRun
+from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Interval, Run, SnapshotRun
 from thalweg.runtimes.event_answers import EventAnswers
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.parquet_output import ParquetParts

@@ -24,6 +24,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.planning.check_unmatched import Inputs
 from thalweg.runtimes.spark.dataframe import LATE_FACT, WARNING
+from thalweg.runtimes.spark.session import java_errors
 from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, warning_of
 from thalweg.runtimes.unmatched import Unmatched
 
@@ -84,7 +85,7 @@ class DriverLog:
         """Reports when the first action on a table has ended."""
         try:
             metrics = observation.get
-        except Exception:
+        except java_errors():
             # The session was stopped before.
             return
         self.see(metrics)

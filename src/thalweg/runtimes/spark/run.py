@@ -7,7 +7,7 @@ all belongs to. Without one, a temporary folder serves and is gone at the end.
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +26,14 @@ from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.session import log_file, open_session, stop_session
+from thalweg.runtimes.spark.session import (
+    java_errors,
+    java_may_be_gone,
+    log_error,
+    log_file,
+    open_session,
+    stop_session,
+)
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.spool import Feeder, Observe, Spool
 from thalweg.runtimes.spark.watch import Watch
@@ -109,7 +116,9 @@ def run(
                 target.master, job.partitions, verbose=target.verbose, jars=target.jars, short=target.short
             )
         except Exception:
+            # An interrupt kills a Java that is starting, which then fails in many ways.
             if interrupt.asked:
+                log_error("starting, while the run was interrupted")
                 return Outcome()
             raise
         stack.callback(stop_session, session)
@@ -186,7 +195,7 @@ def start_query(session: "SparkSession", job: Job, spool: Spool, delivery: Deliv
 
 
 def _stop(query: "StreamingQuery") -> None:
-    with suppress(Exception):
+    with java_may_be_gone("stopping the query"):
         query.stop()
 
 
@@ -242,6 +251,7 @@ def _failures(interrupt: Interrupt, delivery: Delivery) -> Iterator[None]:
             raise delivery.error from error
         # The signal may have ended Java, too.
         if interrupt.asked:
+            log_error("running, while the run was interrupted")
             return
         if isinstance(error, FailedError | RejectedError):
             raise
@@ -252,7 +262,7 @@ def failure(error: Exception) -> FailedError:
     """What went wrong in Spark, in a sentence."""
     try:
         text = str(getattr(error, "desc", None) or error)
-    except Exception:
+    except java_errors():
         # An error of Java is spelled by Java, which may be what went away.
         text = "the Java process has ended"
     lines = [line.strip() for line in text.splitlines() if line.strip()]

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -42,6 +43,7 @@ ANSWER: Final = 5.0
 # How often a task is tried: as often as on a cluster.
 ATTEMPTS: Final = 4
 
+LOG: Final = logging.getLogger("thalweg.spark")
 # In the environment of Java and of all processes that it starts: a process that lost its parent is still found.
 MARK: Final = "THALWEG_SPARK"
 _MINE: Final = token_hex(16)
@@ -139,9 +141,9 @@ def stop_session(session: "SparkSession") -> None:
     if (gateway := SparkContext._gateway) is not None:
         archive, class_path = _ARCHIVES.get(session), ""
         with _limited(gateway):
-            with suppress(Exception):
+            with java_may_be_gone("reading the class path"):
                 class_path = gateway.jvm.System.getProperty("java.class.path")
-            with suppress(Exception):
+            with java_may_be_gone("stopping the session"):
                 session.stop()
         _end(gateway)
         if archive is not None and class_path:
@@ -245,6 +247,31 @@ def log_file() -> Path:
     return place / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
 
 
+def log_error(doing: str) -> None:
+    """Writes the error that is being handled to the log, where it must not change how a run ends."""
+    with log_file().open("a", encoding="utf-8") as log:
+        print(f"thalweg: an error while {doing}", traceback.format_exc(), sep="\n", file=log)
+
+
+def java_errors() -> tuple[type[Exception], ...]:
+    """What a call of Java raises where it fails there, or where Java has ended."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return Py4JError, PySparkException, OSError
+
+
+@contextmanager
+def java_may_be_gone(doing: str) -> Iterator[None]:
+    """Ignores that Java fails or has ended while a run is; any other error is logged, and the end goes on."""
+    try:
+        yield
+    except java_errors():
+        pass
+    except Exception:
+        log_error(doing)
+
+
 def _start(chosen: dict[str, str], verbose: bool, **places: str) -> "SparkSession":
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
@@ -310,7 +337,7 @@ def _end(gateway: Any) -> None:
     from pyspark import SparkContext
 
     SparkContext._gateway = SparkContext._jvm = None
-    with suppress(Exception):
+    with java_may_be_gone("closing the gateway"):
         gateway.shutdown()
     if (process := gateway.proc) is None:
         return
@@ -320,6 +347,7 @@ def _end(gateway: Any) -> None:
     try:
         process.wait(PATIENCE)
     except subprocess.TimeoutExpired:
+        LOG.warning("Java did not end within %g s, and was killed", PATIENCE)
         process.kill()
         process.wait()
 

@@ -5,7 +5,7 @@ Spark ends politely when its batch does, and a batch may take minutes. So a thre
     0 s     asked: where Spark is still starting, its processes are killed; else it may finish what it is doing
     1 s     nothing more is delivered; a batch is delivered as a whole or not at all
     3 s     the processes of Spark that are left are killed
-    4.5 s   this process ends, whatever it is waiting for
+    4.5 s   this process ends, whatever it is waiting for, and its exit code says that it hung
 
 A killed batch is done again by the run that is resumed.
 """
@@ -23,6 +23,8 @@ from thalweg.runtimes.spark.session import kill_processes
 QUIET: Final = 1.0
 POLITE: Final = 3.0
 GONE: Final = 4.5
+HUNG: Final = 3
+"""The exit code of a process that did not end by itself: it failed while running."""
 _PAUSE: Final = 0.05
 
 
@@ -59,7 +61,7 @@ class Guard(AbstractContextManager["Guard"]):
         self._delivery = delivery
 
     def _watch(self) -> None:
-        if not _asked(self._interrupt, self._over):
+        if not _asked(self._interrupt, self._over) or self._over.is_set():
             return
         asked = monotonic()
         if self._delivery is not None:
@@ -77,14 +79,19 @@ class Guard(AbstractContextManager["Guard"]):
 
 @contextmanager
 def leaving_in_time(interrupt: Interrupt) -> Iterator[None]:
-    """A process that is asked to end while this lasts is gone in time, even if it hangs; for the command line."""
+    """A process that is asked to end while this lasts is gone in time, even if it hangs; for the command line.
+
+    One that hangs says so on stderr, and its exit code is `HUNG`.
+    """
     over = threading.Event()
 
     def watch() -> None:
         if _asked(interrupt, over):
             # On purpose not ended by `over`: what comes after this may hang, too.
             threading.Event().wait(GONE)
-            os._exit(0)
+            # Not through `sys.stderr`: what hangs may have its lock.
+            os.write(2, f"stopped by force: the run did not end within {GONE} s of the signal\n".encode())
+            os._exit(HUNG)
 
     threading.Thread(target=watch, name="leaving", daemon=True).start()
     try:
@@ -94,8 +101,8 @@ def leaving_in_time(interrupt: Interrupt) -> Iterator[None]:
 
 
 def _asked(interrupt: Interrupt, over: threading.Event) -> bool:
-    """Waits until a run is asked to end, or is over before that."""
+    """Waits until a run is asked to end, or is over; whether it was asked, be it a moment before it was over."""
     while not interrupt.asked:
         if over.wait(_PAUSE):
-            return False
+            return interrupt.asked
     return True

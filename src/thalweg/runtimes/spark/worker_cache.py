@@ -5,24 +5,29 @@ with the engine; then it sends the batch there, which costs less than to build t
 worker as it was after one batch: where and under which name it is kept. The state store has the ticket, so a batch that
 is tried again never meets a worker that is ahead of it. Before a task is sent, both processes prove to each other that
 they know the ticket's key; a connection on which that fails, or takes too long, is closed.
+
+Several threads of a process use its cache at once: those of Spark's tasks, and one for each process that asks. What is
+kept changes under a lock; the work itself is done outside of it, by the thread that took the worker out.
 """
 
 import hmac
 import json
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from secrets import token_bytes, token_hex
 from socket import create_connection, create_server, gethostname, socket
-from threading import Thread
+from threading import Lock, Thread
 from typing import Final
 
 from thalweg.model.arrow import frame, unframe
 from thalweg.runtimes.spark.wire import FAILURE, Parcel
 from thalweg.runtimes.spark.worker import Worker
 
+_LOG: Final = logging.getLogger("thalweg.spark")
 # A process keeps the workers that it used last; those of a bucket that moved elsewhere are let go.
 _MOST_WORKERS: Final = 64
 _HERE: Final = "127.0.0.1"
@@ -62,6 +67,8 @@ class WorkerCache:
     def __init__(self) -> None:
         self._workers: OrderedDict[str, tuple[str, Worker]] = OrderedDict()
         self._key = token_hex(16)
+        self._port = 0
+        self._lock = Lock()
 
     def begin(self, worker: Worker, task: Task) -> Done:
         """Has a worker of this process do a task, and keeps it."""
@@ -69,13 +76,15 @@ class WorkerCache:
         if (done := Done("", parcels, b"")).failed:
             return done
         saved = worker.save() if task.saving or worker.must_save else b""
-        ticket = f"{gethostname()}/{self._port}/{self._key}/{token_hex(16)}"
+        ticket = f"{gethostname()}/{self._open_port()}/{self._key}/{token_hex(16)}"
         if worker.job.bounded:
             # There is no other batch.
             return Done(ticket, parcels, saved)
-        self._workers[task.bucket] = ticket, worker
-        if len(self._workers) > max(_MOST_WORKERS, len(worker.job.fragments) * len(worker.job.labels)):
-            self._workers.popitem(last=False)
+        most = max(_MOST_WORKERS, len(worker.job.fragments) * len(worker.job.labels))
+        with self._lock:
+            self._workers[task.bucket] = ticket, worker
+            if len(self._workers) > most:
+                self._workers.popitem(last=False)
         return Done(ticket, parcels, saved)
 
     def resume(self, task: Task) -> Done | None:
@@ -96,19 +105,23 @@ class WorkerCache:
 
     def _resume_here(self, task: Task) -> Done | None:
         # Taken out while it works: an attempt that fails leaves no half-fed worker behind.
-        ticket, worker = self._workers.pop(task.bucket, ("", None))
+        with self._lock:
+            ticket, worker = self._workers.pop(task.bucket, ("", None))
         return self.begin(worker, task) if worker is not None and ticket == task.ticket else None
 
     def forget(self) -> None:
         """Lets all workers go."""
-        self._workers.clear()
+        with self._lock:
+            self._workers.clear()
 
-    @cached_property
-    def _port(self) -> int:
-        """Where others ask for this process's workers; it listens from now on."""
-        door = create_server((_HERE, 0), backlog=_WAITING)
-        _aside(lambda: self._listen(door))
-        return int(door.getsockname()[1])
+    def _open_port(self) -> int:
+        """The port at which other processes ask for this process's workers; it is opened by the first call."""
+        with self._lock:
+            if not self._port:
+                door = create_server((_HERE, 0), backlog=_WAITING)
+                self._port = int(door.getsockname()[1])
+                _aside(lambda: self._listen(door))
+            return self._port
 
     def _listen(self, door: socket) -> None:
         while True:
@@ -117,10 +130,16 @@ class WorkerCache:
 
     def _serve(self, guest: socket) -> None:
         # A process that gets no answer builds a worker, and meets what went wrong here by itself.
-        with guest, suppress(Exception):
+        with guest, suppress(OSError):
             guest.settimeout(_PATIENCE)
             _greet(guest, self._key, b"host", b"guest")
-            done = self._resume_here(_read_task(_receive(guest)))
+            try:
+                done = self._resume_here(_read_task(_receive(guest)))
+            except OSError:
+                raise
+            except Exception:
+                _LOG.exception("a batch for another process failed; that process repeats it")
+                return
             if done is not None:
                 _send(guest, _written_done(done))
 
@@ -181,9 +200,9 @@ def _written_done(done: Done) -> bytes:
 def _read_done(data: bytes) -> Done:
     about, saved, *payloads = unframe(data)
     ticket, addresses = json.loads(about)
-    parcels = [Parcel(fragment, bucket, payload) for (fragment, bucket), payload in zip(addresses, payloads, strict=True)]
+    parcels = [Parcel(*address, payload) for address, payload in zip(addresses, payloads, strict=True)]
     return Done(ticket, parcels, saved)
 
 
 WORKERS: Final = WorkerCache()
-"""That of this process."""
+"""The workers of this process."""

@@ -135,6 +135,21 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     session.log_file.cache_clear()
 
 
+def test_at_the_end_only_what_java_fails_at_is_ignored(own_cache: Path) -> None:
+    """Another error does not keep the session from ending either, but it is in the log."""
+    from py4j.protocol import Py4JNetworkError
+
+    for gone in (Py4JNetworkError("no answer"), ConnectionRefusedError()):
+        with session.java_may_be_gone("stopping"):
+            raise gone
+    assert not session.log_file().exists()
+    with session.java_may_be_gone("stopping the session"):
+        raise KeyError("a slip of ours")
+    logged = session.log_file().read_text()
+    assert logged.startswith("thalweg: an error while stopping the session\nTraceback")
+    assert "KeyError: 'a slip of ours'" in logged
+
+
 def test_a_master_that_is_not_there_is_told_at_once() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))

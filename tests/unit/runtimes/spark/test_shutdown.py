@@ -1,8 +1,10 @@
 """A run that is asked to end: what is left of it is ended, in its order, and nothing else is touched."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from threading import Event
 from time import monotonic, sleep
 
@@ -41,7 +43,8 @@ class Sink:
 
 def wait_for(happened):
     until = monotonic() + LIMIT
-    while not happened() and monotonic() < until:
+    while not happened():
+        assert monotonic() < until, "it never happens"
         sleep(0.01)
 
 
@@ -67,18 +70,95 @@ def test_where_nothing_has_been_answered_there_is_nothing_to_wait_for(done, monk
 def test_a_run_that_ends_by_itself_is_left_alone(done):
     with Guard(Interrupt()), leaving_in_time(Interrupt()):
         pass
-    sleep(0.3)
+    wait_for(lambda: not {"guard", "leaving"} & {thread.name for thread in threading.enumerate()})
     assert done == []
 
 
+class Looked:
+    """Whether a run was asked to end, and whether somebody has `seen` that."""
+
+    def __init__(self, is_asked=False):
+        self.is_asked = is_asked
+        self.seen = Event()
+
+    @property
+    def asked(self):
+        self.seen.set()
+        return self.is_asked
+
+
 def test_a_process_that_hangs_after_its_run_is_ended(done):
-    interrupt = Interrupt()
+    interrupt = Looked(is_asked=True)
     with leaving_in_time(interrupt):
-        interrupt.asked = True
-        # The thread looks now and then, and the block may be over by then.
-        Event().wait(0.2)
+        assert interrupt.seen.wait(LIMIT)
     wait_for(lambda: done)
-    assert done == ["left with 0"]
+    assert done == ["left with 3"]
+
+
+def test_so_is_one_whose_run_ends_as_soon_as_it_is_asked(done, monkeypatch):
+    """The thread looks now and then, and the run may be over by then."""
+    monkeypatch.setattr(shutdown, "_PAUSE", LIMIT)
+    interrupt = Looked()
+    with leaving_in_time(interrupt):
+        assert interrupt.seen.wait(LIMIT)
+        interrupt.is_asked = True
+    wait_for(lambda: done)
+    assert done == ["left with 3"]
+
+
+# A command whose session never opens, which neither a signal nor the end of Spark's processes can change; or one that
+# has ended, but for a thread that the interpreter waits for.
+HANGS = """
+import sys, threading
+from thalweg.runtimes.spark import run, shutdown
+
+shutdown.GONE = 0.3
+
+def hang(*given, **options):
+    print("hanging", flush=True)
+    while True:
+        threading.Event().wait()
+
+def hang_later(*given, **options):
+    threading.Thread(target=hang).start()
+    while not started[0].asked:
+        threading.Event().wait(0.01)
+    raise RuntimeError("Java was killed")
+
+started = []
+watched = shutdown.Guard.__init__
+def remember(self, interrupt):
+    started.append(interrupt)
+    watched(self, interrupt)
+shutdown.Guard.__init__ = remember
+run.open_session = {name}
+
+from thalweg.cli import main
+sys.argv = ["thalweg", "run", "rules.lars", "--stream", "in.facts", "--runtime", "spark", "--quiet"]
+main()
+"""
+
+
+@pytest.mark.parametrize(("name", "way"), [("hang", signal.SIGTERM), ("hang_later", signal.SIGINT)])
+def test_a_command_that_hangs_ends_with_another_code_and_says_why(name, way, tmp_path):
+    (tmp_path / "rules.lars").write_text("q(X) :- p(X).")
+    (tmp_path / "in.facts").write_text("p(a) at 1.\n")
+    with subprocess.Popen(
+        [sys.executable, "-c", HANGS.replace("{name}", name)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as command:
+        try:
+            assert command.stdout is not None
+            assert command.stdout.readline() == "hanging\n"
+            command.send_signal(way)
+            _, said = command.communicate(timeout=LIMIT)
+        finally:
+            command.kill()
+    assert command.returncode == 3
+    assert said == "stopped by force: the run did not end within 0.3 s of the signal\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="processes are found in /proc")

@@ -1,12 +1,15 @@
 """A worker goes on where it is kept, in this process or in another; and nobody gets one that is ahead or behind."""
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from socket import create_connection, create_server, gethostname, socket
-from threading import Thread
+from threading import Barrier, BrokenBarrierError, Thread
+from threading import Event as Signal
 
 import pytest
 
@@ -142,7 +145,87 @@ def test_a_job_with_one_batch_leaves_nothing_behind() -> None:
     assert one.resume(task(done.ticket, 2)) is None
 
 
-def test_what_goes_wrong_elsewhere_is_met_here() -> None:
+def test_what_goes_wrong_elsewhere_is_met_here_and_logged_there(caplog: pytest.LogCaptureFixture) -> None:
     one, other = WorkerCache(), WorkerCache()
     broken = replace(task(begin(one).ticket, 3), payloads=[b"no parcel"])
     assert other.resume(broken) is None
+    (record,) = caplog.records
+    assert record.name == "thalweg.spark"
+    assert record.exc_info is not None
+
+
+class Interrupted(OrderedDict[str, object]):
+    """Workers that are counted slowly: another thread gets all the time that it needs between count and removal."""
+
+    def __init__(self, workers: OrderedDict[str, object]) -> None:
+        super().__init__(workers)
+        self.counted, self.emptied = Signal(), Signal()
+
+    def __len__(self) -> int:
+        length = super().__len__()
+        self.counted.set()
+        # Behind a lock the other thread cannot empty it now, and this wait runs out.
+        self.emptied.wait(0.3)
+        return length
+
+
+def test_threads_do_not_empty_the_cache_while_it_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a lock there is nothing left to remove, and the batch fails."""
+    monkeypatch.setattr(worker_cache, "_MOST_WORKERS", 1)
+    cache = WorkerCache()
+    begin(cache)
+    workers = Interrupted(cache._workers)  # type: ignore[arg-type]
+    monkeypatch.setattr(cache, "_workers", workers)
+
+    def forget() -> None:
+        workers.counted.wait()
+        cache.forget()
+        workers.emptied.set()
+
+    with ThreadPoolExecutor(1) as other:
+        emptied = other.submit(forget)
+        second = replace(task("", 1), bucket="run/0/1")
+        done = cache.begin(Worker(JOB, 0, 0), second)
+        emptied.result()
+    assert done.ticket
+    assert cache.resume(replace(second, ticket=done.ticket)) is None
+
+
+def test_threads_that_come_first_open_one_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    count, together, meeting = 6, Barrier(6), Barrier(2)
+    opened = []
+
+    def open_server(*place: object, **options: object) -> socket:
+        opened.append(place)
+        # Without a lock a second thread comes here meanwhile.
+        with suppress(BrokenBarrierError):
+            meeting.wait(0.3)
+        return create_server(("127.0.0.1", 0))
+
+    monkeypatch.setattr(worker_cache, "create_server", open_server)
+    cache = WorkerCache()
+
+    def ticket(number: int) -> str:
+        first = replace(task("", 2), bucket=f"run/0/{number}")
+        worker = Worker(JOB, 0, 0)
+        together.wait()
+        return cache.begin(worker, first).ticket
+
+    with ThreadPoolExecutor(count) as threads:
+        ports = {text.split("/")[1] for text in threads.map(ticket, range(count))}
+    assert len(opened) == len(ports) == 1
+
+
+def test_a_worker_is_taken_out_by_one_of_many_threads() -> None:
+    """Attempts at the same batch, all at once: one goes on, and the next ticket is good."""
+    count, together = 8, Barrier(8)
+    cache = WorkerCache()
+    again = task(begin(cache).ticket, 3)
+
+    def resume(_: int) -> Done | None:
+        together.wait()
+        return cache.resume(again)
+
+    with ThreadPoolExecutor(count) as threads:
+        done = [result for result in threads.map(resume, range(count)) if result is not None]
+    assert len(done) == 1
