@@ -18,7 +18,7 @@ from thalweg.model.time import Clock
 from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.answer_sets.windowed import Answered
-from thalweg.parts.part import Part
+from thalweg.parts.part import Part, spread, start
 from thalweg.parts.rule_part import Rules
 from thalweg.runtimes.emit import AnswerBlock, Solution
 from thalweg.runtimes.rule_engine import RuleEngine
@@ -36,7 +36,7 @@ LOSSES = ("none", "saved", "replayed")
 
 def rule_job(program: Program, settings: Settings = Settings(), partitions: int = 2) -> Job:
     """Rules made ready for buckets."""
-    return Rules(program).spread(Context(settings, Clock(), lambda _: None), partitions).job
+    return spread(Rules(program), Context(settings, Clock(), lambda _: None), partitions).job
 
 
 def worker_with(engine: type[RuleEngine], job: Job, fragment: int, bucket: int) -> Worker:
@@ -67,7 +67,7 @@ class Buckets:
         self.heard: list[Answered] = []
         listen = lambda solution, answered: self.heard.append(answered)  # noqa: E731
         context = Context(settings, Clock(), self.found.append, listen=listen, split=split)
-        self._work = part.spread(context, partitions)
+        self._work = spread(part, context, partitions)
         # As it comes to another process.
         self.job: Job = pickle.loads(pickle.dumps(self._work.job))
         keys = [(one.number, bucket) for one in self.job.fragments for bucket in self.job.buckets(one.number)]
@@ -106,7 +106,7 @@ class Buckets:
         first = min((row["until"] for row in decided), default=0) if self._tick < 0 else self._tick + 1
         last = self._tick = max([self._tick, *(row["t"] for row in decided)])
         emit = self.job.settings.emit if self.job.plan.shows_facts else None
-        return [self._work.present(block) for block in answer_blocks(sent.answers, emit, [], first, last)]
+        return [self._work.watch.present(block) for block in answer_blocks(sent.answers, emit, [], first, last)]
 
     def lose(self, how: str) -> None:
         """All buckets are made anew, from what was saved or from all that came."""
@@ -194,18 +194,18 @@ def stopped(part: Part, settings: Settings, events: Iterable[Event], breaks: Col
     came = {event.tick: event for event in events}
     assert settings.first is not None
     assert settings.last is not None
-    work = part.start(Context(settings, Clock(), lambda found: None, saves=True))
+    run = start(part, Context(settings, Clock(), lambda found: None, saves=True)).run
     said: list[str] = []
     for tick in range(settings.first, settings.last + 1):
-        words, batches = work.reasoner.dictionary, []
+        words, batches = run.dictionary, []
         if tick in came:
             batch = Batch(stream=came[tick].stream)
             for fact in came[tick].facts:
                 batch.add(fact.signature, [words.code(term) for term in fact.terms])
             batches.append(batch)
-        said += map(str, work.emitter.step(work.reasoner.advance(tick, batches), tick, tick, ()))
+        said += map(str, run.step(run.advance(tick, batches), tick, tick, ()))
         if tick in breaks:
-            saved = work.state.snapshot()
-            work = part.start(Context(settings, Clock(), lambda found: None, saves=True))
-            work.state.resume(saved)
-    return [*said, *map(str, work.emitter.finish())]
+            saved = run.snapshot()
+            run = start(part, Context(settings, Clock(), lambda found: None, saves=True)).run
+            run.resume(saved)
+    return [*said, *map(str, run.finish())]

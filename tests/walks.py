@@ -23,11 +23,11 @@ from types import FrameType
 from typing import Any, Final
 
 import pyarrow as pa
+from cells import Buckets, Graphs, with_graphs
 from typer.testing import CliRunner
 
 import golden_plans
 import thalweg
-from cells import Buckets, Graphs, with_graphs
 from golden_plans import Plan
 from thalweg import api
 from thalweg.cli import app

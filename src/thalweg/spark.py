@@ -25,6 +25,7 @@ from thalweg.connectors.mapping.mapping import Cell, ConstantArgument, Path, Tem
 from thalweg.connectors.mapping.propose import errors_in_python
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
@@ -32,7 +33,6 @@ from thalweg.model.time import TimeFormat
 from thalweg.model.triples import TRIPLES
 from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.choose_outputs import Shown
-from thalweg.dataflow.context import Context, Settings
 from thalweg.parts.part import SparkWork, spread
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.argument_types import DecimalType

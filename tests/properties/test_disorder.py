@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from buckets import rule_job
 from thalweg import api
+from thalweg.dataflow.context import Settings
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.dataflow.context import Settings
-from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import ANSWERS, LATE, OUT, unwrap
 from thalweg.runtimes.spark.worker import Worker

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from buckets import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.api.answer_values import Change
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
@@ -18,7 +19,6 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.parts.patterns.restrictions import holds
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventLine
 from thalweg.testing.evaluators import changes_of
 

@@ -12,6 +12,7 @@ from test_ontologies import STREAMS, WINDOW, ontologies
 from test_ontologies import data as statements
 
 from buckets import rule_job
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.dependency import strata
@@ -22,16 +23,15 @@ from thalweg.languages.owl.program import over_triples, specialised
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import fact_of
-from thalweg.model.time import FOREVER
+from thalweg.model.time import FOREVER, Clock
 from thalweg.model.vocabulary import Triple
+from thalweg.parts.part import start as start_part
+from thalweg.parts.rule_part import Rules
 from thalweg.planning.partition import partition
 from thalweg.planning.placing import place_rules
-from thalweg.planning.revocable import guaranteed
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.embedded import Embedded
-from thalweg.runtimes.emit import Change, Lasting, emitter_of
+from thalweg.runtimes.emit import Change
 from thalweg.runtimes.inputs import Values
-from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import ANSWERS, FAILURE, OUT, Parcel, error_of, unwrap
@@ -187,9 +187,10 @@ def test_what_is_guaranteed_is_the_same_in_buckets_and_kept(
 ) -> None:
     program = scenario.program
     how = Settings(scenario.first, scenario.last, with_until=True)
-    engine = RuleEngine(program, first=scenario.first)
-    embedded = Embedded(engine, how, emitter=emitter_of("changes", Lasting(guaranteed(program))))
-    changes = [one for one in embedded.answers(Values(scenario.events, engine.dictionary)) if isinstance(one, Change)]
+    work = start_part(Rules(program), Context(how, Clock(), lambda _: None))
+    embedded = Embedded(work.run, how, work.watch)
+    items = Values(scenario.events, work.run.dictionary)
+    changes = [change for change in embedded.answers(items) if isinstance(change, Change)]
     promised = {
         (change.t, fact): until
         for change in changes
@@ -217,7 +218,8 @@ def test_any_order_inside_the_delay(scenario: Scenario, delay: int, data: st.Dat
     held = [data.draw(st.integers(0, delay)) for _ in scenario.events]
     order = sorted(range(len(held)), key=lambda place: scenario.events[place].tick + held[place])
     shuffled = [scenario.events[place] for place in order]
-    job = rule_job(scenario.program, Settings(scenario.first, scenario.last, delay, "changes"), data.draw(st.integers(1, 4)))
+    how = Settings(scenario.first, scenario.last, delay, "changes")
+    job = rule_job(scenario.program, how, data.draw(st.integers(1, 4)))
     ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
     assert answers(job, shuffled, cuts(data, shuffled), ways) == meant(scenario, "changes")
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from buckets import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.api.answer_values import Bindings, Change, ConstructedGraph
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.dataflow.context import Settings
 from thalweg.testing.evaluators import changes_of
 
 LAST = 9

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from buckets import LOSSES, in_buckets, stopped
 from thalweg import api
 from thalweg.api.answer_values import Change, Solution
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.dataflow.context import Settings
 from thalweg.testing.evaluators import changes_of
 
 LAST = 8

@@ -8,6 +8,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from buckets import engine_of, rule_job, worker_with
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.engine import Delta
 from thalweg.engine.checkpoint import save
@@ -20,9 +21,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Calendar
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.rule_engine import RuleEngine as Engine
-from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker

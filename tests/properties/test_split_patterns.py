@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from buckets import LOSSES, Graphs, in_buckets, with_graphs
 from random_cascades import NUMBERS
 from random_patterns import NAMES, looking, patterns
+from thalweg.dataflow.context import Context, Settings
 from thalweg.ir.patterns import Pattern
 from thalweg.languages.cascade.event_definitions import CascadeProgram, ClassText, NamedEvent
 from thalweg.languages.owl.axioms import Ontology, SubClassOf
 from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.dataflow.context import Context
+from thalweg.parts.part import start
 from thalweg.parts.patterns import EventCascade
 from thalweg.planning.stage_patterns import stage_patterns
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.watermark import Watermark
 
 LAST = 14
@@ -60,12 +60,12 @@ def cascade(named: tuple[tuple[str, Pattern], ...]) -> EventCascade:
 
 def alone(part: EventCascade, settings: Settings, stream: list[Graphs]) -> list[str]:
     """What is output in one process."""
-    work = part.start(Context(settings, Clock(), lambda _: None))
-    batches = with_graphs(stream, work.reasoner.dictionary, Watermark(DELAY))
+    run = start(part, Context(settings, Clock(), lambda _: None)).run
+    batches = with_graphs(stream, run.dictionary, Watermark(DELAY))
     found: list[str] = []
     for now in range(LAST + 1):
         given = [batch for tick, batch, _ in batches if tick == now]
-        found += (str(line) for block in work.reasoner.advance(now, given) for line in block.answers())
+        found += (str(line) for block in run.advance(now, given) for line in block.answers())
     return found
 
 

@@ -5,13 +5,12 @@ from hypothesis import strategies as st
 
 from buckets import LOSSES, in_buckets
 from thalweg import api
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.dataflow.context import Context
-from thalweg.parts.queries.spark_query import QueryJob
-from thalweg.dataflow.context import Settings
+from thalweg.parts.queries.join_operator import JoinSpec
 
 LAST = 12
 EX = "http://ex/"
@@ -90,5 +89,6 @@ def test_most_of_them_are_split() -> None:
         clauses = " ".join(f"FROM NAMED WINDOW :{name} ON STREAM :{name} [RANGE 3s, SLIDE 1s]" for name in "wv")
         text = f"PREFIX : <{EX}> SELECT * {clauses} WHERE {{ {pattern.format()} }}"
         part = api.load_part([Source("q.rspql", text)], report=lambda _: None)
-        split.append(isinstance(part.spread(Context(Settings(), Clock(), lambda _: None), 2).job, QueryJob))
+        plan = part.plan(Context(Settings(), Clock(), lambda _: None), 2)
+        split.append(any(isinstance(spec, JoinSpec) for spec in plan.operators))
     assert all(split)

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from buckets import LOSSES, Buckets
 from thalweg import api
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.staged_plan import StagedJob
-from thalweg.dataflow.context import Settings
 
 LAST = 9
 EX = "http://ex/"
@@ -130,9 +129,16 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(tuple(found), asking, draw(events(of_rdf, delay)), emit, delay, last)
 
 
-@given(cases(), st.integers(1, 4), st.sampled_from(LOSSES), st.sampled_from((2, 3, 2, 1)), st.booleans())
-def test_a_plan_in_stages_answers_as_one_process_does(
-    case: Case, size: int, loss: str, partitions: int, ends_later: bool
+@given(
+    cases(),
+    st.integers(1, 4),
+    st.sampled_from(LOSSES),
+    st.sampled_from((2, 3, 7, 1)),
+    st.sampled_from(("always", "auto")),
+    st.booleans(),
+)
+def test_a_plan_that_is_split_answers_as_one_process_does(
+    case: Case, size: int, loss: str, partitions: int, split: str, ends_later: bool
 ) -> None:
     try:
         part = api.load_part(list(case.sources), solving=case.asking, report=lambda _: None)
@@ -146,9 +152,12 @@ def test_a_plan_in_stages_answers_as_one_process_does(
     timing = api.Timing(first=0, last=case.last, delay=case.delay)
     with api.start(part, list(case.events), api.RunOptions(timing, case.emit), api.Observer(lambda _: None)) as job:
         alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
-    buckets = Buckets(part, Settings(first=0, last=case.last, delay=case.delay, emit=case.emit), partitions)
-    split = buckets.job.split if isinstance(buckets.job, StagedJob) else ()
-    event(", ".join(sorted(type(one).__name__ for _, one in split)) or "in one bucket")
+    settings = Settings(first=0, last=case.last, delay=case.delay, emit=case.emit)
+    buckets = Buckets(part, settings, partitions, split=split)
+    operators = buckets.job.plan.operators
+    fragments = [one for one in buckets.job.fragments if one.split]
+    note(f"{[(one.number, one.operators, one.width) for one in buckets.job.fragments]}")
+    event(", ".join(sorted({type(operators[one]).__name__ for part in fragments for one in part.operators})) or "whole")
     found: list[str] = []
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
     batches += [[]] if ends_later else []

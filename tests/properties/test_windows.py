@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from buckets import LOSSES, Cluster
 from thalweg.api import Observer, RunOptions, start
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.frame import read_frame
 from thalweg.languages.asp.reader import read_program
@@ -19,7 +20,6 @@ from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.answer_sets.solving import Solving
 from thalweg.parts.answer_sets.windowed import Inputs, Windowed
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.inputs import Values

@@ -18,9 +18,9 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from thalweg import api
+from thalweg.dataflow.context import Settings
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.spark import processor
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer

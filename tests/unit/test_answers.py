@@ -5,12 +5,12 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from thalweg.parts.spark_plan import unpacked
 
 import thalweg
 from thalweg import IRI, Fact, RejectedError, Source
 from thalweg.api.answer_values import value_of_answer
 from thalweg.api.spark_answers import BlockFormat
-from thalweg.parts.spark_plan import unpacked
 
 RECENT = "q(X) :- p(X) in [2]."
 EVENTS = [(3, "p(a)"), (4, "p(b)")]

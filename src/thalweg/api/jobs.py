@@ -259,8 +259,12 @@ def run_on_spark(
 
     def deliver(ledger: Path) -> Delivery:
         observer.ready()
-        watching = report, observer.listen, work.watch.present, observer.see
+        watching = report, listen, work.watch.present, observer.see
         return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts)
+
+    def listen(solution: Any, note: Any) -> None:
+        if not work.watch.hear(note):
+            observer.listen(solution, note)
 
     def looking(words: Dictionary) -> Callable[[Batch], object]:
         looks = [work.watch.look(words), observer.look]

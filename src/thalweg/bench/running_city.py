@@ -12,14 +12,13 @@ from thalweg.api.loading import load_part
 from thalweg.bench.command import COMMAND
 from thalweg.bench.event_city import program, quads, write_city, write_stream
 from thalweg.connectors.nquads import QuadReader
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock
-from thalweg.dataflow.context import Context
 from thalweg.parts.patterns import EventCascade
 from thalweg.parts.patterns.event_run import EventRun
-from thalweg.dataflow.context import Settings
 
 CHUNK: Final = 20_000
 Ticks = list[tuple[int, list[Batch]]]

@@ -44,7 +44,8 @@ def _groups(plan: Plan, partitions: int) -> list[tuple[int, ...]]:
     delayed = [edge for edge in plan.edges if edge.delayed]
     while late := [edge for edge in delayed if depths[edge.source] != depths[edge.target]]:
         for edge in late:
-            assert shares[edge.source] and shares[edge.target], "a loop through the past is not split"
+            assert shares[edge.source], "a loop through the past is not split"
+            assert shares[edge.target], "a loop through the past is not split"
             depths[edge.source] = depths[edge.target] = max(depths[edge.source], depths[edge.target])
         _sink(plan, shares, depths)
     return [(depth,) if shares[number] else (depth, number) for number, depth in enumerate(depths)]

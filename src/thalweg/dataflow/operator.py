@@ -239,7 +239,7 @@ class OpSpec(ABC):
     gives_events: ClassVar[bool] = False
     """Whether its events are those that other parts of a plan read."""
 
-    def stage(self, partitions: int) -> "PlanStage | None":
+    def placement(self, partitions: int) -> "PlanStage | None":
         """How it is spread over partitions, for people to read; None where it is together with others."""
         return None
 

@@ -1,4 +1,4 @@
-"""A plan: operators and the edges between them. It is all that a runtime is handed, whatever kinds the operators are of.
+"""A plan: operators and the edges between them. It is all that a runtime gets, whatever kinds the operators are of.
 
     streams ──▶ operator 0 ──edge──▶ operator 2 ──▶ answers
     streams ──▶ operator 1 ──edge──▶

@@ -29,7 +29,7 @@ def unsealed(format: StateFormat, data: bytes) -> bytes:
 
     >>> unsealed(StateFormat("join", 2), sealed(StateFormat("join"), b""))
     Traceback (most recent call last):
-    thalweg.diagnostics.RejectedError: error[E421]: the checkpoint has version 1 of the state `join`, and this version of Thalweg reads version 2
+    thalweg.diagnostics.RejectedError: error[E421]: the checkpoint has version 1 of the state `join`, and ...
     """
     about, content = unframe(data)
     name, version = json.loads(about)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.plan import Expansion
+from thalweg.dataflow.plan import Expansion, Plan
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
+from thalweg.parts.part import Unwatched, Watch
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
@@ -37,7 +38,20 @@ class Beside:
 
 
 class Member(Protocol):
-    """A part that is more than rules, as a value."""
+    """A part that is more than rules, as a value; alone it is a plan of its own operators."""
+
+    def plan(self, context: Context, partitions: int | None) -> Plan:
+        """Its operators, with nothing beside them."""
+        expansion = self.expand(context, None, partitions)
+        return Plan(expansion.operators, expansion.edges)
+
+    def watch(self, context: Context, partitions: int | None) -> Watch:
+        """What sees all that comes, and all answers."""
+        return Unwatched()
+
+    def guaranteed(self) -> frozenset[Predicate]:
+        """None: its answers are not facts that begin and end."""
+        return frozenset()
 
     @property
     def size(self) -> str:
@@ -63,6 +77,7 @@ class Member(Protocol):
     @property
     def is_costly(self) -> bool:
         """Whether its work on streams is worth a shuffle, also where it reads other parts."""
+        return False
 
     def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
         """The operators that it becomes; `RejectedError` where the settings have no meaning for it.
@@ -72,6 +87,7 @@ class Member(Protocol):
 
     def looks(self, context: Context, words: Dictionary) -> Iterable[Callable[[Batch], object]]:
         """What sees every batch where it comes in, and reports what is wrong with it."""
+        return ()
 
     def explain_member(self) -> "ExplainedMember":
         """How it is evaluated, as one part of a plan."""

@@ -14,10 +14,12 @@ from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.parts.member import Beside, Member
-from thalweg.parts.part import Examined
+from thalweg.parts.part import Examined, Watch
 from thalweg.parts.rule_part import Rules
 from thalweg.planning.wire_parts import Layer, Station, Wiring, wire
+from thalweg.runtimes.event_answers import UndecidedTotals
 
 if TYPE_CHECKING:
     from thalweg.explain.document import PlanDocument
@@ -91,7 +93,8 @@ class Mixed:
             for place, expansion in zip(places, expansions, strict=True)
             for _ in expansion.operators
         ]
-        return Plan(operators, tuple(edges), ports=tuple(ports))
+        # What a part reads and gives is asked in this process only.
+        return Plan(operators, tuple(edges), ports=tuple(ports) if partitions is None else ())
 
     def is_split(self, number: int, split: str = "auto") -> bool:
         """Whether a place is split over buckets, if it can be.
@@ -160,7 +163,7 @@ class Mixed:
 
         return guaranteed(given_by(self.members, self.around.rules))
 
-    def watch(self, context: Context, partitions: int | None) -> "RuleWatch":
+    def watch(self, context: Context, partitions: int | None) -> "PlanWatch":
         """What sees whether facts come that are read; what members give counts as come."""
         from thalweg.runtimes.unmatched import RuleWatch
 
@@ -172,7 +175,7 @@ class Mixed:
             return (look for member in self.members for look in member.looks(context, words))
 
         also = looks if partitions is not None else lambda words: iter(())
-        return RuleWatch(given_by(self.members, readers), others, rules, also)
+        return PlanWatch(RuleWatch(given_by(self.members, readers), others, rules, also))
 
     def explain(
         self, partitions: int | None = None, published: bool = False, split: Literal["auto", "always"] = "auto"
@@ -193,8 +196,25 @@ class Mixed:
         for number in range(len(self.wiring.places)):
             if self.is_split(number, split):
                 specs = self._expanded(number, context, partitions).operators
-                stages[number] = tuple(stage for spec in specs if (stage := spec.stage(partitions)) is not None)
+                stages[number] = tuple(stage for spec in specs if (stage := spec.placement(partitions)) is not None)
         return {number: own for number, own in stages.items() if own}
+
+
+class PlanWatch(Watch):
+    """Sees what comes to rules, and adds up the events that buckets could not decide."""
+
+    def __init__(self, rules: "RuleWatch") -> None:
+        self._rules = rules
+        self._undecided = UndecidedTotals()
+        self.look = rules.look
+        self.present = rules.present
+
+    def hear(self, note: object) -> bool:
+        return self._undecided.hear(note)
+
+    def summary(self) -> Iterator[Diagnostic]:
+        yield from self._rules.summary()
+        yield from self._undecided.summary()
 
 
 def given_by(members: Sequence[Member], program: Program, streamed: bool = True) -> Program:

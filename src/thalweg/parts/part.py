@@ -36,9 +36,17 @@ class Watch(Protocol):
         """An answer in its final form."""
         return block
 
+    def hear(self, note: object) -> bool:
+        """Takes what an operator elsewhere notes, and says whether it was meant for this watch."""
+        return False
+
     def summary(self) -> Iterable[Diagnostic]:
         """The warnings at the end of a run that has seen all that came."""
         return ()
+
+
+class Unwatched(Watch):
+    """Sees nothing: operators report what is wrong with what comes to them."""
 
 
 @runtime_checkable

@@ -289,6 +289,12 @@ class UndecidedTotals:
     def __init__(self) -> None:
         self._reasons: dict[str, UndecidedEvents] = {}
 
+    def hear(self, note: object) -> bool:
+        """Adds what a bucket notes, where that is of undecided events, and says whether it was."""
+        if isinstance(note, UndecidedEvents):
+            self.take(note)
+        return isinstance(note, UndecidedEvents)
+
     def take(self, more: UndecidedEvents) -> None:
         """Adds what a bucket did not decide in a batch."""
         before = self._reasons.get(more.reason)

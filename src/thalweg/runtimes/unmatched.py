@@ -110,6 +110,10 @@ class RuleWatch:
         """Sees an answer on its way."""
         return block if self._progress is None else self._progress.see(block)
 
+    def hear(self, note: object) -> bool:
+        """Rules note nothing."""
+        return False
+
     def summary(self) -> Iterator[Diagnostic]:
         yield from self._unmatched.summary()
         if self._progress is not None:

@@ -9,13 +9,13 @@ import pytest
 from thalweg import RejectedError, run
 from thalweg.api import RunOptions, load_part, why_row
 from thalweg.api.jobs import start
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.model.time import Clock
-from thalweg.dataflow.context import Context
+from thalweg.parts.part import start as start_part
 from thalweg.parts.queries.continuous import MOST_EMPTY
-from thalweg.dataflow.context import Settings
 
 EX = "http://ex.org/"
 PREFIX = f"PREFIX : <{EX}>"
@@ -306,14 +306,14 @@ def test_a_run_goes_on_where_it_was_saved(form, output):
     stream = [(tick, ex(f"p({name},{tick % 3})")) for tick, name in enumerate("abcabbacbacb")]
 
     def made():
-        return part.start(Context(Settings(first=0), Clock(), lambda found: None)).reasoner
+        return start_part(part, Context(Settings(first=0), Clock(), lambda found: None)).run
 
     def taken(reasoner, some):
         told = []
         for tick, fact in some:
             with start(part, [(tick, fact)], RunOptions()) as job:
                 [(_, batch)] = [item for item in job.inputs if item is not None]
-                words = job.runtime.engine.dictionary
+                words = job.runtime.run.dictionary
             facts = [replace_words(batch, words, reasoner.dictionary)]
             told += map(str, reasoner.advance(tick, facts))
         return told
@@ -323,7 +323,7 @@ def test_a_run_goes_on_where_it_was_saved(form, output):
     for cut in range(1, len(stream)):
         before = made()
         told = taken(before, stream[:cut])
-        after = part.start(Context(Settings(first=0), Clock(), lambda found: None)).reasoner
+        after = start_part(part, Context(Settings(first=0), Clock(), lambda found: None)).run
         after.resume(before.snapshot())
         assert told + taken(after, stream[cut:]) == whole
 

@@ -93,6 +93,8 @@ def test_pieces_with_a_key_are_split_and_combined() -> None:
     ]
     assert isinstance(combining, CombineSpec)
     assert not combining.reads_streams
+    placements = [spec.placement(3) for spec in (*solving, combining)]
+    assert [stage and stage.partitions for stage in placements] == [3, 3, 1, None]
     at = Predicate("at", 2)
     assert [list(spec.routes(at)) for spec in (solving[0], solving[2])] == [[], []]
     ((_, exchange),) = solving[1].routes(at)

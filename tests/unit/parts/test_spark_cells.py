@@ -7,6 +7,7 @@ import pytest
 
 import thalweg
 from buckets import LOSSES, Buckets, Cluster
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source
 from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
@@ -16,7 +17,6 @@ from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.compose import compose
 from thalweg.runtimes.checkpoint_folder import Claim
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.emit import Solution
 from thalweg.solvers.pool import SolverPool
 

@@ -7,6 +7,7 @@ import pytest
 
 from buckets import LOSSES, Graphs, in_buckets, with_graphs
 from thalweg import api
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.model.dictionary import Dictionary
@@ -14,11 +15,10 @@ from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
 from thalweg.parts.abstraction.abstract_events import Classifier
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.dataflow.context import Context
-from thalweg.parts.part import Part
-from thalweg.dataflow.context import Settings
+from thalweg.parts.part import Part, spread, start
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, unwrap
+from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
 
 LAST = 30
@@ -118,13 +118,13 @@ def mixed_part() -> Part:
 
 def alone(part: Part, settings: Settings, events: list[Graphs]) -> list[str]:
     """What a part answers in one process."""
-    work = part.start(Context(settings, Clock(), lambda _: None))
-    words: Dictionary = work.reasoner.dictionary
+    run = start(part, Context(settings, Clock(), lambda _: None)).run
+    words: Dictionary = run.dictionary
     batches = {tick: batch for tick, batch, _ in with_graphs(events, words, Watermark(99))}
     found: list[str] = []
     for tick in range(LAST + 1):
         given = [batches[tick]] if tick in batches else []
-        for block in work.emitter.step(work.reasoner.advance(tick, given), tick, tick, ()):
+        for block in run.step(run.advance(tick, given), tick, tick, ()):
             found += map(str, block.answers())
     return found
 
@@ -146,7 +146,7 @@ def test_buckets_answer_as_one_process(make: object, loss: str) -> None:
 @pytest.mark.parametrize("make", [classes_part, events_part])
 def test_answers_up_to_a_failure_are_given(make: object, monkeypatch: pytest.MonkeyPatch) -> None:
     part, settings = make(), Settings(first=0, last=LAST, emit="changes")  # type: ignore[operator]
-    work = part.spread(Context(settings, Clock(), lambda _: None), 1)
+    work = spread(part, Context(settings, Clock(), lambda _: None), 1)
     decide = Classifier.classify
 
     def failing(self: Classifier, graph: str, facts: Any) -> Any:
@@ -155,9 +155,9 @@ def test_answers_up_to_a_failure_are_given(make: object, monkeypatch: pytest.Mon
         return decide(self, graph, facts)
 
     monkeypatch.setattr(Classifier, "classify", failing)
-    worker = work.start(work.job, 0, 0)
+    worker = Worker(work.job, 0, 0)
     packer = Packer(work.job, 0, 0)
     parcels = list(packer.pack(with_graphs(stream(), packer.words, Watermark(0)), ended=True))
-    *_, said, failed = worker.process([one.payload for one in parcels if one.stage == 0])
-    assert (failed.stage, unwrap(failed.payload).header["reached"]) == (FAILURE, 5)
-    assert max(unwrap(said.payload).lists["ticks"].tolist(), default=0) < 6
+    *_, said, failed = worker.process([one.payload for one in parcels if one.fragment == 0])
+    assert (failed.fragment, unwrap(failed.payload).header["reached"]) == (FAILURE, 5)
+    assert max(unwrap(said.payload).lists["block_ticks"].tolist(), default=0) < 6

@@ -1,9 +1,12 @@
 """A plan of several kinds in stages: what is split, who reports what, and what becomes of facts that are late."""
 
 import pytest
+from thalweg.parts.spark_plan import PlanJob
+from thalweg.parts.staged_plan import StagedJob
 
 from buckets import LOSSES, Buckets
 from thalweg import api
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, FailedError, Source
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -11,11 +14,7 @@ from thalweg.model.event import Batch, Event
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock
 from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.dataflow.context import Context
 from thalweg.parts.part import Part
-from thalweg.parts.spark_plan import PlanJob
-from thalweg.parts.staged_plan import StagedJob
-from thalweg.dataflow.context import Settings
 from thalweg.solvers.pool import SolverPool
 
 RULES = "slow(R) :- speed(S,V) in [5], on(S,R), V < 20. go(R) :- slow(R), not closed(R)."

@@ -12,14 +12,14 @@ import pytest
 import thalweg
 from thalweg.api import SolveOptions
 from thalweg.connectors.batches import code_facts
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
 from thalweg.languages.asp.frame import read_frame
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.time import Clock
 from thalweg.parts.answer_sets import AnswerSets
-from thalweg.dataflow.context import Context
-from thalweg.parts.part import Evaluation
-from thalweg.dataflow.context import Settings
+from thalweg.parts.local_run import LocalRun
+from thalweg.parts.part import start as start_part
 from thalweg.solvers import pool
 
 PAPER = Path(__file__).parents[4] / "shared" / "seeds"
@@ -322,7 +322,7 @@ def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
     with start(program, events, RunOptions()) as job:
         for _ in job.pieces():
             pass
-        assert len(job.runtime.engine.dictionary) < 100_000
+        assert len(job.runtime.run.dictionary) < 100_000
 
 
 def test_answers_that_are_kept_can_be_read_when_their_names_are_forgotten(ask: Ask) -> None:
@@ -332,7 +332,7 @@ def test_answers_that_are_kept_can_be_read_when_their_names_are_forgotten(ask: A
     events = ((tick, [f"p(x{tick}_{number})" for number in range(10)]) for tick in range(12))
     program = load_part([ask._program], solving=SolveOptions(solver="engine"))
     with start(program, events, RunOptions()) as job:
-        words = job.runtime.engine.dictionary
+        words = job.runtime.run.dictionary
         answers = (piece for piece in job.pieces() if piece is not None)
         kept = next(answers)
         for _ in answers:
@@ -435,35 +435,34 @@ def test_choices_in_empty_windows_are_passed_over_alike(ask: Ask) -> None:
 REACH = "r(X,Y) :- e(X,Y). r(X,Z) :- r(X,Y), e(Y,Z)."
 
 
-def reaching(solver: str) -> Evaluation:
+def reaching(solver: str) -> LocalRun:
     program, _ = read_program(Source("reach.lp", REACH))
     options = SolveOptions(window=3, slide=1, solver=solver, workers=0)
-    return AnswerSets(program, (), options).start(Context(Settings(emit="changes"), Clock(), print, saves=True))
+    context = Context(Settings(emit="changes"), Clock(), print, saves=True)
+    return start_part(AnswerSets(program, (), options), context).run
 
 
-def fed(evaluation: Evaluation, tick: int, *facts: str) -> list[str]:
-    batch = code_facts(facts, evaluation.reasoner.dictionary)
-    return [json.dumps(list(next(iter(one.sets)))) for one in evaluation.reasoner.advance(tick, [batch])]
+def fed(run: LocalRun, tick: int, *facts: str) -> list[str]:
+    batch = code_facts(facts, run.dictionary)
+    return [json.dumps(list(next(iter(one.sets)))) for one in run.advance(tick, [batch])]
 
 
 @pytest.mark.parametrize("solver", ["auto", "clingo"])
 def test_inputs_that_have_turned_up_are_known_after_a_restart(solver: str) -> None:
     before = reaching(solver)
     assert not fed(before, 1, "e(b,c)") + fed(before, 2, "r(a,b)")
-    assert before.state is not None
     after = reaching(solver)
-    assert after.state is not None
-    after.state.resume(before.state.snapshot())
+    after.resume(before.snapshot())
     expected = ['["r(a,b)", "r(a,c)", "r(a,d)", "r(b,c)", "r(b,d)", "r(c,d)"]']
     assert fed(after, 3, "e(c,d)") == fed(before, 3, "e(c,d)") == expected
 
 
 def test_answers_given_before_an_input_turned_up_can_be_read_afterwards() -> None:
-    evaluation = reaching("auto")
-    fed(evaluation, 1, "e(x1,y1)")
-    batches = (code_facts(facts, evaluation.reasoner.dictionary) for facts in ([], ["r(a,b)"]))
-    (answer,) = evaluation.reasoner.advance(3, [next(batches)])
-    assert fed(evaluation, 4, "r(a,b)")
-    list(evaluation.reasoner.advance(9, [next(batches)]))
-    evaluation.reasoner.collect([])
+    run = reaching("auto")
+    fed(run, 1, "e(x1,y1)")
+    batches = (code_facts(facts, run.dictionary) for facts in ([], ["r(a,b)"]))
+    (answer,) = run.advance(3, [next(batches)])
+    assert fed(run, 4, "r(a,b)")
+    list(run.advance(9, [next(batches)]))
+    run.collect([])
     assert list(answer.sets[0]) == ["r(x1,y1)"]

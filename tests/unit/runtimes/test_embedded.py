@@ -3,10 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import NaiveEngine
 
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.embedded import Embedded
 
 

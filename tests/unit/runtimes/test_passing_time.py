@@ -15,11 +15,11 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.open import open_output
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages import lars
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.emit import Change, Changes
 from thalweg.runtimes.inputs import Streams

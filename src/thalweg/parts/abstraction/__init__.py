@@ -1,7 +1,7 @@
 """Abstraction: events become the classes of their individuals, under an ontology and what is known besides."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
 from thalweg.parts.part import Watch
-from thalweg.runtimes.event_answers import added
+from thalweg.runtimes.event_answers import UndecidedTotals, added
 
 if TYPE_CHECKING:
     from thalweg.explain.document import PlanDocument
@@ -61,7 +61,7 @@ class Abstraction:
         return Plan(expansion.operators, expansion.edges)
 
     def watch(self, context: Context, partitions: int | None) -> Watch:
-        return _Unwatched()
+        return ClassWatch()
 
     def guaranteed(self) -> frozenset[Predicate]:
         """Its answers are not facts that begin and end."""
@@ -114,8 +114,18 @@ class Abstraction:
         return explain_classes(self.program, partitions)
 
 
-class _Unwatched(Watch):
-    """The operators report what is wrong with events."""
+class ClassWatch(Watch):
+    """Adds up the events that buckets could not decide."""
+
+    def __init__(self) -> None:
+        self._undecided = UndecidedTotals()
+
+    def hear(self, note: object) -> bool:
+        return self._undecided.hear(note)
+
+    def summary(self) -> Iterable[Diagnostic]:
+        return self._undecided.summary()
+
 
 
 class AbstractionReport:

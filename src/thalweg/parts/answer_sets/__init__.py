@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.plan import Edge, Expansion, Plan
+from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.frame import Frame
@@ -19,8 +19,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.parts.answer_sets.solve_options import SolveOptions, check_solver
 from thalweg.parts.choose_outputs import Shown
-from thalweg.parts.member import Beside
-from thalweg.parts.part import Watch
+from thalweg.parts.member import Beside, Member
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AnswerSets:
+class AnswerSets(Member):
     """An answer set program, the background that it knows, and how it is solved."""
 
     program: "AspProgram"
@@ -81,17 +80,6 @@ class AnswerSets:
 
         return AnswerSetColumns()
 
-    def plan(self, context: Context, partitions: int | None) -> Plan:
-        expansion = self.expand(context, None, partitions)
-        return Plan(expansion.operators, expansion.edges)
-
-    def watch(self, context: Context, partitions: int | None) -> Watch:
-        return _Unwatched()
-
-    def guaranteed(self) -> frozenset[Predicate]:
-        """Its answers are not facts that begin and end."""
-        return frozenset()
-
     def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
         """Its pieces are solved apart, those with a key in many buckets, and combined; or it is one operator.
 
@@ -138,8 +126,15 @@ class AnswerSets:
     @property
     def ports(self) -> Ports:
         name = PurePath(self.program.source.name).stem
-        reads, writes = self.program.reads, self.program.writes
-        return Ports("the answer set program", name, reads, writes, mentions=self.program.mentioned)
+        return Ports("the answer set program", name, self.reads, self.writes, mentions=self.program.mentioned)
+
+    def reads(self, predicate: Predicate) -> bool:
+        """Whether facts of a predicate are input."""
+        return self.program.reads(predicate)
+
+    def writes(self, predicate: Predicate) -> bool:
+        """Whether answers can hold facts of a predicate."""
+        return self.program.writes(predicate)
 
     def readers(self) -> Program:
         return self.program.readers()
@@ -193,10 +188,6 @@ class AnswerSets:
     def frame(self, context: Context) -> Frame:
         """The windows that it is asked over."""
         return self.options.frame(context.clock, self.program)
-
-
-class _Unwatched(Watch):
-    """Operators report what is wrong with facts that come."""
 
 
 @lru_cache(maxsize=4)

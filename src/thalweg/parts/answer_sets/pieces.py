@@ -110,4 +110,4 @@ class PieceWarning:
 
     code: str
     message: str
-    help: str | None
+    help: str

@@ -7,7 +7,7 @@ changes, each bucket answers when its own content does.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from thalweg.parts.answer_sets.shared_pool import pool_of
 from thalweg.parts.answer_sets.solve_options import evaluator
 from thalweg.parts.answer_sets.windowed import Answered, Inputs, Windowed
 from thalweg.runtimes.emit import Solution
+
+if TYPE_CHECKING:
+    from thalweg.explain.plan_stage import PlanStage
 
 _INPUTS, _STRAYS = 0, 1
 """The routes: facts that the piece reads, and facts that no piece reads although the program mentions them."""
@@ -65,6 +68,10 @@ class SolveSpec(OpSpec):
     def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:
         exchange = self.split.exchange(key[0], self.part.program.names)
         return () if exchange is None else ((key[0], exchange),)
+
+    def placement(self, partitions: int) -> "PlanStage | None":
+        stages = self.part.explain(partitions).stages
+        return None if stages is None else stages[self.number]
 
     def background(self, share: Share) -> tuple[Fact, ...]:
         """The background of a bucket: what goes there of the facts that the piece reads."""

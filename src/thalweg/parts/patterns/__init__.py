@@ -32,6 +32,7 @@ from thalweg.planning.wire_parts import Ports, resting_on_part
 if TYPE_CHECKING:
     from thalweg.dataflow.operator import OpSpec
     from thalweg.explain.document import PlanDocument
+    from thalweg.explain.plan_stage import PlanStage
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.parts.abstraction.ladder import Ladder
     from thalweg.parts.patterns.event_run import EventRun
@@ -139,15 +140,13 @@ class EventCascade:
         if not may_split or not (beside is None or self.is_costly):
             return Expansion((EventsSpec(self, None if beside is None else beside.streams),))
         published = beside is not None
-        stages = self.stages(by_key=beside is None or beside.is_alone or context.split == "always")
-        operators = (ClassifySpec(self, published), *(MatchSpec(self, stage, published) for stage in stages))
-        return self._connected(operators, stages, published)
-
-    def stages(self, by_key: bool) -> tuple[PatternStage, ...]:
-        """The stages of its patterns; all are in one where they are not split by keys."""
-        if by_key or not self.patterns:
-            return stage_patterns(self.patterns.items())
-        return (PatternStage(1, tuple(self.patterns), (0,), {}),)
+        stages = stage_patterns(self.patterns.items())
+        may_have_keys = beside is None or beside.is_alone or context.split == "always"
+        keyed = may_have_keys and any(stage.split for stage in stages)
+        if published and not keyed and stages:
+            stages = (PatternStage(1, tuple(self.patterns), (0,), {}),)
+        matches = (MatchSpec(self, stage, published, keyed) for stage in stages)
+        return self._connected((ClassifySpec(self, published, keyed), *matches), stages, published)
 
     def _connected(self, operators: "tuple[OpSpec, ...]", stages: Sequence[PatternStage], published: bool) -> Expansion:
         """Operators with the edges from stage to stage, and to what makes facts of events where they are published."""
@@ -164,6 +163,12 @@ class EventCascade:
         last = len(operators)
         edges += (Edge(source, last, "records", exchange=ToPublisher()) for source in range(last))
         return Expansion((*operators, PublishSpec(self)), tuple(edges))
+
+    def placements(self, partitions: int) -> "tuple[PlanStage, ...]":
+        """How classes, and stages of patterns, are spread over partitions."""
+        stages = self.explain(partitions).stages
+        assert stages is not None
+        return stages
 
     def looks(self, context: Context, words: Dictionary) -> Iterable[Callable[[Batch], object]]:
         """Beside other parts nothing is said of what streams bring."""

@@ -26,15 +26,20 @@ from thalweg.parts.patterns.usable_events import UsableEvents
 from thalweg.runtimes.event_answers import AbstractEvent, EventLine, RejectedEvents
 
 if TYPE_CHECKING:
+    from thalweg.explain.plan_stage import PlanStage
     from thalweg.parts.patterns import EventCascade
 
 
 @dataclass(frozen=True)
 class ClassifySpec(OpSpec):
-    """The classes of a cascade; where it is `published`, all its events become facts."""
+    """The classes of a cascade; where it is `published`, all its events become facts.
+
+    `keyed`: some of its patterns are split by variables.
+    """
 
     part: "EventCascade"
     published: bool = False
+    keyed: bool = False
 
     shares: ClassVar[bool] = False
     keeps_events: ClassVar[bool] = True
@@ -49,6 +54,14 @@ class ClassifySpec(OpSpec):
     def held_routes(self, key: HeldKey) -> tuple[tuple[Predicate, Exchange], ...]:
         """A conclusion goes to the bucket of its individual."""
         return ((key[0], Hash(0)),)
+
+    def placement(self, partitions: int) -> "PlanStage":
+        if self.keyed:
+            return self.part.placements(partitions)[0]
+        from thalweg.explain.plan_stage import PlanStage
+
+        names = tuple(name for name, _ in self.part.program.classes)
+        return PlanStage(names, ("event",), partitions, "events come in turn")
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> "Classify":
         return Classify(self.part, self.published, context, dictionary)

@@ -29,6 +29,7 @@ from thalweg.planning.stage_patterns import PatternStage
 from thalweg.runtimes.event_answers import ComplexEvent, EventAnswers, EventLine, united
 
 if TYPE_CHECKING:
+    from thalweg.explain.plan_stage import PlanStage
     from thalweg.parts.patterns import EventCascade
 
 
@@ -114,11 +115,15 @@ def _readers(pattern: Pattern, key: str | None, index: TripleIndex, buckets: ran
 
 @dataclass(frozen=True)
 class MatchSpec(OpSpec):
-    """The patterns of a stage; where they are `published`, all their events become facts."""
+    """The patterns of a stage; where they are `published`, all their events become facts.
+
+    `keyed`: some stages are split by variables.
+    """
 
     part: "EventCascade"
     stage: PatternStage
     published: bool = False
+    keyed: bool = False
 
     reads_streams = False
 
@@ -128,6 +133,9 @@ class MatchSpec(OpSpec):
     def held_routes(self, key: HeldKey) -> tuple[tuple[Predicate, Exchange], ...]:
         """Conclusions become events where these are classified."""
         return ()
+
+    def placement(self, partitions: int) -> "PlanStage | None":
+        return self.part.placements(partitions)[self.stage.number] if self.keyed else None
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> "Match":
         return Match(self, context, share)

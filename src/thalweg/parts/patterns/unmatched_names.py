@@ -20,6 +20,7 @@ from thalweg.model.rdf import OWN, RDF_TYPE, XSD
 from thalweg.model.similar import local_name, nearest
 from thalweg.model.vocabulary import OWL, RDF, RDFS
 from thalweg.parts.part import Watch
+from thalweg.runtimes.event_answers import UndecidedTotals
 
 # The words of OWL and of its datatypes, and names that nobody wrote.
 _WORDS: Final = (*(f"<{space}" for space in (XSD, RDF, RDFS, OWL)), OWN)
@@ -44,6 +45,10 @@ class UnmatchedNames(Watch):
         self._came: set[Predicate] = set()
         self._left = _BATCHES
         self._odd: dict[str, str] = {}
+        self._undecided = UndecidedTotals()
+
+    def hear(self, note: object) -> bool:
+        return self._undecided.hear(note)
 
     def look(self, words: Dictionary) -> Callable[[Batch], object]:
         """A function that looks at what batches are about."""
@@ -59,7 +64,8 @@ class UnmatchedNames(Watch):
                     self._odd.setdefault(subject, f"{name.name}({subject}{',…' * (name.arity - 1)})")
 
     def summary(self) -> Iterator[Diagnostic]:
-        """Warnings about names that never came while similar ones did, or about all where none came."""
+        """Warnings about undecided events, and about names that never came while similar ones did, or all of them."""
+        yield from self._undecided.summary()
         if not self._names:
             return
         unread = sorted(one for one in self._came if one.name not in self._names)

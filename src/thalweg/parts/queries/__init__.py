@@ -6,7 +6,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.operator import Share
 from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
@@ -15,8 +14,7 @@ from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.rdf import RDF_TYPE, fact_of
-from thalweg.parts.member import Beside
-from thalweg.parts.part import Evaluation
+from thalweg.parts.member import Beside, Member
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ContinuousQuery:
+class ContinuousQuery(Member):
     """A query, and the background that it sees."""
 
     query: "Query"
@@ -64,14 +62,6 @@ class ContinuousQuery:
                 return GraphColumns()
             case "ASK":
                 return TruthColumns()
-
-    def start(self, context: Context) -> Evaluation:
-        from thalweg.parts.queries.query_operator import QueryOperator
-
-        operator = self.expand(context, None, None).operators[0].open(context, Dictionary(), Share())
-        assert isinstance(operator, QueryOperator)
-        continuous = operator.continuous
-        return Evaluation(continuous, continuous, state=continuous, summary=operator.streams.summary)
 
     def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
         """Its joins are split by a key and its rows counted behind them, where there is a key; else one operator.
@@ -151,7 +141,9 @@ class ContinuousQuery:
         from thalweg.parts.queries.keyed_joins import KeyedJoins, keyed_joins
 
         joins = keyed_joins(self.query, self.background)
-        return QuerySpread(partitions, joins.keys) if isinstance(joins, KeyedJoins) else QuerySpread(partitions, reason=joins)
+        if isinstance(joins, KeyedJoins):
+            return QuerySpread(partitions, joins.keys)
+        return QuerySpread(partitions, reason=joins)
 
 
 def _answers(query: "Query") -> str:

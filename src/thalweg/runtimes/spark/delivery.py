@@ -59,7 +59,7 @@ _PATIENCE: Final = 1.0
 _NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED, NOTE)
 _CHANGES: Final = (BEGIN, END, BECAME_UNKNOWN)
 # Each is reported once for the property that its message begins with.
-_WITH_EXAMPLES: Final = ("W704", "W705")
+_WITH_EXAMPLES: Final = ("W704", "W705", "W811")
 
 class EndedError(Exception):
     """A batch came after the end of the run."""

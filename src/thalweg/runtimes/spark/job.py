@@ -95,6 +95,10 @@ class Job:
 
     # Streams --------------------------------------------------------------------------------------------------------
 
+    def is_shared(self, fragment: int) -> bool:
+        """Whether the operators of a fragment get facts as they are, all in one bucket."""
+        return all(spec.shares for spec in self.specs(fragment)) and not self.fragments[fragment].split
+
     def keeps_events(self, fragment: int) -> bool:
         """Whether it matters to a fragment which facts came together as one event, and the name of its graph."""
         return any(spec.keeps_events for spec in self.specs(fragment))

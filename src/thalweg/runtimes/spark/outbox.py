@@ -153,15 +153,26 @@ class Outbox:
         """Events go where facts of streams would go; a fragment that is together gets them as they are."""
         fragment = self._job.home[self._edges[number].target]
         boxes: dict[int, list[tuple[int, Batch]]] = {}
-        if not self._job.fragments[fragment].split:
+        if self._job.is_shared(fragment):
             boxes[self._job.buckets(fragment)[0]] = list(batches)
         else:
+            parts = self._in_turn if self._job.spreads_events(fragment) else self._parts
             for tick, batch in batches:
-                for bucket, part in self._parts(fragment, batch).items():
+                for bucket, part in parts(fragment, batch).items():
                     boxes.setdefault(bucket, []).append((tick, part))
         for bucket, some in boxes.items():
             header, lists = batch_columns(some, self._words)
             yield self._parcel(number, bucket, {"kind": EVENTS, **header}, lists)
+
+    def _in_turn(self, fragment: int, batch: Batch) -> dict[int, Batch]:
+        """Whole events, each for the next bucket."""
+        buckets, parts = self._job.buckets(fragment), dict[int, Batch]()
+        for number, (graph, facts) in enumerate(batch.events()):
+            own = parts.setdefault(buckets[number % len(buckets)], Batch(stream=batch.stream))
+            for signature, words in facts:
+                own.add(signature, [*words])
+            own.graphs.append((graph, len(facts)))
+        return parts
 
     def _parts(self, fragment: int, batch: Batch) -> dict[int, Batch]:
         job, parts = self._job, dict[int, Batch]()

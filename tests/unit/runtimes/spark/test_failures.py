@@ -14,11 +14,11 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from buckets import rule_job, worker_with
 from thalweg import api
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, Span
 from thalweg.engine import Delta
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
 from thalweg.runtimes.spark.delivery import Delivery

@@ -8,6 +8,7 @@ import pytest
 
 from buckets import rule_job
 from thalweg import api
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Interface, Program
@@ -17,10 +18,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, RDFS, SAME_AS, TYPE, XSD, Triple
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.embedded import Item
 from thalweg.runtimes.spark.ingest import Arrivals, admitted
-from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer, gather
 from thalweg.runtimes.spark.spool import Feeder, Spool
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, unwrap

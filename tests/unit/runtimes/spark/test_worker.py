@@ -6,9 +6,9 @@ import pytest
 
 from buckets import engine_of, rule_job
 from thalweg import api
+from thalweg.dataflow.context import Settings
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap, warning_of

@@ -15,11 +15,10 @@ import pytest
 
 from buckets import rule_job
 from thalweg import api
+from thalweg.dataflow.context import Settings
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.dataflow.context import Settings
 from thalweg.runtimes.spark import worker_cache
-from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker import Worker
