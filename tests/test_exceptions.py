@@ -43,7 +43,7 @@ def is_every(kind: ast.expr | None) -> bool:
 
 def _shows(handler: ast.ExceptHandler) -> bool:
     """Whether a handler raises, logs, or uses the exception that it caught."""
-    for node in (found for statement in handler.body for found in ast.walk(statement)):
+    for node in ast.walk(ast.Module(handler.body, [])):
         match node:
             case ast.Raise():
                 return True

@@ -53,13 +53,13 @@ def test_the_longest_case_of_every_page(session: "SparkSession") -> None:
 
 @pytest.mark.parametrize("partitions", [1, 2, 3])
 def test_the_cases_of_all_pages_as_one_program(session: "SparkSession", partitions: int) -> None:
-    one = merged_cases()
-    facts = session.createDataFrame(table(0, one.events)).coalesce(1)
-    rows = ask([one], facts, partitions).collect()
-    meant = meaning(one)
-    found = told(rows, 0, meant)
-    different = {tick for tick in found.keys() | meant.keys() if found.get(tick) != meant.get(tick)}
-    assert not {(tick, str(found.get(tick)), str(meant.get(tick))) for tick in different}
+    scenario = merged_cases()
+    facts = session.createDataFrame(table(0, scenario.events)).coalesce(1)
+    rows = ask([scenario], facts, partitions).collect()
+    meant = meaning(scenario)
+    changes = told(rows, 0, meant)
+    different = {tick for tick in changes.keys() | meant.keys() if changes.get(tick) != meant.get(tick)}
+    assert not {(tick, str(changes.get(tick)), str(meant.get(tick))) for tick in different}
 
 
 def test_the_cases_of_all_pages_as_one_program_batch_by_batch(session: "SparkSession", tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def check_streaming(session: "SparkSession", asked: Sequence[Scenario], folder: 
 
 
 @cache
-def meaning(one: Scenario) -> Changes:
-    return by_semantics(one.program, one.events, one.first, one.last)
+def meaning(scenario: Scenario) -> Changes:
+    return by_semantics(scenario.program, scenario.events, scenario.first, scenario.last)
 
 
 def ask(asked: Sequence[Case | Scenario], facts: "DataFrame", partitions: int) -> "DataFrame":

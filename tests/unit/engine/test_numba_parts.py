@@ -99,7 +99,7 @@ def test_no_private_part_is_missing_from_the_list() -> None:
 def test_no_release_is_allowed_that_no_test_has_seen(package: str) -> None:
     """The bound is the next minor release after the one that is pinned, and installed."""
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    (allowed,) = (found.specifier for text in needed if (found := Requirement(text)).name == package)
+    (allowed,) = (need.specifier for need in map(Requirement, needed) if need.name == package)
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
     (pinned,) = (line.split()[0].partition("==")[2] for line in lock if line.startswith(f"{package}=="))
     major, minor, *_ = pinned.split(".")

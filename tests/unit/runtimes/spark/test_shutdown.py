@@ -154,11 +154,11 @@ def test_a_command_that_hangs_ends_with_another_code_and_says_why(name, way, tmp
             assert command.stdout is not None
             assert command.stdout.readline() == "hanging\n"
             command.send_signal(way)
-            _, said = command.communicate(timeout=LIMIT)
+            _, errors = command.communicate(timeout=LIMIT)
         finally:
             command.kill()
     assert command.returncode == 3
-    assert said == "stopped by force: the run did not end within 0.3 s of the signal\n"
+    assert errors == "stopped by force: the run did not end within 0.3 s of the signal\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="processes are found in /proc")
