@@ -23,7 +23,7 @@ from thalweg.parts.rule_part import Rules
 from thalweg.runtimes.emit import AnswerBlock, Solution
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.dataframe import _opened
-from thalweg.runtimes.spark.delivery import Delivery, answer_blocks
+from thalweg.runtimes.spark.delivery import Delivered, Delivery, answer_blocks
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
@@ -76,8 +76,7 @@ class Buckets:
         self._packer = Packer(self.job, 0, -1)
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
         self._arrived = arrived
-        self._delivery = _Reports(self.found.append, listen)
-        self._tick = -1
+        self._delivery = _Reports(settings.emit, self.found.append, listen)
 
     def take(self, events: Iterable[Any], ended: bool = True) -> list[AnswerBlock]:
         """What is answered when some events come."""
@@ -102,9 +101,12 @@ class Buckets:
         sent = self._delivery.read(rows)
         self.late += (row["fact"] for row in sent.others["late"])
         self._delivery._note(sent)
-        decided = sent.decided
-        first = min((row["until"] for row in decided), default=0) if self._tick < 0 else self._tick + 1
-        last = self._tick = max([self._tick, *(row["t"] for row in decided)])
+        done, decided = self._delivery.done, sent.decided
+        first = min((row["until"] for row in decided), default=0) if done.tick < 0 else done.tick + 1
+        last = max([done.tick, *(row["t"] for row in decided)])
+        sent, waiting = self._delivery._open(sent, last)
+        last -= bool(sent.others["open"])
+        self._delivery.done = Delivered(tick=last, waiting=waiting)
         emit = self.job.settings.emit if self.job.plan.shows_facts else None
         return [self._work.watch.present(block) for block in answer_blocks(sent.answers, emit, [], first, last)]
 
@@ -122,8 +124,9 @@ class Buckets:
 class _Reports(Delivery):
     """What a driver reports, without a sink."""
 
-    def __init__(self, report: Callable[[Diagnostic], None], listen: Callable[[Any, Any], None]) -> None:
-        self._report, self._listen, self._warned = report, listen, set()
+    def __init__(self, emit: str, report: Callable[[Diagnostic], None], listen: Callable[[Any, Any], None]) -> None:
+        self._emit, self._report, self._listen, self._warned = emit, report, listen, set()
+        self.done = Delivered()
 
     @staticmethod
     def read(rows: pa.Table) -> Any:

@@ -273,7 +273,7 @@ def run_on_spark(
     resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, mapped) as (items, transports):
         context = _context(settings, timing, observer, interrupt, transports)
-        work = spread(part, context, partitions)
+        work = spread(part, replace(context, split=options.split or "auto"), partitions)
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
         outcome = run(

@@ -18,6 +18,7 @@ from thalweg.languages.options import (
     ReasonerName,
     RuntimeName,
     SolverName,
+    SplitName,
     Task,
     TopologyName,
 )
@@ -72,7 +73,7 @@ _TIMES: Final = {
     "at": "last",
     "clock": "passing",
 }
-_FIELDS: Final = ("emit", "on_error", "memory", "show", "map", "runtime")
+_FIELDS: Final = ("emit", "on_error", "memory", "show", "map", "runtime", "split")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class RunOptions:
     show: str | Iterable[str] | None = None
     map: str | Iterable[str] = ()
     runtime: RuntimeName = "embedded"
+    split: SplitName | None = None
     report: str | None = None
     kinds: Mapping[str, Any] = field(default_factory=dict)
     mapped: Tally | None = None

@@ -27,7 +27,7 @@ from thalweg.api.timing import Moment, Timing
 from thalweg.api.unmapped_tables import check_tables
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.nodes import Program
-from thalweg.languages.options import Decomposition, Emit, OnError, Passing, RuntimeName, Times
+from thalweg.languages.options import Decomposition, Emit, OnError, Passing, RuntimeName, SplitName, Times
 from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -91,6 +91,7 @@ def run(
     runtime: RuntimeName = "embedded",
     master: str | None = None,
     partitions: int | None = None,
+    split: SplitName | None = None,
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
 ) -> Answers:
@@ -103,7 +104,8 @@ def run(
     what facts the rows of tables and the messages of devices are: `"speed(sensor, v) at ts"`, one or several. With
     `clock="wall"` time passes on live streams while nothing comes, and one that is silent for `idle` does not hold
     others back. A row whose timestamp is more than `max_ahead` beyond the last one waits for three others, and is left
-    out if most of them are before it. With `runtime="spark"` it runs there, and all answers come when it has ended.
+    out if most of them are before it. With `runtime="spark"` it runs there, and all answers come when it has ended;
+    parts of several kinds are `split` over the partitions where it pays (`auto`) or `always`.
 
     >>> for change in run("q(X) :- p(X) in [1].", stream=[(3, "p(a)")], end=5):
     ...     print(change)
@@ -113,7 +115,7 @@ def run(
     need_choice("runtime", runtime)
     need_choice("on_error", on_error)
     timing = Timing(tick, start, end, delay, zone, times, clock, idle, max_ahead)
-    options = RunOptions(timing, emit, on_error, _budget(memory), show, map, runtime, kinds=kinds)
+    options = RunOptions(timing, emit, on_error, _budget(memory), show, map, runtime, split, kinds=kinds)
     observer = Observer(report, late)
     resolved, part = _prepared(program, stream, background, options, report)
     columns, times_of_run = part.answer_columns(emit), resolved.timing.format
@@ -221,6 +223,7 @@ def explain(
     map: str | Iterable[str] = (),
     tick: Duration = "1s",
     partitions: int | None = None,
+    split: SplitName | None = None,
     decomposition: Decomposition = "sound",
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
@@ -237,7 +240,7 @@ def explain(
     options = RunOptions(Timing(tick), map=map, runtime=runtime, kinds=kinds)
     resolved = resolve_options(texts, iter(()), facts, options)
     part = load_resolved(texts, facts, replace(resolved, shown=None), report)
-    plan = part.explain(partitions, decomposition == "paper")
+    plan = part.explain(partitions, decomposition == "paper", split or "auto")
     for warning in plan.warnings if decomposition == "paper" else ():
         report(warning)
     return plan

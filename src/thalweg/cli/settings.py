@@ -21,6 +21,7 @@ class RuntimeOptions:
     runtime: str
     master: str | None
     partitions: int | None
+    split: str | None
     checkpoint: Path | None
     jars: tuple[str, ...]
     verbose: bool
@@ -29,7 +30,7 @@ class RuntimeOptions:
     def of(cls, values: Values) -> "RuntimeOptions":
         """Those among the values of the options of `run`."""
         jars = tuple(values["jars"] or ())
-        place = values["runtime"], values["master"], values["partitions"], values["checkpoint"]
+        place = values["runtime"], values["master"], values["partitions"], values["split"], values["checkpoint"]
         return cls(*place, jars, values["verbose"])
 
     @property
@@ -43,7 +44,8 @@ class RuntimeOptions:
     @property
     def spark_only(self) -> Mapping[str, object]:
         """What has a meaning on Spark alone, by option."""
-        return {"--master": self.master, "--partitions": self.partitions, "--jar": self.jars or None}
+        options = {"--master": self.master, "--partitions": self.partitions, "--split": self.split}
+        return {**options, "--jar": self.jars or None}
 
     def target(self, streams: Sequence[object]) -> "SparkTarget":
         """The same for a run on Spark over streams."""

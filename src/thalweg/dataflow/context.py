@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic
+from thalweg.languages.options import SplitName
 from thalweg.model.time import Calendar, Clock
 
 DAY: Final = 24 * 60 * 60 * 1_000
@@ -52,4 +53,4 @@ class Context:
     progress: bool = False
     run: str = ""
     in_columns: bool = False
-    split: Literal["auto", "always"] = "auto"
+    split: SplitName = "auto"

@@ -1,10 +1,10 @@
 """Exchanges: how updates go from one operator to the buckets of another.
 
-    Hash         by the hash of one column; the canon says which terms count as equal
-    Broadcast    all to every bucket
-    Gather       all to one bucket
-    ByEvent      whole events in turn
-    Multicast    each record to the buckets that a function of the record names
+Hash         by the hash of one column; the canon says which terms count as equal
+Broadcast    all to every bucket
+Gather       all to one bucket
+ByEvent      whole events in turn
+Multicast    each record to the buckets that a function of the record names
 """
 
 from abc import ABC, abstractmethod

@@ -18,6 +18,7 @@ Times = Literal["iso", "ticks"]
 Passing = Literal["events", "wall"]
 OnError = Literal["stop", "skip"]
 RuntimeName = Literal["embedded", "spark"]
+SplitName = Literal["auto", "always"]
 ProfileName = Literal["rdfs", "pd", "rl", "ql", "dl"]
 Task = Literal["entailment", "consistency", "abstraction"]
 TopologyName = Literal["ntm", "ltm", "auto"]
@@ -615,6 +616,15 @@ OPTIONS: Final[tuple[Option, ...]] = (
             python="partitions",
             python_default=None,
             min=1,
+        ),
+        Option(
+            "split",
+            SplitName | None,
+            "Which parts of a mix are split over partitions: where it pays (`auto`, the default), or wherever it is "
+            "exact.",
+            verbs=("run", "explain"),
+            python="split",
+            key=Key("runtime", "split"),
         ),
         Option(
             "checkpoint",

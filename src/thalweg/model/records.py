@@ -1,15 +1,15 @@
 """Values that travel between processes, or are saved, as JSON: dataclasses by their names, tuples as lists.
 
-    >>> from dataclasses import dataclass
-    >>> @record
-    ... @dataclass(frozen=True)
-    ... class Reading:
-    ...     sensor: str
-    ...     values: tuple[int, ...] = ()
-    >>> as_json(Reading("s1", (4, 5)))
-    {'Reading': ['s1', [4, 5]]}
-    >>> of_json(as_json(Reading("s1", (4, 5))))
-    Reading(sensor='s1', values=(4, 5))
+>>> from dataclasses import dataclass
+>>> @record
+... @dataclass(frozen=True)
+... class Reading:
+...     sensor: str
+...     values: tuple[int, ...] = ()
+>>> as_json(Reading("s1", (4, 5)))
+{'Reading': ['s1', [4, 5]]}
+>>> of_json(as_json(Reading("s1", (4, 5))))
+Reading(sensor='s1', values=(4, 5))
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,6 @@ C = TypeVar("C")
 _CLASSES: Final[dict[str, tuple[type, tuple[str, ...]]]] = {}
 _PAIRS: Final = ""
 """In place of a class: a mapping, as pairs."""
-
 
 
 def record(cls: type[C]) -> type[C]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Edge, Expansion, Plan
@@ -12,6 +12,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.ir.dependency import formulas
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
+from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -178,7 +179,7 @@ class Mixed:
         return PlanWatch(RuleWatch(given_by(self.members, readers), others, rules, also))
 
     def explain(
-        self, partitions: int | None = None, published: bool = False, split: Literal["auto", "always"] = "auto"
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
     ) -> "PlanDocument":
         from thalweg.explain.wired_parts import explain_parts
 
@@ -186,7 +187,7 @@ class Mixed:
         stages = self._stages(partitions, split) if partitions else {}
         return explain_parts(self.wiring, members, partitions, stages)
 
-    def _stages(self, partitions: int, split: Literal["auto", "always"]) -> "dict[int, tuple[PlanStage, ...]]":
+    def _stages(self, partitions: int, split: SplitName) -> "dict[int, tuple[PlanStage, ...]]":
         """The stages of places that are split, for people to read."""
         from thalweg.dataflow.context import Settings
         from thalweg.model.time import Clock

@@ -12,6 +12,7 @@ from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Plan
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -93,7 +94,9 @@ class Part(Protocol):
     def guaranteed(self) -> frozenset[Predicate]:
         """The predicates whose facts nothing can take back before the tick until which they are guaranteed."""
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
         """How it is evaluated, on Spark where there are partitions; `published`, with the communities of the paper."""
 
 

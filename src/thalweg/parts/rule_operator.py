@@ -1,7 +1,7 @@
 """Rules as operators: a whole program in one engine, or one stage of it, split over buckets by a key.
 
-    jam(R) :- slow(R), not light(R).     `RulesSpec`: all facts come to one engine
-                                         `RuleStageSpec`: facts come by the hash of the road, under the names of roles
+jam(R) :- slow(R), not light(R).     `RulesSpec`: all facts come to one engine
+                                     `RuleStageSpec`: facts come by the hash of the road, under the names of roles
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -210,9 +210,7 @@ class RuleOperator(Operator):
             return self._names.outputs
         return ((name, name) for name in self.engine.plan.outputs)
 
-    def _rows(
-        self, delta: Delta, relation: Relation, signature: Predicate
-    ) -> Iterator[tuple[str, int, Words, int]]:
+    def _rows(self, delta: Delta, relation: Relation, signature: Predicate) -> Iterator[tuple[str, int, Words, int]]:
         begun, *others = delta.columns(relation)
         if signature in self._guaranteed:
             lasting = delta.begun_until(relation)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.dataflow.context import Context
 from thalweg.ir.nodes import Program
+from thalweg.languages.options import SplitName
 from thalweg.model.predicate import Predicate
 from thalweg.parts.part import Watch
 
@@ -72,8 +73,9 @@ class Rules:
 
         return guaranteed(self.rules)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
         from thalweg.explain.plan import explain
 
         return explain(self.rules, partitions)
-

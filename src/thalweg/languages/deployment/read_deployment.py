@@ -32,7 +32,7 @@ _LISTED: Final = (
     *("emit", "times", "base", "format", "late", "picture"),
     *("tick", "delay", "clock", "idle", "max_ahead", "to", "zone", "from"),
     *("show", "event", "prefix", "quiet"),
-    *("master", "partitions", "memory", "on_error", "kind", "checkpoint", "jar"),
+    *("master", "partitions", "split", "memory", "on_error", "kind", "checkpoint", "jar"),
     *("profile", "keep", "classes", "individuals", "reasoner", "topology", "bolts"),
     *("schema_stream", "literals", "witnesses", "as"),
     *("window", "slide", "models", "solve_limit", "solver", "workers", "inputs", "report"),

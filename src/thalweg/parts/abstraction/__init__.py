@@ -10,6 +10,7 @@ from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Expansion, Plan
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
+from thalweg.languages.options import SplitName
 from thalweg.languages.owl.axioms import show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.model.dictionary import Dictionary
@@ -108,7 +109,9 @@ class Abstraction:
         except RejectedError as error:
             return list(error.diagnostics)
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
         from thalweg.explain.event_classes import explain_classes
 
         return explain_classes(self.program, partitions)
@@ -125,7 +128,6 @@ class ClassWatch(Watch):
 
     def summary(self) -> Iterable[Diagnostic]:
         return self._undecided.summary()
-
 
 
 class AbstractionReport:

@@ -13,6 +13,7 @@ from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.languages.asp.frame import Frame
+from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -176,7 +177,9 @@ class AnswerSets(Member):
         outputs = tuple(sorted({head for statement in statements for head in statement.heads}))
         return ExplainedMember("answer sets", self.ports.name, dependency.inputs, outputs, statements, self.explain())
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
         from thalweg.explain.decomposition import explain_answer_sets
         from thalweg.planning.input_dependency import analyse
         from thalweg.planning.published import Published

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.dataflow.context import Context
 from thalweg.diagnostics import Diagnostic
+from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.parts.part import Watch
@@ -32,7 +33,9 @@ class Checks(Rules):
     def watch(self, context: Context, partitions: int | None) -> Watch:
         return ClashWatch(super().watch(context, partitions))
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
         from thalweg.explain.plan import explain
         from thalweg.explain.rule_analysis import analyse_rules
         from thalweg.explain.topology import explain_topology

@@ -13,6 +13,7 @@ from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import TripleTerms
 from thalweg.ir.patterns import Pattern
 from thalweg.languages.cascade.event_definitions import CascadeProgram
+from thalweg.languages.options import SplitName
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked, compile_abstraction
 from thalweg.languages.owl.dl.manchester import Vocabulary
@@ -300,7 +301,9 @@ class EventCascade:
         found = list(impossible_events(self.program, self.abstraction))
         return [*found, *(lost_events(self.program, self._ladder()[0]) if self.program.selections else ())]
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
         from thalweg.explain.event_patterns import explain_events
 
         return explain_events(self.program, self.abstraction, self.output, partitions)

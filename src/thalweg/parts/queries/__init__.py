@@ -9,6 +9,7 @@ from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
+from thalweg.languages.options import SplitName
 from thalweg.languages.rspql.names import local_name, means_stream
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
@@ -129,7 +130,9 @@ class ContinuousQuery(Member):
         name = self.ports.name
         return ExplainedMember(f"query {name}", name, (), outputs, (), self.explain(), streams, _answers(self.query))
 
-    def explain(self, partitions: int | None = None, published: bool = False) -> "PlanDocument":
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
         from thalweg.explain.continuous_query import explain_query
         from thalweg.parts.queries.choose_evaluator import placement
 

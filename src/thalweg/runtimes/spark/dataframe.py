@@ -38,6 +38,8 @@ BEGIN, END, INTERVAL, SNAPSHOT, BLOCK = "begin", "end", "interval", "snapshot", 
 LATE_FACT, DECIDED, OVER, BECAME_UNKNOWN, SHED, WARNING = "late", "decided", "over", "unknown", "shed", "warning"
 GUARANTEED: Final = "guaranteed"
 NOTE: Final = "note"
+OPEN: Final = "open"
+"""More may begin and end at the last tick that was decided."""
 _ROWS_A_PARCEL: Final = 200_000
 
 
@@ -222,6 +224,8 @@ def _opened(payload: bytes, emit: str) -> Iterator[Any]:
         kinds, ticks = [GUARANTEED] * len(guaranteed), [header["decided"]] * len(guaranteed)
         yield _answers(kinds, ticks, [*guaranteed.values()], None, [*guaranteed])
     when = np.array([header["decided"]], dtype=np.int64)
+    if header.get("open"):
+        yield _answers([OPEN], when, None, None, [""])
     yield _answers([OVER if header["over"] else DECIDED], when, np.array([header["first"]]), None, [""])
 
 

@@ -46,6 +46,7 @@ from thalweg.runtimes.spark.dataframe import (
     GUARANTEED,
     LATE_FACT,
     NOTE,
+    OPEN,
     OVER,
     SHED,
     WARNING,
@@ -56,10 +57,11 @@ from thalweg.runtimes.spark.wire import FAILED, Words, error_of, warning_of
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
 
-_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED, NOTE)
+_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED, NOTE, OPEN)
 _CHANGES: Final = (BEGIN, END, BECAME_UNKNOWN)
 # Each is reported once for the property that its message begins with.
 _WITH_EXAMPLES: Final = ("W704", "W705", "W811")
+
 
 class EndedError(Exception):
     """A batch came after the end of the run."""
@@ -76,12 +78,14 @@ class Delivered:
     over: bool = False
     cut: bool = False
     stamped: bool = False
+    waiting: tuple[dict[str, Any], ...] = ()
+    """Rows of the tick behind the last one, at which more may begin and end."""
 
     @classmethod
     def read(cls, ledger: Path) -> "Delivered":
         """What a ledger says; `RejectedError` where it is damaged."""
         known = read_sealed(ledger, FORMAT, unseal_json)
-        return cls(**{field.name: known[field.name] for field in fields(cls)})
+        return cls(**{field.name: known[field.name] for field in fields(cls)} | {"waiting": tuple(known["waiting"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +194,28 @@ class Delivery:
             self._deliver_before(first["t"], sent)
             raise error_of(first["fact"])
         last = max((row["t"] for row in sent.decided), default=self.done.tick)
+        sent, waiting = self._open(sent, last)
+        last -= bool(sent.others[OPEN])
         self._write(batch, sent, self._start(sent.decided), last)
         self._note(sent)
         self.guaranteed.update((row["fact"], row["until"]) for row in sent.others[GUARANTEED])
         for row in sorted(sent.others[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
-        self._settle(Delivered(batch, last, settled(self._out), settled(self._late), bool(sent.others[OVER])))
+        over = bool(sent.others[OVER])
+        self._settle(Delivered(batch, last, settled(self._out), settled(self._late), over, waiting=waiting))
+
+    def _open(self, sent: _Sent, last: int) -> tuple[_Sent, tuple[dict[str, Any], ...]]:
+        """What is written now, with what waited before, and the rows that wait: facts of a tick are one answer."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        rows = sent.answers
+        if self.done.waiting:
+            rows = pa.concat_tables([pa.Table.from_pylist([*self.done.waiting], schema=rows.schema), rows])
+        if not sent.others[OPEN]:
+            return replace(sent, answers=rows), ()
+        waits = (_decided_at(rows, self._emit) == last) & ~pc.equal(rows["kind"], BLOCK).to_numpy()
+        return replace(sent, answers=rows.filter(~waits)), tuple(rows.filter(waits).to_pylist())
 
     def _note(self, sent: _Sent) -> None:
         """Reports what buckets warn of, once for each place, whichever bucket it comes from, and what windows took."""
@@ -212,6 +232,7 @@ class Delivery:
         A table has a file for each batch, which is there as a whole or not at all.
         """
         start = self._start(sent.decided)
+        sent, _ = self._open(sent, max((row["t"] for row in sent.decided), default=self.done.tick))
         if self._parts is None and sent.decided and reached >= start:
             self._write(self.done.batch, sent, start, reached, upto=reached)
             self._note(sent)

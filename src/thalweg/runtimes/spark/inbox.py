@@ -86,7 +86,9 @@ class Inbox:
     called inside.
     """
 
-    def __init__(self, job: Job, fragment: int, bucket: int, words: Dictionary, name: Callable[[Run], Predicate]) -> None:
+    def __init__(
+        self, job: Job, fragment: int, bucket: int, words: Dictionary, name: Callable[[Run], Predicate]
+    ) -> None:
         settings = job.settings
         self.watermark = Watermark(settings.delay, settings.first, settings.last, job.groups)
         self.words = words

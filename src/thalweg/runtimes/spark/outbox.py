@@ -1,4 +1,4 @@
-"""What the operators of a bucket give to other fragments: collected over a batch, and sent by the exchange of each edge."""
+"""What the operators of a bucket give to other fragments, collected over a batch and sent by exchanges of edges."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -74,7 +74,8 @@ class Outbox:
             for key in ((change.signature, change.timed), None):
                 for edge in self._keyed.get((number, key), ()):
                     taken = self._changes.setdefault((edge, change.signature, change.timed), [])
-                    taken += [(tick, ended, rows) for ended, rows in enumerate((change.begun, change.ended)) if len(rows)]
+                    turns = enumerate((change.begun, change.ended))
+                    taken += [(tick, ended, rows) for ended, rows in turns if len(rows)]
         for key, _, names in output.doubts:
             for edge in self._keyed.get((number, key), ()):
                 self._turns.setdefault(edge, []).append((tick, names))

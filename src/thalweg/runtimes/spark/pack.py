@@ -1,4 +1,4 @@
-"""From events to parcels: each fact goes where the routes of the fragments send it, and the ticks go to every bucket."""
+"""From events to parcels: each fact goes where the routes of fragments send it, and the ticks go to every bucket."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -93,8 +93,9 @@ def run(
 ) -> Outcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
 
-    `look` makes a function that sees every batch that comes in, and `observe` sees it with its tick. What `compiles` needs the engine's kernels. `warnings` are given while a live run goes on.
-    A run is resumed with the same `options`: what was read and where answers went cannot change on the way.
+    `look` makes a function that sees every batch that comes in, and `observe` sees it with its tick. What `compiles`
+    needs the engine's kernels. `warnings` are given while a live run goes on. A run is resumed with the same `options`:
+    what was read and where answers went cannot change on the way.
     """
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))

@@ -172,7 +172,9 @@ class Worker:
         missing = [span for note in notes for span in note.missing]
         self._warnings.clear()
         self._blocks, self._noted = [], []
-        if not (self._reports_progress or any(map(len, lists.values())) or blocks or noted or missing or warnings):
+        is_open = any(node.waiting is not None for node in self.executor.nodes)
+        content = (*map(len, lists.values()), *map(len, (blocks, noted, missing, warnings)), is_open)
+        if not any(content) and not self._reports_progress:
             return None
         header: dict[str, Any] = {
             "kind": ANSWERS,
@@ -180,6 +182,9 @@ class Worker:
             "decided": decided,
             "over": self.inbox.watermark.is_over,
         }
+        if is_open:
+            # More may begin and end at the last tick.
+            header["open"] = True
         if missing:
             header |= {"missing": missing, "unsure": sorted({name for note in notes for name in note.unsure})}
         if warnings:
