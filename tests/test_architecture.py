@@ -21,6 +21,7 @@ ROWS = (
     ("api",),
     ("parts",),
     ("runtimes",),
+    ("dataflow",),
     ("connectors", "engine"),
     ("explain",),
     ("languages",),
@@ -54,7 +55,7 @@ STREAMS = "connectors/readers.py"
 # Answers are written as what streams and backgrounds are read from.
 OUTPUTS = "runtimes/answer_formats.py"
 # One language is built like another, and what is planned is explained in a file of the same name.
-MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain"})
+MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain", "dataflow"})
 TYPED = {"cli": {"run", "check", "explain", "why", "bench", "demo", "timeline"}, "bench": set(BENCHMARKS)}
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 

@@ -23,17 +23,17 @@ from types import FrameType
 from typing import Any, Final
 
 import pyarrow as pa
-from cells import Buckets, Graphs, with_graphs
 from typer.testing import CliRunner
 
 import golden_plans
 import thalweg
+from buckets import Buckets, Graphs, with_graphs
 from golden_plans import Plan
 from thalweg import api
 from thalweg.cli import app
+from thalweg.dataflow.context import Settings
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Batch, Event
-from thalweg.runtimes.embedded import Settings
 from thalweg.runtimes.spark.dataframe import _opened
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.testing.evaluators import arrived
@@ -130,7 +130,12 @@ class Driver(Buckets):
     def deliver_to(self, folder: Path) -> None:
         """Opens the file."""
         self._delivery = Delivery(
-            folder / "ledger", str(folder / "out"), None, self.job.settings.emit, combine=self._work.combine
+            folder / "ledger",
+            str(folder / "out"),
+            None,
+            self.job.settings.emit,
+            present=self._work.watch.present,
+            shows_facts=self.job.plan.shows_facts,
         )
 
     def answer(self, batch: int, events: Iterable[Any], ended: bool) -> None:
@@ -139,8 +144,8 @@ class Driver(Buckets):
         parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
         sent: list[Any] = []
         for key, worker in self._workers.items():
-            for parcel in worker.process([each.payload for each in parcels if (each.stage, each.bucket) == key]):
-                if parcel.stage >= 0:
+            for parcel in worker.process([each.payload for each in parcels if (each.fragment, each.bucket) == key]):
+                if parcel.fragment >= 0:
                     parcels.append(parcel)
                 else:
                     sent += _opened(parcel.payload, self.job.settings.emit)

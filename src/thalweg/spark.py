@@ -30,11 +30,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
-from thalweg.model.triples import TRIPLES
-from thalweg.parts.answer_sets import AnswerSets
-from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.part import SparkWork, spread
-from thalweg.parts.rule_part import Rules
 from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 from thalweg.runtimes.unzoned_times import unzoned
@@ -124,7 +120,7 @@ def reason(
         about = tick, resolved.ontology, resolved.solving, resolved.inputs
         part = load_part(programs, always, *about, show=resolved.shown, mapped=mapped)
         shapes = {name: _shape(name, table, mapped, resolved.timing) for name, table in tables.items()}
-        check_tables(part.rules if isinstance(part, Rules) else None, tables, shapes)
+        check_tables(part.rules_alone, tables, shapes)
         if any(_is_unzoned(shapes[name], table) for name, table in tables.items()):
             warn(unzoned())
         with usage():
@@ -191,8 +187,7 @@ class _Asked:
         clock = None if idle is None or not self._streams else round(idle * 1_000)
         job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock)
         rows = chain(job, self._parcels(job, late))
-        program = self._part.rules if isinstance(self._part, Rules) else None
-        rows = DriverLog(program, frame.times).watch(rows)
+        rows = DriverLog(self._part.rules_alone, frame.times).watch(rows)
         return (
             self._checked(rows, frame.kinds).mapInArrow(frame, frame.schema).select(*map(self._column, frame.columns))
         )
@@ -220,12 +215,8 @@ class _Asked:
 
     def _check_chosen(self, of: Predicate) -> None:
         """`RejectedError` where a predicate can have no answers."""
-        if isinstance(self._part, AnswerSets):
-            known = self._part.program.derived | self._part.program.shown
-            unknown = any(self._part.unknown(Shown(frozenset({of}))))
-            check_chosen(of, known if unknown else known | {of})
-        elif isinstance(self._part, Rules) and TRIPLES not in self._part.rules.outputs:
-            check_chosen(of, frozenset(self._part.rules.outputs))
+        if (predicates := self._part.answerable(of)) is not None:
+            check_chosen(of, predicates)
 
     def _work(self) -> SparkWork:
         settings = Settings(*self._timing.ticks(), self._emit, calendar=self._timing.calendar)

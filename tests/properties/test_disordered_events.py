@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import event, given, note
@@ -100,7 +99,7 @@ def stopping(how: str, at: int, every: int) -> Iterator[None]:
     items = [0]
     take = Embedded._take
 
-    def stopped(runtime: Embedded[Any], tick: int, batch: Batch, group: int | None) -> None:
+    def stopped(runtime: Embedded, tick: int, batch: Batch, group: int | None) -> None:
         take(runtime, tick, batch, group)
         left[0] -= 1
         if left[0] == 0 and how == "crash":

@@ -20,6 +20,7 @@ from thalweg.parts.answer_sets import AnswerSets
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.answer_sets.solving import Solving
 from thalweg.parts.answer_sets.windowed import Inputs, Windowed
+from thalweg.parts.part import Unwatched
 from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.inputs import Values
@@ -158,7 +159,7 @@ def spread(case: Case, buckets: int) -> list[Solution]:
     program, _ = read_program(Source("case.lp", case.program))
     solving = Solving(program, SolverPool(0), case.models, buckets=buckets, spread_from=0)
     windowed = Windowed(solving, Inputs(program), read_frame(*case.window, Clock()))
-    runtime = Embedded(windowed, Settings(), emitter=windowed)
+    runtime = Embedded(windowed, Settings(), Unwatched())
     items = Values(case.events, windowed.dictionary)
     return [piece for piece in runtime.answers(items) if isinstance(piece, Solution)]
 
@@ -168,7 +169,7 @@ SPLIT = Case("a(X,Y) :- e(X,Y), not q(X).", ((0, ("e(1,2)", "q(3)")), (2, ("q(1)
 
 @given(cases(PROGRAMS + NAMED), st.integers(1, 3), st.lists(st.integers(1, 5), max_size=3), st.sampled_from(LOSSES))
 @example(SPLIT, 3, [1], "replayed")
-def test_cells_say_the_same_in_any_number_of_batches_and_with_any_losses(
+def test_buckets_say_the_same_in_any_number_of_batches_and_with_any_losses(
     case: Case, partitions: int, cuts: list[int], loss: str
 ) -> None:
     cluster = Cluster(case.program, SolveOptions(case.models, *case.window), partitions)

@@ -12,25 +12,25 @@ from spark.processes import run, thalweg
 PROGRAM = "q(X) :- p(X) in [2]."
 # Defined in `__main__`, so that it goes to the workers by value.
 EXHAUSTED = """
-from functools import partial
+from unittest.mock import patch
 from thalweg.diagnostics import Diagnostic, FailedError
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
+from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark import dataframe
-from thalweg.runtimes.spark.worker import Worker
 
-class Exhausted(Engine):
+class ExhaustedEngine(RuleEngine):
     def advance(self, to, *rest):
         if to > 6:
             raise FailedError(Diagnostic("E407", "there is no room for more rows", help="give it more"))
         return super().advance(to, *rest)
 
-def exhausted(job, stage, bucket):
-    return Worker(job, stage, bucket, engine=Exhausted)
+class ExhaustedProcessor(dataframe.LastProcessor):
+    def handleInputRows(self, *rows):
+        with patch("thalweg.parts.rule_operator.RuleEngine", ExhaustedEngine):
+            yield from super().handleInputRows(*rows)
+
+dataframe.LastProcessor = ExhaustedProcessor
 """
 RUN = """
-from thalweg.runtimes.spark import worker
-
-worker.Worker = exhausted
 from thalweg.cli import main
 
 main()
@@ -39,7 +39,6 @@ REASON = """
 from thalweg.runtimes.spark.session import open_session, stop_session
 from thalweg.spark import reason
 
-dataframe.chain = partial(dataframe.chain, start=exhausted)
 session = open_session("local[2]", 2)
 facts = session.createDataFrame([("a", tick) for tick in range(10)], "x string, t long")
 try:

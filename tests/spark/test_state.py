@@ -8,7 +8,6 @@ from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +16,12 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from buckets import rule_job
 from thalweg import api
 from thalweg.dataflow.context import Settings
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.spark import processor
-from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.watch import state_rows
@@ -66,13 +65,13 @@ def fact(random: Random, tick: int) -> Fact:
 
 
 class Query:
-    """The stages of a job, each with a store in memory."""
+    """The fragments of a job, each with a store in memory."""
 
     def __init__(self, emit: str) -> None:
         from pyspark.sql.streaming.tws_tester import TwsTester
 
-        self.job = Job(api.load(PROGRAM, report=lambda found: None), Settings(emit=emit, delay=1), name=uuid4().hex)
-        levels = [[stage.number for stage in level] for level in self.job.plan.levels]
+        self.job = rule_job(api.load(PROGRAM, report=lambda found: None), Settings(emit=emit, delay=1))
+        levels = [[fragment.number for fragment in level] for level in self.job.levels]
         self.levels = [(level, TwsTester(LevelProcessor(self.job, level))) for level in levels]
 
     def take(self, batch: int) -> Answers:
@@ -80,7 +79,7 @@ class Query:
         packer = Packer(self.job, 0, 0)
         items = arrived(events(batch), packer.words, Watermark(self.job.settings.delay))
         parcels = self.job.labelled(packer.pack(items))
-        post = [Row(bucket=each.bucket, stage=each.stage, payload=each.payload) for each in parcels]
+        post = [Row(bucket=each.bucket, fragment=each.fragment, payload=each.payload) for each in parcels]
         for _, level in self.levels:
             groups = [(label, [row for row in post if row.bucket == label]) for label in self.job.labels]
             post = [row for label, rows in groups if rows for row in level.test(label, rows)]
@@ -92,9 +91,9 @@ class Query:
     @property
     def stored(self) -> int:
         """How many bytes the stores hold."""
-        each = ((level, stage) for stages, level in self.levels for stage in stages)
+        each = ((level, fragment) for fragments, level in self.levels for fragment in fragments)
         return sum(
-            len(data) for level, stage in each for label in self.job.labels for data in stored(level, stage, label)
+            len(data) for level, number in each for label in self.job.labels for data in stored(level, number, label)
         )
 
     def save(self) -> list[Any]:
@@ -109,10 +108,10 @@ class Query:
         return [one for each in handles for one in (*each.value_states.values(), *each.map_states.values())]
 
 
-def stored(level: TwsTester, stage: int, label: int) -> Iterator[bytes]:
-    if (saved := level.peekValueState(f"base{stage}", label)) is not None:
+def stored(level: TwsTester, fragment: int, label: int) -> Iterator[bytes]:
+    if (saved := level.peekValueState(f"base{fragment}", label)) is not None:
         yield saved[0]
-    yield from (entry for (entry,) in level.peekMapState(f"journal{stage}", label).values())
+    yield from (entry for (entry,) in level.peekMapState(f"journal{fragment}", label).values())
 
 
 @pytest.fixture(autouse=True)

@@ -5,12 +5,12 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from thalweg.parts.spark_plan import unpacked
 
 import thalweg
 from thalweg import IRI, Fact, RejectedError, Source
 from thalweg.api.answer_values import value_of_answer
 from thalweg.api.spark_answers import BlockFormat
+from thalweg.model.records import of_json
 
 RECENT = "q(X) :- p(X) in [2]."
 EVENTS = [(3, "p(a)"), (4, "p(b)")]
@@ -183,7 +183,7 @@ def test_answers_are_read_back_as_they_were(program, options):
     lines = list(map(str, answers))
     assert lines
     write = BlockFormat().formatter()
-    blocks = [unpacked("".join(write(answer._answer[0]))) for answer in answers]
+    blocks = [of_json(json.loads("".join(write(answer._answer[0])))) for answer in answers]
     assert [value_of_answer(one) for block in blocks for one in block.answers()] == answers
     assert [line for block in blocks for line in block.jsonl().splitlines()] == lines
 

@@ -35,7 +35,7 @@ def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("in.facts").write_text("".join(f"speed({'ab'[tick % 2]},{tick}) at {tick}.\n" for tick in range(40)))
     take = Embedded._take
 
-    def interrupting(runtime: Embedded[Any], *item: Any) -> None:
+    def interrupting(runtime: Embedded, *item: Any) -> None:
         take(runtime, *item)
         runtime._interrupt.asked = runtime._interrupt.asked or item[0] == 20
 

@@ -119,7 +119,7 @@ class Crash:
         self.left = 0
         advance = Embedded._advance
 
-        def crashing(runtime: Embedded[Any], tick: int, batches: list[Batch]) -> Iterator[Any]:
+        def crashing(runtime: Embedded, tick: int, batches: list[Batch]) -> Iterator[Any]:
             self.left -= 1
             blocks = list(advance(runtime, tick, batches))
             yield from blocks[: len(blocks) // 2] if self.left == 0 else blocks
@@ -271,7 +271,7 @@ def test_an_interrupted_run_closes_nothing_and_goes_on(monkeypatch: pytest.Monke
     assert thalweg(*command, "--out", "whole.jsonl").exit_code == 0
     take, taken = Embedded._take, 0
 
-    def interrupting(runtime: Embedded[Any], tick: int, batch: Batch, group: int | None) -> None:
+    def interrupting(runtime: Embedded, tick: int, batch: Batch, group: int | None) -> None:
         nonlocal taken
         taken += 1
         take(runtime, tick, batch, group)

@@ -252,7 +252,7 @@ def test_stopped_in_the_repeated_hour_and_resumed_is_never_stopped(
     monkeypatch.setattr(EmbeddedCheckpoint, "is_due", property(lambda checkpoint: True))
     advance, steps, crash_at = Embedded._advance, count(1), {2, 4, 7, 9}
 
-    def crashing(runtime: Embedded[Any], tick: int, batches: list[Batch]) -> Iterator[Any]:
+    def crashing(runtime: Embedded, tick: int, batches: list[Batch]) -> Iterator[Any]:
         if next(steps) in crash_at:
             raise FailedError(Diagnostic("E407", "this is a crash"))
         yield from advance(runtime, tick, batches)

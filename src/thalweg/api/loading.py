@@ -29,7 +29,7 @@ from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.merge import TOGETHER
 from thalweg.ir.nodes import Program, Rule, TermAnnotations
-from thalweg.languages.compile_options import OntologyOptions, Options
+from thalweg.languages.compile_options import OntologyOptions, Options, Outlined, QuestionsOntologies
 from thalweg.languages.registry import Graph, Language
 from thalweg.model.dataset import Dataset
 from thalweg.model.fact import Fact
@@ -161,7 +161,7 @@ def _chosen(show: str | Iterable[str], texts: Sequence[Any]) -> Shown:
 
 def _overriding(shown: Shown | None, chosen: Shown, compiled: Sequence[Any]) -> Shown:
     """The predicates that options show in place of those of programs; a choice of facts keeps events, or vice versa."""
-    events = {event.name for unit in compiled if hasattr(unit, "asking") for event in unit.events}
+    events = {event.name for unit in compiled if isinstance(unit, QuestionsOntologies) for event in unit.events}
     about_events = {predicate.name in events for predicate in chosen.predicates}
     kept = () if shown is None or not events else shown.predicates
     unaffected = {predicate for predicate in kept if (predicate.name in events) not in about_events}
@@ -262,12 +262,12 @@ def _compile(
     special = {language: sources for language, sources in read.sources.items() if language.specialised}
     units = list(_compiled(plain, options, diagnostics))
     rules = [unit for unit in (*read.programs, *units) if isinstance(unit, Program) and not _is_compiled(unit)]
-    diagnostics += shared_predicates(rules, [unit for unit in units if hasattr(unit, "outlines")], brought)
+    diagnostics += shared_predicates(rules, [unit for unit in units if isinstance(unit, Outlined)], brought)
     asking = None
     # What stands beside events may need any of them.
     alone = len(units) == 1 and not read.programs
     for number, unit in enumerate(units):
-        if hasattr(unit, "asking"):
+        if isinstance(unit, QuestionsOntologies):
             wanted = None if chosen is None or not alone else {predicate.name for predicate in chosen.predicates}
             units[number] = asking = unit if wanted is None else unit.needed(wanted)
             options = replace(options, ontology=asking.asking(options.ontology))

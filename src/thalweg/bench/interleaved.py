@@ -9,14 +9,13 @@ import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from functools import partial, reduce
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import islice
 from pathlib import Path
 from shutil import disk_usage
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Literal
-from uuid import uuid4
 
 import numpy as np
 
@@ -246,20 +245,28 @@ class _Entrant:
         return counted.writeStream.format("noop").option("checkpointLocation", str(self._checkpoint)).start()
 
     def _answers(self) -> "DataFrame":
-        from thalweg.dataflow.context import Settings
+        from thalweg.dataflow.context import Context, Settings
+        from thalweg.model.time import Clock
+        from thalweg.parts.part import spread
+        from thalweg.parts.rule_operator import RuleStageSpec
+        from thalweg.parts.rule_part import Rules
         from thalweg.runtimes.spark.columns import shape_of
         from thalweg.runtimes.spark.dataframe import BEGIN, END, chain, pack_table
-        from thalweg.runtimes.spark.job import Job
-        from thalweg.runtimes.spark.worker import Worker
 
         contender, stream = self.result.contender, self.result.heat.stream
         if contender.engine is None:
             return self._own_join()
         program = lars.read(Source(stream.name, stream.rules(WINDOW)))
-        job = Job(program, Settings(emit="changes"), contender.partitions, name=uuid4().hex)
+        context = Context(Settings(emit="changes"), Clock(), lambda warning: None)
+        job = spread(Rules(program), context, contender.partitions).job
+        stages = tuple(
+            replace(spec, engine=contender.engine) if isinstance(spec, RuleStageSpec) else spec
+            for spec in job.plan.operators
+        )
+        job = replace(job, plan=replace(job.plan, operators=stages))
         facts = self._facts()
         parcels = pack_table(job, shape_of(facts.columns, stream.signature.name, 1_000), facts, 0, all_wrong=False)
-        answers = chain(job, parcels, partial(Worker, engine=contender.engine))
+        answers = chain(job, parcels)
         return answers.where(f"kind in ('{BEGIN}', '{END}')").select("t", "kind", "fact")
 
     def _own_join(self) -> "DataFrame":

@@ -67,9 +67,8 @@ class City:
     def start(self, text: str) -> EventRun:
         """The run of a text's cascade, ready for events."""
         context = Context(Settings(emit="changes"), Clock(), lambda diagnostic: None)
-        run = self.load(text).start(context).reasoner
-        assert isinstance(run, EventRun)
-        return run
+        part = self.load(text)
+        return part.run(context, part.output)
 
     def ticks(self, words: Dictionary, count: int, per_tick: int = 100, seed: int = 1) -> Iterator[Ticks]:
         """Coded events of the stream, some thousand at a time."""

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from thalweg.api import Job, Observer, Part, RunOptions, SolveOptions
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.diagnostics import Diagnostic
-    from thalweg.parts.abstraction import AbstractionReport
-    from thalweg.parts.answer_sets.solve_report import Report as Account
+    from thalweg.parts.part import Account
     from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.emit import AnswerBlock
@@ -229,10 +228,7 @@ class _Run:
         return None
 
 
-def _account(part: "Part", report: str, channel: Channel) -> "Account | AbstractionReport":
-    from thalweg.parts.abstraction import Abstraction, AbstractionReport
-    from thalweg.parts.answer_sets.solve_report import Report as Account
-
+def _account(part: "Part", report: str, channel: Channel) -> "Account":
     # What goes to the standard output is answers.
     write = channel.write if report != "-" else lambda line: print(line, end="", file=sys.stderr)
-    return AbstractionReport(write) if isinstance(part, Abstraction) else Account(write)
+    return part.account(write)

@@ -65,21 +65,20 @@ def why(
             engine = api.saved_reasoner(checkpoint, part, resolved.timing, report)
             replace(explained, at=times.text(engine.now)).print_fact(engine, api.fact_of(fact, prefixes), None)
             return
-        if "why row" in flags:
-            query = api.run_to(part, streams, resolved.run, api.Observer(report))
-            explained.print_row(query.why_row(fact, prefixes))
-            return
-        wanted = api.fact_of(fact, prefixes)
-        if part.compiles:
+        if part.compiles and "why row" not in flags:
             announce_compilation()
         came: set[Predicate] = set()
         observer = api.Observer(report, look=lambda batch: came.update(batch.rows))
-        engine = api.run_to(part, streams, resolved.run, observer)
-        event = engine.why_event(wanted) if engine.explains_events else None
-        if event is not None or not engine.explains_facts:
+        run = api.run_to(part, streams, resolved.run, observer)
+        if run.explains_rows:
+            explained.print_row(run.why_row(fact, prefixes))
+            return
+        wanted = api.fact_of(fact, prefixes)
+        event = run.why_event(wanted) if run.explains_events else None
+        if event is not None or not run.explains_facts:
             explained.print_event(event)
             return
-        explained.print_fact(engine, wanted, came)
+        explained.print_fact(run, wanted, came)
 
 
 def _need_derivations(programs: "list[Path]", flags: frozenset[str], values: Values) -> None:

@@ -17,11 +17,11 @@ from typing import Final
 
 import numpy as np
 
-from thalweg.dataflow.arrivals import Arrivals, Heard, Union
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.operator import HeldKey, Operator, Output, Share, Updates, Words
 from thalweg.dataflow.plan import Edge, Plan
 from thalweg.dataflow.state import StateFormat, sealed, unsealed
+from thalweg.dataflow.updates import Arrivals, Heard, Union
 from thalweg.engine import Given
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -151,6 +151,9 @@ class Node:
 Numbered = tuple[int, Output]
 """What an operator gives, with its number in the plan."""
 
+Incoming = tuple[int, int, Output | Arrivals]
+"""What comes to an operator: the tick, the number of the operator that gives it, and what it is."""
+
 
 class Executor:
     """The operators of a fragment at work; those of a whole plan, in one process."""
@@ -181,10 +184,10 @@ class Executor:
         if now is None:
             for node in self.nodes:
                 node.operator.first = self.first
-        node = self._single
-        if node is None or node.unsettled or node.waiting is not None or len(node.received) > (to in node.received):
+        single = self._single
+        if single is None or single.unsettled or single.waiting or len(single.received) > (to in single.received):
             return self._steps(now, to, batches)
-        return ((node.number, output) for output in self._directly(node, to, batches))
+        return ((single.number, output) for output in self._directly(single, to, batches))
 
     @staticmethod
     def _directly(node: Node, to: int, batches: Sequence[Batch]) -> Iterable[Output]:
@@ -236,8 +239,8 @@ class Executor:
             late, node.late = node.late, Arrivals()
             arrivals.held += late.held
         sent = sorted(tick for tick in node.received if tick <= to)
-        outside = ((tick, _OUTSIDE, node.received.pop(tick)) for tick in sent)
-        inputs = merge(*map(_tagged, sources), outside, key=itemgetter(0))
+        outside: Iterator[Incoming] = ((tick, _OUTSIDE, node.received.pop(tick)) for tick in sent)
+        inputs: Iterator[Incoming] = merge(*map(_tagged, sources), outside, key=itemgetter(0))
         waiting, node.waiting = node.waiting, None
         for tick, given in groupby(inputs, key=itemgetter(0)):
             if waiting is not None and waiting[0] < tick:
@@ -342,5 +345,5 @@ def _tick(numbered: Numbered) -> int:
     return numbered[1].tick
 
 
-def _tagged(outputs: Iterable[Numbered]) -> Iterator[tuple[int, int, Output]]:
+def _tagged(outputs: Iterable[Numbered]) -> Iterator[Incoming]:
     return ((output.tick, number, output) for number, output in outputs)

@@ -48,6 +48,7 @@ def _groups(plan: Plan, partitions: int) -> list[tuple[int, ...]]:
             assert shares[edge.target], "a loop through the past is not split"
             depths[edge.source] = depths[edge.target] = max(depths[edge.source], depths[edge.target])
         _sink(plan, shares, depths)
+    _join_readers(plan, shares, depths)
     return [(depth,) if shares[number] else (depth, number) for number, depth in enumerate(depths)]
 
 
@@ -57,6 +58,17 @@ def _sink(plan: Plan, shares: Sequence[bool], depths: list[int]) -> None:
         for source in plan.sources(number):
             step = 0 if shares[number] and shares[source] else 1
             depths[number] = max(depths[number], depths[source] + step)
+
+
+def _join_readers(plan: Plan, shares: Sequence[bool], depths: list[int]) -> None:
+    """Puts operators that share down to those that read them, so that there are fewer fragments."""
+    looping = {number for edge in plan.edges if edge.delayed for number in (edge.source, edge.target)}
+    deepest = max((depth for number, depth in enumerate(depths) if shares[number]), default=0)
+    for number in reversed(plan.numbers):
+        if shares[number] and number not in looping:
+            readers = [edge.target for edge in plan.outgoing[number]]
+            limits = (depths[reader] - (0 if shares[reader] else 1) for reader in readers)
+            depths[number] = max(depths[number], min(limits, default=deepest))
 
 
 def levels(plan: Plan, parts: Sequence[Fragment]) -> tuple[tuple[Fragment, ...], ...]:

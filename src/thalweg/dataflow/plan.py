@@ -59,6 +59,10 @@ class Plan:
     """The rules of the plan: streams bring triples and facts about terms where these want them."""
     ports: tuple[Ports | None, ...] = ()
     """What the part of each operator reads and gives; None for rules."""
+    is_mixed: bool = False
+    """Whether there are rules beside other parts, perhaps none: facts are shown all the same."""
+    parts: tuple[int, ...] = ()
+    """The part of the program that each operator belongs to, by its place."""
 
     @cached_property
     def incoming(self) -> tuple[tuple[Edge, ...], ...]:
@@ -77,7 +81,7 @@ class Plan:
     @property
     def shows_facts(self) -> bool:
         """Whether some of its answers are about facts that begin and end."""
-        return any(spec.shows_facts for spec in self.operators)
+        return self.is_mixed or any(spec.shows_facts for spec in self.operators)
 
     def sources(self, number: int) -> Iterator[int]:
         """The operators that another one takes something from at the same tick."""

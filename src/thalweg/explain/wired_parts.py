@@ -1,7 +1,7 @@
 """A plan of several kinds of program as a document: its parts, how they are wired, and each part explained."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -21,7 +21,11 @@ _RULES: Final = "rules"
 _CLASS: Final = "class"
 
 _TOGETHER: Final = "parts of several kinds are evaluated one after the other at each tick"
-_MEETING: Final = "parts that need each other's results are evaluated one after the other at each tick"
+_MEETING: Final = (
+    "they read what other parts give, and one more shuffle would cost more than it saves; `--split always` splits them"
+)
+_WHOLE: Final = "no key splits all of it"
+_LOOP: Final = "a loop through `before` stays together"
 
 # Keys of other plans that are found at the top as well.
 _REPEATED: Final = ("dependency", "inputs", "communities")
@@ -71,15 +75,27 @@ class PlanPart:
     answers: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PlacedParts:
+    """A fragment of a plan on Spark: the parts that are evaluated in it, and how it is split.
+
+    There is no stage where operators that are not split share a partition.
+    """
+
+    places: tuple[int, ...]
+    stage: PlanStage | None = None
+
+
 def explain_parts(
     wiring: Wiring,
     members: Sequence[ExplainedMember],
     partitions: int | None = None,
-    split: Mapping[int, Sequence[PlanStage]] | None = None,
+    placed: Sequence[PlacedParts] = (),
+    split: str = "auto",
 ) -> PlanDocument:
-    """How rules and parts that are more than rules are evaluated together; `split` has stages by places."""
+    """How rules and parts that are more than rules are evaluated together; on Spark `placed` in fragments."""
     parts = tuple(_explained(place, wiring, members) for place in wiring.places)
-    placement = None if partitions is None else _Placement(parts, partitions, split or {})
+    placement = None if partitions is None else _Placement(parts, wiring, partitions, placed, split)
     return PlanDocument(
         sections=tuple(_sections(parts, placement)),
         data=_data(parts),
@@ -91,62 +107,79 @@ def explain_parts(
 
 @dataclass(frozen=True)
 class _Placement:
-    """Which parts run in which stages of Spark.
-
-    All meet in one partition; those of `split`, by their places, have done their work, or a part of it, in stages
-    before.
-    """
+    """Which parts run in which fragments of the plan on Spark; these are its stages."""
 
     parts: tuple[PlanPart, ...]
+    wiring: Wiring
     partitions: int
-    split: Mapping[int, Sequence[PlanStage]] = field(default_factory=dict)
+    placed: Sequence[PlacedParts]
+    split: str
 
     @cached_property
     def stages(self) -> tuple[PlanStage, ...]:
-        """Those of parts that are split, then the one where all parts meet."""
-        split = [stage for stages in self.split.values() for stage in stages]
-        meeting = tuple(
-            statement.text
-            for place, part in enumerate(self.parts)
-            for statement in part.statements
-            if self.stage_of(place, statement) == len(split)
+        """One for each fragment, in the order in which they are evaluated."""
+        return tuple(
+            self._together(number, fragment.places) if fragment.stage is None else fragment.stage
+            for number, fragment in enumerate(self.placed)
         )
-        return *split, PlanStage(meeting, None, 1, _MEETING if split else _TOGETHER)
 
-    def own_stages(self, place: int) -> range:
-        """The numbers of the stages that a part has before all parts meet."""
-        sizes = {number: len(stages) for number, stages in self.split.items()}
-        first = sum(size for number, size in sizes.items() if number < place)
-        return range(first, first + sizes.get(place, 0))
+    def _together(self, number: int, places: Iterable[int]) -> PlanStage:
+        """The stage of operators that share a partition."""
+        texts = tuple(
+            statement.text
+            for place in places
+            for statement in self.parts[place].statements
+            if self.stage_of(place, statement) == number
+        )
+        return PlanStage(texts, None, 1, self._why(places))
+
+    def _why(self, places: Iterable[int]) -> str:
+        together = list(places)
+        reading = [place for place in together if self.wiring.sources(place)]
+        if not self.wiring.looping.isdisjoint(together):
+            return _LOOP
+        if len(self.placed) > 1 and self.split == "auto" and reading:
+            return _MEETING
+        return _TOGETHER if len(together) > 1 else _WHOLE
 
     def stage_of(self, place: int, statement: Statement) -> int:
         """The number of the stage in which a statement of a part is evaluated."""
         # Stages of events have names, those of rules and answer sets have texts.
         names = {statement.text, *(head.name for head in statement.heads)}
-        for number, stage in zip(self.own_stages(place), self.split.get(place, ()), strict=True):
-            if not names.isdisjoint(stage.statements):
+        own = self.stages_of(place)
+        for number in own:
+            stage = self.placed[number].stage
+            if stage is not None and not names.isdisjoint(stage.statements):
                 return number
-        return sum(map(len, self.split.values()))
+        return own[-1]
 
     def stages_of(self, place: int) -> list[int]:
-        """The numbers of the stages in which a part is evaluated; one without statements ends where all parts meet."""
-        statements = self.parts[place].statements
-        meeting = [] if statements else [len(self.stages) - 1]
-        numbers = (self.stage_of(place, statement) for statement in statements)
-        return sorted({*self.own_stages(place), *meeting, *numbers})
+        """The numbers of the stages in which a part is evaluated."""
+        return [number for number, fragment in enumerate(self.placed) if place in fragment.places]
 
     def sentences(self) -> Iterator[str]:
         """What runs where."""
-        if not self.split:
-            yield f"on Spark in one partition of {self.partitions}: {_TOGETHER}"
-            return
-        for place, stages in self.split.items():
-            extents = ", ".join(stage.extent for stage in stages)
-            yield f"on Spark part {place + 1} begins in stages of its own: {extents}"
-        yield f"on Spark all parts meet in one partition: {_MEETING}"
+        for place in range(len(self.parts)):
+            own = [self.placed[number].stage for number in self.stages_of(place)]
+            extents = [stage.extent for stage in own if stage is not None]
+            if extents:
+                yield f"on Spark part {place + 1} is split: {', '.join(extents)}"
+        for number, fragment in enumerate(self.placed):
+            names = ", ".join(str(place + 1) for place in fragment.places)
+            if fragment.stage is None and self._follows_buckets(number):
+                yield f"on Spark what the buckets of part {names} give is put together in one partition"
+            elif fragment.stage is None:
+                parts = f"part {names} is" if len(fragment.places) == 1 else f"parts {names} are"
+                yield f"on Spark {parts} together in one partition: {self.stages[number].why}"
+
+    def _follows_buckets(self, number: int) -> bool:
+        """Whether a fragment only puts together what the buckets of one part give."""
+        places = self.placed[number].places
+        earlier = (self.placed[other] for other in self.stages_of(places[0]) if other < number)
+        return len(places) == 1 and any(fragment.stage is not None for fragment in earlier)
 
     def bands(self) -> Iterator[tuple[tuple[int, PlanStage], ...]]:
-        """The stages of each part, with their numbers; why all parts meet is said where they first do."""
+        """The stages of each part, with their numbers; why parts are together is said where they first are."""
         shown: set[int] = set()
         for place in range(len(self.parts)):
             numbers, stages = self.stages_of(place), self.stages

@@ -1,15 +1,44 @@
 """What users ask of languages, and what a compiler is given besides its texts."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, get_args
+from typing import Any, Final, Protocol, get_args, runtime_checkable
 
+from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.languages.options import Individuals, ProfileName, ReasonerName, Task
 from thalweg.model.dataset import Dataset
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.planning.choose_topology import TOPOLOGIES
+
+
+@runtime_checkable
+class QuestionsOntologies(Protocol):
+    """A compiled text that says what is to be asked of the ontologies beside it."""
+
+    @property
+    def events(self) -> Iterable[Any]:
+        """The events that it defines."""
+
+    def asking(self, ontology: "OntologyOptions") -> "OntologyOptions":
+        """How ontologies are to be read for it."""
+
+    def needed(self, names: Collection[str]) -> Any:
+        """The same with what some of its names need."""
+
+    def placed(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """What is wrong with its questions, where they are written."""
+
+
+@runtime_checkable
+class Outlined(Protocol):
+    """A compiled text whose statements are known by what they derive and read."""
+
+    @property
+    def outlines(self) -> tuple[Any, ...]:
+        """The statements."""
+
 
 PROFILES: Final[tuple[str, ...]] = get_args(ProfileName)
 TASKS: Final[tuple[str, ...]] = get_args(Task)

@@ -6,15 +6,14 @@
     QueryProgram   continuous queries, each a part
     CascadeProgram events: their classes by the abstraction beside it, and patterns
     Abstraction…   classes of events, alone
+    Member         a part as its language made it: kinds of other packages need no line here
 
 Several kinds are members of one plan (`mixed`), wired by predicate.
-
-A new kind of part has its line here.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeGuard, runtime_checkable
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.merge import merge
@@ -34,6 +33,17 @@ if TYPE_CHECKING:
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.parts.member import Member
     from thalweg.parts.mixed import Mixed
+
+    class PartMember(Member, Part, Protocol):
+        """A member that is a plan of its own where it stands alone."""
+
+
+@runtime_checkable
+class ShowsFacts(Protocol):
+    """A member whose answers are facts, of which users may choose predicates."""
+
+    def showing(self, shown: Shown) -> "PartMember":
+        """The same with answers of what is shown only."""
 
 
 def compose(
@@ -57,7 +67,6 @@ def compose(
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.languages.rspql.query import QueryProgram
     from thalweg.parts.answer_sets import AnswerSets
-    from thalweg.parts.member import Member
     from thalweg.parts.mixed import Mixed
     from thalweg.parts.queries import ContinuousQuery
 
@@ -71,22 +80,48 @@ def compose(
     solved = next((AnswerSets(one, background, options) for one in compiled if isinstance(one, AspProgram)), None)
     known = [one for one in compiled if isinstance(one, QueryProgram)]
     queries = [ContinuousQuery(query, one.background) for one in known for query in one.queries]
-    if not queries and solved is None:
+    ready = [unit if shown is None else _showing(unit, shown) for unit in compiled if _is_member(unit)]
+    if not queries and not ready and solved is None:
         if shown is not None and checked is not None:
             return _rules_part(programs, None, checked)[0], [_only_clashes()]
         return _rules_part(programs or [Program()], shown, checked)
     # What its own `#show` says is overridden by the option only.
     asked = shown if shown is not None and shown.by_option else None
-    if solved is not None and not queries and not programs:
+    if solved is not None and not queries and not ready and not programs:
         return (solved, []) if asked is None else (solved.showing(asked), [*solved.unknown(asked)])
-    if solved is None and len(queries) == 1 and not any(program.rules for program in programs):
-        return queries[0], []
-    members: tuple[Member, ...] = (*([] if solved is None else [replace(solved, output=asked)]), *queries)
+    if solved is None and len(queries) + len(ready) == 1 and not any(program.rules for program in programs):
+        return (queries[0], []) if queries else (ready[0], _unknown(ready, shown))
+    members = (*([] if solved is None else [replace(solved, output=asked)]), *queries, *ready)
     rules, found = _rules_part(programs or [Program()], shown, checked, members)
     if solved is not None:
-        found += [*_several_answers(options), *(solved.unknown(shown, outputs_of(rules.rules)) if shown else ())]
+        derived = outputs_of(rules.rules) | _given_by(ready, shown)
+        found += [*_several_answers(options), *(solved.unknown(shown, derived) if shown else ())]
+    elif ready:
+        found += _unknown(ready, shown, outputs_of(rules.rules))
     plan = Mixed(rules, members)
     return plan, [*found, *_loops(plan, found)]
+
+
+def _is_member(unit: object) -> "TypeGuard[PartMember]":
+    """Whether the class of a compiled unit says that it is a member of plans."""
+    from thalweg.parts.member import Member
+
+    return Member in type(unit).__mro__
+
+
+def _showing(member: "PartMember", shown: Shown) -> "PartMember":
+    return member.showing(shown) if isinstance(member, ShowsFacts) else member
+
+
+def _given_by(members: "Sequence[Member]", shown: Shown | None) -> frozenset[Predicate]:
+    """The predicates among what is shown that members give."""
+    names = frozenset[Predicate]() if shown is None else shown.predicates
+    return frozenset(name for name in names if any(member.ports.writes(name) for member in members))
+
+
+def _unknown(members: "Sequence[Member]", shown: Shown | None, derived: Collection[Predicate] = ()) -> list[Diagnostic]:
+    """W205: what is named although neither members nor rules derive it."""
+    return [] if shown is None else [*shown.unknown({*derived, *_given_by(members, shown)})]
 
 
 def _with_events(
@@ -101,7 +136,6 @@ def _with_events(
     from thalweg.parts.mixed import Mixed
     from thalweg.parts.patterns import cascade_part, undefined, unknown
     from thalweg.parts.patterns.event_facts import never_bound
-    from thalweg.parts.queries import ContinuousQuery
 
     others = [one for one in compiled if one is not program and not isinstance(one, AbstractionProgram)]
     names = frozenset(one.name for one in program.events)
@@ -122,7 +156,7 @@ def _with_events(
     elif isinstance(beside, Rules):
         around, members = beside, ()
     else:
-        assert isinstance(beside, ContinuousQuery)
+        assert _is_member(beside)
         around, members = Rules(merge([one for one in others if isinstance(one, Program)])), (beside,)
     events = events.surrounded(around.rules, [member.ports for member in members])
     found += [*wrong, *undefined(program, events.beside.classes, around.rules.derived)]

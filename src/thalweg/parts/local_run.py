@@ -76,7 +76,7 @@ class LocalRun(Emitter):
         self._operators = [node.operator for node in self.executor.nodes]
         self._emitter = emitter
         # Rules alone have nothing to be joined with.
-        self._only_facts = len(self._operators) == 1 and plan.shows_facts
+        self._only_facts = len(self._operators) == 1 and plan.shows_facts and not plan.is_mixed
         self._shown: int | None = None
         self._open: list[Delta | TextDelta] = []
         """Changes at the last tick, while there may be more."""
@@ -182,11 +182,17 @@ class LocalRun(Emitter):
         """Whether it can be asked why there is an event."""
         return any(isinstance(operator, ExplainsEvents) for operator in self._operators)
 
+    @property
+    def explains_rows(self) -> bool:
+        """Whether it can be asked why a row is an answer: where a query stands alone."""
+        return len(self._operators) == 1 and isinstance(self._operators[0], ExplainsRows)
+
     def why_row(self, text: str, prefixes: Prefixes) -> "RowProof | None":
         """Why a row is among those of a query's last evaluation; None where it is not."""
         (operator,) = self._operators
         assert isinstance(operator, ExplainsRows)
-        return operator.why_row(text, prefixes)
+        proof: RowProof | None = operator.why_row(text, prefixes)
+        return proof
 
     def why(self, fact: Fact) -> Proof | None:
         """A derivation of what rules conclude or others give, through all parts; None where it does not hold."""

@@ -12,7 +12,7 @@ from thalweg.dataflow.plan import Expansion, Plan
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.parts.part import Unwatched, Watch
+from thalweg.parts.part import Account, Unwatched, Watch
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class Beside:
     is_alone: bool = True
 
 
-class Member(Protocol):
-    """A part that is more than rules, as a value; alone it is a plan of its own operators."""
+class StandsAlone(Protocol):
+    """A part that is more than rules, on its own: a plan of its own operators."""
 
     def plan(self, context: Context, partitions: int | None) -> Plan:
         """Its operators, with nothing beside them."""
@@ -49,9 +49,34 @@ class Member(Protocol):
         """What sees all that comes, and all answers."""
         return Unwatched()
 
+    @property
+    def rules_alone(self) -> "Program | None":
+        """None: it is more than rules."""
+        return None
+
+    def account(self, write: Callable[[str], None]) -> Account:
+        """What writes lines about what windows took."""
+        from thalweg.parts.answer_sets.solve_report import SolveReport
+
+        return SolveReport(write)
+
+    def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
+        """The predicates that its answers may be about, if one is asked for; None where any may be."""
+        return None
+
     def guaranteed(self) -> frozenset[Predicate]:
         """None: its answers are not facts that begin and end."""
         return frozenset()
+
+    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+        """The operators that it becomes; `RejectedError` where the settings have no meaning for it.
+
+        It stands alone where nothing is `beside` it, and is not split without partitions.
+        """
+
+
+class Member(StandsAlone, Protocol):
+    """A part that is more than rules and may stand beside others."""
 
     @property
     def size(self) -> str:
@@ -78,12 +103,6 @@ class Member(Protocol):
     def is_costly(self) -> bool:
         """Whether its work on streams is worth a shuffle, also where it reads other parts."""
         return False
-
-    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
-        """The operators that it becomes; `RejectedError` where the settings have no meaning for it.
-
-        It stands alone where nothing is `beside` it, and is not split without partitions.
-        """
 
     def looks(self, context: Context, words: Dictionary) -> Iterable[Callable[[Batch], object]]:
         """What sees every batch where it comes in, and reports what is wrong with it."""

@@ -17,15 +17,16 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.parts.member import Beside, Member
-from thalweg.parts.part import Examined, Watch
+from thalweg.parts.part import Account, Examined, Watch
 from thalweg.parts.rule_part import Rules
-from thalweg.planning.wire_parts import Layer, Station, Wiring, wire
+from thalweg.planning.wire_parts import Layer, Ports, Station, Wiring, wire
 from thalweg.runtimes.event_answers import UndecidedTotals
 
 if TYPE_CHECKING:
     from thalweg.explain.document import PlanDocument
-    from thalweg.explain.plan_stage import PlanStage
+    from thalweg.explain.wired_parts import PlacedParts
     from thalweg.runtimes.answer_columns import AnswerColumns
+    from thalweg.runtimes.emit import AnswerBlock
     from thalweg.runtimes.unmatched import RuleWatch
 
 
@@ -89,13 +90,14 @@ class Mixed:
         for number, place in enumerate(places):
             edges += self._edges(number, place, expansions, starts)
         operators = tuple(spec for expansion in expansions for spec in expansion.operators)
-        ports = [
-            None if isinstance(place, Layer) else self.members[place.part].ports
-            for place, expansion in zip(places, expansions, strict=True)
-            for _ in expansion.operators
-        ]
+        parts = tuple(number for number, expansion in enumerate(expansions) for _ in expansion.operators)
         # What a part reads and gives is asked in this process only.
-        return Plan(operators, tuple(edges), ports=tuple(ports) if partitions is None else ())
+        ports = tuple(map(self._ports, parts)) if partitions is None else ()
+        return Plan(operators, tuple(edges), ports=ports, is_mixed=True, parts=parts)
+
+    def _ports(self, number: int) -> Ports | None:
+        place = self.wiring.places[number]
+        return None if isinstance(place, Layer) else self.members[place.part].ports
 
     def is_split(self, number: int, split: str = "auto") -> bool:
         """Whether a place is split over buckets, if it can be.
@@ -159,6 +161,18 @@ class Mixed:
         assert not isinstance(place, Layer)
         return self.members[place.part].ports.name
 
+    @property
+    def rules_alone(self) -> Program | None:
+        return None
+
+    def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
+        return None
+
+    def account(self, write: Callable[[str], None]) -> Account:
+        from thalweg.parts.answer_sets.solve_report import SolveReport
+
+        return SolveReport(write)
+
     def guaranteed(self) -> frozenset[Predicate]:
         from thalweg.planning.revocable import guaranteed
 
@@ -184,21 +198,23 @@ class Mixed:
         from thalweg.explain.wired_parts import explain_parts
 
         members = [member.explain_member() for member in self.members]
-        stages = self._stages(partitions, split) if partitions else {}
-        return explain_parts(self.wiring, members, partitions, stages)
+        placed = () if partitions is None else self._placed(partitions, split)
+        return explain_parts(self.wiring, members, partitions, placed, split)
 
-    def _stages(self, partitions: int, split: SplitName) -> "dict[int, tuple[PlanStage, ...]]":
-        """The stages of places that are split, for people to read."""
+    def _placed(self, partitions: int, split: SplitName) -> "list[PlacedParts]":
+        """The fragments of the plan that runs on Spark, for people to read."""
         from thalweg.dataflow.context import Settings
+        from thalweg.dataflow.fragment import fragments
+        from thalweg.explain.wired_parts import PlacedParts
         from thalweg.model.time import Clock
 
-        context = Context(Settings(), Clock(), lambda diagnostic: None, split=split)
-        stages: dict[int, tuple[PlanStage, ...]] = {}
-        for number in range(len(self.wiring.places)):
-            if self.is_split(number, split):
-                specs = self._expanded(number, context, partitions).operators
-                stages[number] = tuple(stage for spec in specs if (stage := spec.placement(partitions)) is not None)
-        return {number: own for number, own in stages.items() if own}
+        plan = self.plan(Context(Settings(), Clock(), lambda diagnostic: None, split=split), partitions)
+        placed = []
+        for fragment in fragments(plan, partitions):
+            places = tuple(sorted({plan.parts[number] for number in fragment.operators}))
+            own = plan.operators[fragment.operators[0]] if len(fragment.operators) == 1 else None
+            placed.append(PlacedParts(places, None if own is None else own.placement(partitions)))
+        return placed
 
 
 class PlanWatch(Watch):
@@ -207,8 +223,12 @@ class PlanWatch(Watch):
     def __init__(self, rules: "RuleWatch") -> None:
         self._rules = rules
         self._undecided = UndecidedTotals()
-        self.look = rules.look
-        self.present = rules.present
+
+    def look(self, words: Dictionary) -> Callable[[Batch], object]:
+        return self._rules.look(words)
+
+    def present(self, block: "AnswerBlock") -> "AnswerBlock":
+        return self._rules.present(block)
 
     def hear(self, note: object) -> bool:
         return self._undecided.hear(note)

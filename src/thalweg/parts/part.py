@@ -6,7 +6,7 @@ asks which kind of part it has.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Plan
@@ -58,8 +58,23 @@ class Examined(Protocol):
         """An error if the background contradicts the program; warnings, as that this is undecided."""
 
 
+class Account(Protocol):
+    """Writes lines about what windows or events took."""
+
+    def take(self, solution: Any, answered: Any) -> None:
+        """What one window took, or some events."""
+
+    def finish(self) -> None:
+        """Writes what all took."""
+
+
 class Part(Protocol):
     """What is evaluated as one."""
+
+    @property
+    def rules_alone(self) -> Program | None:
+        """Its rules, where it has nothing else."""
+        return None
 
     @property
     def size(self) -> str:
@@ -90,6 +105,12 @@ class Part(Protocol):
 
     def watch(self, context: Context, partitions: int | None) -> Watch:
         """What sees all that comes, and all answers."""
+
+    def account(self, write: Callable[[str], None]) -> "Account":
+        """What writes lines about what windows or events took."""
+
+    def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
+        """The predicates that its answers may be about, if one is asked for; None where any may be."""
 
     def guaranteed(self) -> frozenset[Predicate]:
         """The predicates whose facts nothing can take back before the tick until which they are guaranteed."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED, as_streamed
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
+from thalweg.ir.text import show
 from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
@@ -49,6 +50,9 @@ from thalweg.runtimes.consistency.justifier import Justifier
 from thalweg.runtimes.mixed_kinds import mixed_kinds
 from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.shedding import MissingFacts
+
+if TYPE_CHECKING:
+    from thalweg.explain.plan_stage import PlanStage
 
 MOST_GUARANTEED: Final = 10_000
 """Of at most this many facts a bucket reports at the end until when they are guaranteed."""
@@ -98,10 +102,11 @@ class RuleOperator(Operator):
         names: RuleNames | None = None,
         whole: Program | None = None,
         is_share: bool = False,
+        engine: type[RuleEngine] | None = None,
     ) -> None:
         """`whole` is the program that this one is a stage of; a stage has names of its own."""
         settings = context.settings
-        self.engine = RuleEngine(
+        self.engine = (engine or RuleEngine)(
             program, settings.first, settings.memory, dictionary=dictionary, calendar=settings.calendar
         )
         self._whole = whole or program
@@ -121,7 +126,7 @@ class RuleOperator(Operator):
             self._tracker = Tracker(Justifier(justification), self._about, settings.emit)
 
     @property
-    def first(self) -> int | None:  # type: ignore[override]
+    def first(self) -> int | None:
         return self.engine.first
 
     @first.setter
@@ -143,7 +148,7 @@ class RuleOperator(Operator):
     def advance(self, tick: int, updates: Updates) -> Iterable[Output]:
         engine = self.engine
         if not (self._exports or self._tracker or self._in_columns):
-            return [Output(delta.tick, delta) for delta in engine.advance(tick, updates.events, updates.held)]  # type: ignore[arg-type]
+            return [Output(delta.tick, delta) for delta in engine.advance(tick, updates.events, updates.held)]
         # When facts are shed depends on how an engine came to where it is, so such a batch is not repeated.
         budget, dropped = engine.memory, engine.dropped
         engine.memory = None if self.quiet else budget
@@ -160,7 +165,7 @@ class RuleOperator(Operator):
             yield from self._doubt(tick, updates.doubts)
         while self._tracker and (stop := self._tracker.stop(tick, engine.settle_at)) is not None:
             yield from self._of(engine.advance(stop))
-        yield from self._of(engine.advance(tick, updates.events, updates.held))  # type: ignore[arg-type]
+        yield from self._of(engine.advance(tick, updates.events, updates.held))
 
     def _of(self, deltas: list[Delta]) -> Iterator[Output]:
         """The outputs of changes; those of clashes come with their reasons."""
@@ -362,6 +367,8 @@ class RuleStageSpec(OpSpec):
     program: Program = field(repr=False)
     shown: frozenset[Predicate] = frozenset()
     exported: frozenset[Predicate] = frozenset()
+    engine: type[RuleEngine] | None = None
+    """What evaluates it in place of an engine, where something else is measured."""
     shares: ClassVar[bool] = False
     shows_facts: ClassVar[bool] = True
 
@@ -390,6 +397,15 @@ class RuleStageSpec(OpSpec):
         routes = (self.stage.routes[number] for number, _ in self.routes(key[0]))
         return [(route.called, _exchange(route.key)) for route in routes]
 
+    def placement(self, partitions: int) -> "PlanStage":
+        from thalweg.explain.plan_stage import PlanStage
+        from thalweg.explain.stages import explain_stages
+
+        texts = [show(rule) for rule in self.program.rules]
+        (stage,) = [stage for stage in explain_stages(self.program, partitions) if stage.number == self.stage.number]
+        rules = tuple(texts[number - 1] for number, _ in stage.rules if texts[number - 1][0] != "'")
+        return PlanStage(rules, tuple(stage.key) if stage.split else None, stage.partitions, stage.why)
+
     def gives(self, key: HeldKey) -> bool:
         return not key[1] and key[0] in self.exported and any(key[0] == outer for _, outer in self.stage.outputs)
 
@@ -406,7 +422,8 @@ class RuleStageSpec(OpSpec):
             tuple((route.called, route.signature) for route in stage.routes),
         )
         program = _share(stage, share)
-        return RuleOperator(program, context, dictionary, exports, names, self.program, len(share.buckets) > 1)
+        is_share = len(share.buckets) > 1
+        return RuleOperator(program, context, dictionary, exports, names, self.program, is_share, self.engine)
 
 
 def _exchange(key: int | None) -> Exchange:

@@ -1,5 +1,6 @@
 """Rules, evaluated by the incremental engine."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,8 @@ from thalweg.dataflow.context import Context
 from thalweg.ir.nodes import Program
 from thalweg.languages.options import SplitName
 from thalweg.model.predicate import Predicate
-from thalweg.parts.part import Watch
+from thalweg.model.triples import TRIPLES
+from thalweg.parts.part import Account, Watch
 
 if TYPE_CHECKING:
     from thalweg.dataflow.plan import Plan
@@ -67,6 +69,18 @@ class Rules:
         # Where rules were made for a schema as it was, triples about it deserve a warning.
         schema = SchemaWatch(context.report, may_stream=self.rules.hints.justification is None)
         return RuleWatch(self.rules, rules=rules, also=lambda words: (schema.look,))
+
+    @property
+    def rules_alone(self) -> Program | None:
+        return self.rules
+
+    def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
+        return None if TRIPLES in self.rules.outputs else frozenset(self.rules.outputs)
+
+    def account(self, write: Callable[[str], None]) -> Account:
+        from thalweg.parts.answer_sets.solve_report import SolveReport
+
+        return SolveReport(write)
 
     def guaranteed(self) -> frozenset[Predicate]:
         from thalweg.planning.revocable import guaranteed

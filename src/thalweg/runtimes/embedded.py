@@ -19,6 +19,7 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import SKIP
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.engine.engine import Engine
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -85,7 +86,7 @@ def stopped_at(malformed: Diagnostic, items: Items) -> Diagnostic:
 
 
 class Run(Protocol):
-    """A plan at work, which is taken through time and makes answers of what its operators give."""
+    """A plan at work, which is taken through time, makes answers of what its operators give, and can be asked why."""
 
     @property
     def first(self) -> int | None: ...
@@ -101,6 +102,14 @@ class Run(Protocol):
     def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...], /) -> Iterator[AnswerBlock]: ...
     def finish(self) -> Iterator[AnswerBlock]: ...
     def collect(self, waiting: Iterable[Batch], /) -> None: ...
+
+    @property
+    def explains_facts(self) -> bool:
+        """Whether it can be asked why a fact holds."""
+
+    @property
+    def engine(self) -> "Engine | None":
+        """The engine of rules that stand alone."""
 
     def snapshot(self) -> bytes:
         """All that it must know to go on."""

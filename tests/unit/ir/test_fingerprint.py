@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from buckets import rule_job
 from thalweg.diagnostics import Source
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.ir.fingerprint import fingerprint
@@ -12,7 +13,6 @@ from thalweg.languages import lars
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.runtimes.rule_engine import RuleEngine as Engine
-from thalweg.runtimes.spark.job import Job
 
 PROGRAM = lars.read(Source("a.lars", "q(X) :- p(X) in [3]. r(X) :- q(X), not s(X,_).\nt(a)."))
 CHANGED = {
@@ -51,7 +51,7 @@ def test_every_field_is_looked_at() -> None:
 @pytest.mark.parametrize("field", PROGRAMS)
 def test_every_field_counts(field: str) -> None:
     assert fingerprint(PROGRAMS[field]) != fingerprint(PROGRAM)
-    assert Job(PROGRAMS[field]).fingerprint != Job(PROGRAM).fingerprint
+    assert rule_job(PROGRAMS[field]).fingerprint != rule_job(PROGRAM).fingerprint
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buckets import LOSSES, Buckets
-from thalweg.dataflow.arrivals import Arrivals
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.exchange import GATHER, Hash
 from thalweg.dataflow.executor import Executor, open_fragment
 from thalweg.dataflow.operator import Output, Share, Updates
 from thalweg.dataflow.plan import Edge, Plan
+from thalweg.dataflow.updates import Arrivals
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.engine import Given
 from thalweg.languages.asp.reader import read_program

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
+from buckets import rule_job
 from thalweg.bench.workload import COOLING
 from thalweg.diagnostics import Source
 from thalweg.explain.document import WIDTH, PlanDocument
@@ -30,7 +31,6 @@ from thalweg.planning.partition import Route, Stage, partition
 from thalweg.planning.passes import plan
 from thalweg.planning.plan import PlanTarget
 from thalweg.planning.stratify import check_strata
-from thalweg.runtimes.spark.job import Job
 from thalweg.testing.strategies import programs
 
 SUB_CLASS, DOMAIN, RANGE = (f"<{RDFS}{name}>" for name in ("subClassOf", "domain", "range"))
@@ -277,13 +277,16 @@ def test_communities_without_a_key_are_side_by_side() -> None:
 
 
 def test_levels_have_what_needs_nothing_of_each_other() -> None:
-    """And stages of one bucket that run at the same time have different ones."""
+    """And fragments of one bucket that run at the same time have different ones."""
     text = "a(X,Y) :- p(X), q(Y). d(X,Y) :- p(X), s(Y). e(X) :- r(X). f(Y) :- a(X,Y), t(Y)."
-    job = Job(program(text), partitions=3)
-    numbers = [[stage.number for stage in level] for level in job.plan.levels]
-    heads = {stage.number: {rule.head.predicate for rule in stage.rules} for stage in job.stages}
+    job = rule_job(program(text), partitions=3)
+    numbers = [[fragment.number for fragment in level] for level in job.levels]
+    heads = {
+        fragment.number: {rule.head.predicate for spec in job.specs(fragment.number) for rule in spec.stage.rules}
+        for fragment in job.fragments
+    }
     assert [sorted(name for number in level for name in heads[number]) for level in numbers] == [["a", "d"], ["e", "f"]]
-    alone = [tuple(job.buckets(number)) for number in numbers[0] if not job.stages[number].split]
+    alone = [tuple(job.buckets(number)) for number in numbers[0] if not job.fragments[number].split]
     assert sorted(alone) == [(0,), (1,)]
 
 

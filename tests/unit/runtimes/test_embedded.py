@@ -7,7 +7,9 @@ from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.embedded import Embedded
+from thalweg.parts.part import Unwatched
+from thalweg.runtimes.embedded import Embedded, Observing
+from thalweg.runtimes.emit import emitter_of
 
 
 class Listed(list):
@@ -19,14 +21,24 @@ class Listed(list):
         return ()
 
 
+class Answering(NaiveEngine):
+    """The naive engine, whose changes become answers."""
+
+    def __init__(self, settings):
+        super().__init__(first=settings.first)
+        self._emitter = emitter_of(settings.emit)
+        self.step, self.finish = self._emitter.step, self._emitter.finish
+
+
 class Run:
     """The runtime over the naive engine; an item is a tick with names for `p`, a diagnostic, or None for a wait."""
 
     def __init__(self, *items, late=None, emit="snapshot", **settings):
         self.reports = []
         self.settings = Settings(emit=emit, **settings)
-        self.engine = NaiveEngine(first=self.settings.first)
-        self.runtime = Embedded(self.engine, self.settings, write_late=late, report=self.reports.append)
+        self.engine = Answering(self.settings)
+        observing = Observing(self.reports.append, late=late)
+        self.runtime = Embedded(self.engine, self.settings, Unwatched(), observing)
         self.items = Listed(self._coded(item) for item in items)
 
     def _coded(self, item):

@@ -11,20 +11,22 @@ from queue import Queue
 
 import pytest
 
+from buckets import rule_job
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.open import open_output
-from thalweg.dataflow.context import Settings
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages import lars
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
+from thalweg.parts.part import start
+from thalweg.parts.rule_part import Rules
 from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.emit import Change, Changes
 from thalweg.runtimes.inputs import Streams
 from thalweg.runtimes.passing_time import PassingTime
-from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.answers import deltas_of
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -103,12 +105,13 @@ def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Runtime:
     """Takes a program and what makes its input, and hands changes to a function."""
 
     def embedded(program: str, items: Opening, see: Callable[[Iterable[Change]], None]) -> None:
-        engine = RuleEngine(lars.read(Source("program", program)))
-        for block in Embedded(engine, Settings()).answers(items(engine.dictionary)):
+        context = Context(Settings(), Clock(), lambda _: None)
+        work = start(Rules(lars.read(Source("program", program))), context)
+        for block in Embedded(work.run, context.settings, work.watch).answers(items(work.run.dictionary)):
             see([block] if isinstance(block, Change) else [])
 
     def buckets(program: str, items: Opening, see: Callable[[Iterable[Change]], None]) -> None:
-        job = Job(lars.read(Source("program", program)), partitions=1, name=uuid.uuid4().hex)
+        job = rule_job(lars.read(Source("program", program)), partitions=1)
         packer = Packer(job, 0, 0)
         feeder = Feeder(job, InBuckets(tmp_path, job, see), packer, items(packer.words), print)
         feeder.run()
@@ -275,7 +278,7 @@ def test_a_silent_stream_stops_holding_the_others_back(runtime: Runtime) -> None
 
 def test_a_run_on_spark_that_is_resumed_knows_what_was_decided(tmp_path: Path) -> None:
     """The fast stream had gone on while the other one was silent; then both are read on."""
-    job = Job(lars.read(Source("program", TWO)), partitions=1, name=uuid.uuid4().hex)
+    job = rule_job(lars.read(Source("program", TWO)), partitions=1)
     found: list[str] = []
     spool = InBuckets(tmp_path, job, lambda some: found.extend(fact for one in some for fact in one.begin))
 
@@ -311,8 +314,7 @@ def test_a_run_on_spark_that_is_resumed_knows_what_was_decided(tmp_path: Path) -
 
 def test_the_clock_of_the_machine_is_for_live_streams() -> None:
     with pytest.raises(RejectedError, match="live streams"):
-        Streams([], RuleEngine(lars.read(Source("p", SILENT))).dictionary, Clock(), Interrupt(), None,
-                PassingTime(Clock(), by_wall=True))  # fmt: skip
+        Streams([], Dictionary(), Clock(), Interrupt(), passing=PassingTime(Clock(), by_wall=True))
 
 
 @pytest.mark.broker

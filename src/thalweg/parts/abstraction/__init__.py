@@ -7,14 +7,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.plan import Expansion, Plan
+from thalweg.dataflow.plan import Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl.axioms import show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.predicate import Predicate
+from thalweg.parts.member import Beside, StandsAlone
 from thalweg.parts.part import Watch
 from thalweg.runtimes.event_answers import UndecidedTotals, added
 
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from thalweg.explain.document import PlanDocument
     from thalweg.parts.abstraction.abstract_events import Classifier
     from thalweg.parts.abstraction.ladder import Ladder
-    from thalweg.parts.member import Beside
     from thalweg.runtimes.answer_columns import AnswerColumns
 
 
 @dataclass(frozen=True)
-class Abstraction:
+class Abstraction(StandsAlone):
     """A program that classifies events."""
 
     program: AbstractionProgram
@@ -57,18 +56,13 @@ class Abstraction:
 
         return EventColumns()
 
-    def plan(self, context: Context, partitions: int | None) -> Plan:
-        expansion = self.expand(context, None, partitions)
-        return Plan(expansion.operators, expansion.edges)
-
     def watch(self, context: Context, partitions: int | None) -> Watch:
         return ClassWatch()
 
-    def guaranteed(self) -> frozenset[Predicate]:
-        """Its answers are not facts that begin and end."""
-        return frozenset()
+    def account(self, write: Callable[[str], None]) -> "AbstractionReport":
+        return AbstractionReport(write)
 
-    def expand(self, context: Context, beside: "Beside | None", partitions: int | None) -> Expansion:
+    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
         """One operator; with partitions its buckets take whole events in turn."""
         from thalweg.parts.abstraction.classes_operator import ClassesSpec
 

@@ -81,6 +81,10 @@ class AnswerSets(Member):
 
         return AnswerSetColumns()
 
+    def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
+        known = self.program.derived | self.program.shown
+        return known if any(self.unknown(Shown(frozenset({predicate})))) else known | {predicate}
+
     def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
         """Its pieces are solved apart, those with a key in many buckets, and combined; or it is one operator.
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.dataflow.arrivals import Heard
 from thalweg.dataflow.operator import Updates
+from thalweg.dataflow.updates import Heard
 from thalweg.diagnostics import Source
 from thalweg.engine import Given
 from thalweg.model.arrow import decode, encode, frame, unframe

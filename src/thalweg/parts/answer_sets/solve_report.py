@@ -14,10 +14,10 @@ from thalweg.runtimes.emit import Solution
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-class Report:
+class SolveReport:
     """Writes a line for each window, and one at the end.
 
-    >>> report = Report(lambda line: print(line, end=""))
+    >>> report = SolveReport(lambda line: print(line, end=""))
     >>> report.take(Solution(4, 2, (("q",),)), Answered((("q",),), shares=(Share(("p/1",), 2, 0.003, 1),)))
     {"t":4,"window":[2,4],"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"answers":1}]}
     >>> report.finish()

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.plan import Edge, Expansion, Plan
+from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import TripleTerms
@@ -25,7 +25,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.similar import nearest
 from thalweg.parts.abstraction import Abstraction
-from thalweg.parts.member import Beside
+from thalweg.parts.member import Beside, Member
 from thalweg.parts.patterns.event_facts import predicates_given
 from thalweg.planning.stage_patterns import PatternStage, stage_patterns
 from thalweg.planning.wire_parts import Ports, resting_on_part
@@ -58,7 +58,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True)
-class EventCascade:
+class EventCascade(Member):
     """Definitions of events, what decides their classes, and the names of those that are output."""
 
     program: CascadeProgram
@@ -99,14 +99,6 @@ class EventCascade:
         from thalweg.runtimes.answer_columns import EventColumns
 
         return EventColumns()
-
-    def plan(self, context: Context, partitions: int | None) -> Plan:
-        expansion = self.expand(context, None, partitions)
-        return Plan(expansion.operators, expansion.edges)
-
-    def guaranteed(self) -> frozenset[Predicate]:
-        """Its answers are not facts that begin and end."""
-        return frozenset()
 
     @property
     def names(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ A part of a join sees the facts that were sent for it, and no others: `called` g
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from thalweg.dataflow.state import StateFormat
 from thalweg.engine import Given
 from thalweg.languages.rspql.closings import closings_of, evaluation_ticks
 from thalweg.languages.rspql.lowered import Input
+from thalweg.languages.rspql.names import local_name
 from thalweg.languages.rspql.query import Query
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dataset import Dataset
@@ -36,6 +37,9 @@ from thalweg.parts.queries.stored_words import StoredWords
 from thalweg.parts.queries.streams_read import StreamsRead
 from thalweg.planning.partition import Route
 from thalweg.runtimes.rule_engine import RuleEngine
+
+if TYPE_CHECKING:
+    from thalweg.explain.plan_stage import PlanStage
 
 ARRIVAL: Final = Predicate("'arrival", 0)
 """An event that says that something came on a stream, and not what."""
@@ -69,6 +73,12 @@ class JoinSpec(OpSpec):
 
     def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:
         return ()
+
+    def placement(self, partitions: int) -> "PlanStage":
+        from thalweg.explain.plan_stage import PlanStage
+
+        why = "facts come by the hash of a variable that stands in all that is joined"
+        return PlanStage((local_name(self.query.name),), self.joins.keys, partitions, why)
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> "Join":
         return Join(self, dictionary, share)

@@ -347,12 +347,14 @@ def united(rows: list[dict[str, Any]]) -> Iterator[AnswerBlock]:
 def interleaved(blocks: Iterable[AnswerBlock], changes: Iterable[AnswerBlock]) -> Iterator[AnswerBlock]:
     """Answers of all kinds in the order of time: of one tick, those of facts come last.
 
+    >>> from thalweg.runtimes.emit import Change
     >>> answers = interleaved([Change(3, ("a",), ())], [SnapshotRun(2, 4, ("b",))])
     >>> [(answer.first, answer.last) if isinstance(answer, SnapshotRun) else answer.t for answer in answers]
     [(2, 2), 3, (3, 4)]
     """
     waiting = deque(changes)
     for block in blocks:
+        assert not isinstance(block, SnapshotRun | Interval)
         while waiting and (change := waiting.popleft()) is not None:
             if isinstance(change, SnapshotRun) and change.first < block.t <= change.last:
                 yield replace(change, last=block.t - 1)

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from thalweg.dataflow.arrivals import Arrivals
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Multicast
 from thalweg.dataflow.executor import Executor, Node
 from thalweg.dataflow.operator import HeldKey, Output, Words
 from thalweg.dataflow.plan import Edge
+from thalweg.dataflow.updates import Arrivals
 from thalweg.engine import Given
 from thalweg.model.arrow import Lists, read_words, terms_of
 from thalweg.model.dictionary import Dictionary

@@ -107,7 +107,7 @@ class Worker:
         if time.decided is None or time.start is None:
             # Streams that end without an event have answers too: none.
             if time.is_over and self._reports_progress:
-                out.append(self._answered(0, NEVER, self.answers.batch(0, NEVER, over=True), over=True))
+                out += self._answered(0, NEVER, self.answers.batch(0, NEVER, over=True), over=True)
             return None
         begin = time.start if executor.now is None else executor.now + 1
         executor.first = time.start
@@ -125,9 +125,7 @@ class Worker:
             error = found
         reached = time.decided if error is None else self._reached
         lists = self.answers.batch(begin, reached, over and error is None)
-        answered = self._answered(time.start, reached, lists, over and error is None)
-        if answered is not None:
-            out.append(answered)
+        out += self._answered(time.start, reached, lists, over and error is None)
         out += self.outbox.parcels(executor.nodes)
         return error
 
@@ -161,8 +159,8 @@ class Worker:
         """Whether it sends how far all have come: one bucket must, and all decide alike."""
         return self.fragment == len(self.job.fragments) - 1 and self.bucket == self.job.buckets(self.fragment)[0]
 
-    def _answered(self, first: int, decided: int, lists: Lists, over: bool) -> Parcel | None:
-        """The parcel of answers and of what is to be reported; None where there is nothing to send."""
+    def _answered(self, first: int, decided: int, lists: Lists, over: bool) -> list[Parcel]:
+        """The parcel of answers and of what is to be reported, if there is something to send."""
         import numpy as np
 
         notes = [node.operator.notes(decided, over) for node in self.executor.nodes]
@@ -173,9 +171,10 @@ class Worker:
         self._warnings.clear()
         self._blocks, self._noted = [], []
         is_open = any(node.waiting is not None for node in self.executor.nodes)
-        content = (*map(len, lists.values()), *map(len, (blocks, noted, missing, warnings)), is_open)
-        if not any(content) and not self._reports_progress:
-            return None
+        if not (
+            self._reports_progress or is_open or any(map(len, [*lists.values(), blocks, noted, missing, warnings]))
+        ):
+            return []
         header: dict[str, Any] = {
             "kind": ANSWERS,
             "first": first,
@@ -200,7 +199,7 @@ class Worker:
                 "block_places": np.array([place for _, place, _ in blocks], dtype=np.int64),
                 "blocks": [json.dumps(as_json(block), ensure_ascii=False) for _, _, block in blocks],
             }
-        return wrap(OUT, self.bucket, header, lists)
+        return [wrap(OUT, self.bucket, header, lists)]
 
     # Saving ---------------------------------------------------------------------------------------------------------
 

@@ -200,7 +200,8 @@ def _written_done(done: Done) -> bytes:
 def _read_done(data: bytes) -> Done:
     about, saved, *payloads = unframe(data)
     ticket, addresses = json.loads(about)
-    parcels = [Parcel(*address, payload) for address, payload in zip(addresses, payloads, strict=True)]
+    pairs = zip(addresses, payloads, strict=True)
+    parcels = [Parcel(fragment, bucket, payload) for (fragment, bucket), payload in pairs]
     return Done(ticket, parcels, saved)
 
 

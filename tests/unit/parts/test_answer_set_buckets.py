@@ -1,4 +1,4 @@
-"""Answer sets in cells: who gets what, how long it may take, and what goes wrong."""
+"""Answer sets in buckets: who gets what, how long it may take, and what goes wrong."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -8,16 +8,20 @@ import pytest
 import thalweg
 from buckets import LOSSES, Buckets, Cluster
 from thalweg.dataflow.context import Settings
+from thalweg.dataflow.operator import Share
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source
 from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.model.predicate import Predicate
+from thalweg.parts.answer_sets.combine_operator import CombineSpec
+from thalweg.parts.answer_sets.solve_operator import SolveSpec
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.choose_outputs import Shown
 from thalweg.parts.compose import compose
 from thalweg.runtimes.checkpoint_folder import Claim
 from thalweg.runtimes.emit import Solution
+from thalweg.runtimes.spark.job import Job
 from thalweg.solvers.pool import SolverPool
 
 STREAMRULE = Path(__file__).parents[5] / "shared" / "data" / "streamrule"
@@ -41,14 +45,21 @@ def answers(found: list[Solution]) -> list[list[list[str]]]:
     return [[list(one) for one in solution.sets] for solution in found]
 
 
+def pieces(job: Job) -> list[tuple[SolveSpec, range]]:
+    """What is solved apart, with its buckets."""
+    solving = ((spec, fragment.number) for fragment in job.fragments for spec in job.specs(fragment.number))
+    return [(spec, job.buckets(number)) for spec, number in solving if isinstance(spec, SolveSpec)]
+
+
 def test_pieces_are_side_by_side_and_large_ones_are_split_by_their_key() -> None:
     cluster = Cluster(TRAFFIC, SolveOptions(), 3)
-    assert [(spread.piece.inputs, spread.start, spread.buckets) for spread in cluster.job.spreads] == [
-        (("light/1", "many/1", "slow/1"), 0, 3),
-        (("at/2", "smoke/1"), 3, 3),
-        (("crew/1",), 6, 1),
+    assert [(spec.split.piece.inputs, buckets) for spec, buckets in pieces(cluster.job)] == [
+        (("light/1", "many/1", "slow/1"), range(3)),
+        (("at/2", "smoke/1"), range(3)),
+        (("crew/1",), range(1)),
     ]
-    assert len(set(cluster.job.labels)) == 7
+    assert [[fragment.number for fragment in level] for level in cluster.job.levels] == [[0, 1, 2], [3]]
+    assert len(set(cluster.job.labels)) == 3
 
 
 def test_a_report_has_a_share_for_each_piece() -> None:
@@ -66,20 +77,19 @@ def test_a_report_has_a_share_for_each_piece() -> None:
 def test_the_background_goes_where_the_facts_go() -> None:
     background = tuple(read_fact(f"p({number})") for number in range(20))
     cluster = Cluster("a(X) :- p(X), not q(X).", SolveOptions(), 4, background)
-    assert [spread.buckets for spread in cluster.job.spreads] == [4]
+    assert [buckets for _, buckets in pieces(cluster.job)] == [range(4)]
     found = cluster.take([event(0, *(f"q({number})" for number in range(0, 20, 2)))])
     assert answers(found) == [[sorted(f"a({number})" for number in range(1, 20, 2))]]
 
 
-def test_each_cell_has_the_background_of_its_piece() -> None:
+def test_each_bucket_has_the_background_of_its_piece() -> None:
     facts = [f"slow(r{number})" for number in range(9)] + [f"at(c{number},r1)" for number in range(9)]
     background = tuple(map(read_fact, (*facts, "crew(x)", "other(y)", "go")))
     job = Cluster(TRAFFIC + "off :- not go.", SolveOptions(), 3, background).job
-    shares = [sorted(map(str, job.share(bucket))) for bucket in job.buckets(0)]
-    assert sorted(fact for share in shares[:3] for fact in share) == facts[:9]
-    assert sorted(fact for share in shares[3:6] for fact in share) == facts[9:]
-    assert sorted(fact for share in shares[6:] for fact in share) == ["crew(x)", "go"]
-    assert all(shares[:6])
+    shares = [[spec.background(Share(bucket, buckets)) for bucket in buckets] for spec, buckets in pieces(job)]
+    slow, at, *alone = [sorted(str(fact) for share in piece for fact in share) for piece in shares]
+    assert (slow, at, sorted(alone)) == (facts[:9], facts[9:], [["crew(x)"], ["go"]])
+    assert all(share for piece in shares for share in piece)
 
 
 @pytest.mark.parametrize("solver", ["clingo", "engine"])
@@ -90,7 +100,7 @@ def test_two_spellings_of_one_fact_are_one_fact_of_a_window(solver: str) -> None
 
 
 @pytest.mark.parametrize("solver", ["clingo", "engine"])
-def test_terms_that_are_one_to_clingo_go_to_one_cell(solver: str) -> None:
+def test_terms_that_are_one_to_clingo_go_to_one_bucket(solver: str) -> None:
     facts = [f"p(<http://ex.org/x{number}>)" for number in range(20)]
     others = [f"q(ex_x{number})" for number in range(20)]
     cluster = Cluster(f"{NAMES} a(X) :- p(X), not q(X). n(X) :- p(X), q(X).", SolveOptions(solver=solver), 4)
@@ -165,7 +175,7 @@ def test_streamrule(solver: str) -> None:
     assert list(found.sets[0]) == sorted(lines("expected_lubm_first500.lp"))
 
 
-def test_a_gap_is_passed_over_only_where_no_cell_has_facts() -> None:
+def test_a_gap_is_passed_over_only_where_no_bucket_has_facts() -> None:
     cluster = Cluster("q(X) :- p(X). s(X) :- r(X).", SolveOptions(), 2)
     # The piece of `r` is empty all the time, that of `p` for long, but not while the other piece is told.
     often = [event(tick, "p(a)") for tick in range(0, 1_500, 3)]
@@ -176,7 +186,7 @@ def test_a_gap_is_passed_over_only_where_no_cell_has_facts() -> None:
 
 @pytest.mark.parametrize("how", LOSSES)
 @pytest.mark.parametrize(("window", "slide"), [(1, 1), (5, 2)])
-def test_gaps_are_the_same_in_cells_that_are_lost_and_in_one_process(
+def test_gaps_are_the_same_in_buckets_that_are_lost_and_in_one_process(
     tmp_path: Path, how: str, window: int, slide: int
 ) -> None:
     text = "q(X) :- p(X). s(X) :- r(X). :- r(no). {c}."
@@ -193,13 +203,16 @@ def test_gaps_are_the_same_in_cells_that_are_lost_and_in_one_process(
     assert len(expected) < 6_000
 
 
-def test_the_pieces_of_a_window_are_combined_in_one_bucket_of_a_second_stage() -> None:
-    cluster = Cluster(TRAFFIC, SolveOptions("all"), 2)
-    assert [(stage.split, cluster.job.buckets(stage.number)) for stage in cluster.job.stages] == [
-        (True, range(5)),
+def test_the_pieces_of_a_window_are_combined_in_one_bucket_behind_them() -> None:
+    job = Cluster(TRAFFIC, SolveOptions("all"), 2).job
+    assert [(fragment.split, job.buckets(fragment.number)) for fragment in job.fragments] == [
+        (True, range(2)),
+        (True, range(2)),
+        (False, range(1)),
         (False, range(1)),
     ]
-    assert [[one.number for one in level] for level in cluster.job.plan.levels] == [[0], [1]]
+    assert [[fragment.number for fragment in level] for level in job.levels] == [[0, 1, 2], [3]]
+    assert isinstance(job.plan.operators[3], CombineSpec)
 
 
 @pytest.mark.parametrize("how", LOSSES)

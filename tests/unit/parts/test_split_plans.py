@@ -1,20 +1,17 @@
-"""A plan of several kinds in stages: what is split, who reports what, and what becomes of facts that are late."""
+"""A plan of several kinds in fragments: what is split, who reports what, and what becomes of facts that are late."""
 
 import pytest
-from thalweg.parts.spark_plan import PlanJob
-from thalweg.parts.staged_plan import StagedJob
 
 from buckets import LOSSES, Buckets
 from thalweg import api
-from thalweg.dataflow.context import Context, Settings
+from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, FailedError, Source
 from thalweg.languages.lars.facts import read_fact
-from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch, Event
+from thalweg.model.event import Event
 from thalweg.model.predicate import Predicate
-from thalweg.model.time import Clock
 from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.parts.part import Part
+from thalweg.runtimes.spark.job import Job
 from thalweg.solvers.pool import SolverPool
 
 RULES = "slow(R) :- speed(S,V) in [5], on(S,R), V < 20. go(R) :- slow(R), not closed(R)."
@@ -24,6 +21,7 @@ Ontology(Declaration(DataProperty(:v)) DisjointClasses(:Hot :Cold)
   EquivalentClasses(:Hot DataSomeValuesFrom(:v DatatypeRestriction(xsd:integer xsd:minInclusive "20"^^xsd:integer))))"""
 EVENTS = "PREFIX : <http://ex/> NAMED EVENT :H AS :Hot NAMED EVENT :M { MATCH EVERY :H SEQ :H WITHIN (3 s) }"
 COLD = ((), (), ("<http://ex/Cold>(<http://ex/o5>)", "<http://ex/v>(<http://ex/o5>,30)"))
+SPLITS = ("auto", "always")
 OF_EVENTS = "@prefix : <http://ex/> . hot(E) :- :H(E). seen(E) :- :M(E) in [2]."
 
 
@@ -37,57 +35,76 @@ def event(tick: int, *facts: str) -> Event:
     return Event(tick, tuple(map(read_fact, facts)), "in")
 
 
-def buckets(part: Part, partitions: int = 2, **settings: int) -> Buckets:
-    return Buckets(part, Settings(emit="changes", **settings), partitions)
+def buckets(part: Part, partitions: int = 2, split: str = "auto", **settings: int) -> Buckets:
+    return Buckets(part, Settings(emit="changes", **settings), partitions, split=split)
+
+
+def widths(job: Job) -> list[int]:
+    return [fragment.width for fragment in job.fragments]
 
 
 def said(blocks: list[object]) -> list[str]:
     return [str(one) for block in blocks for one in block.answers()]
 
 
-def test_places_that_read_streams_only_have_stages_of_their_own_and_all_meet_in_one_bucket() -> None:
+def test_places_that_read_streams_only_are_split_and_all_meet_in_one_bucket() -> None:
     job = buckets(plan(RULES, SOLVED)).job
-    assert isinstance(job, StagedJob)
-    # Rules by sensor, what they say of roads put together, two pieces with two buckets each, and the meeting.
-    assert [len(job.buckets(stage.number)) for stage in job.stages] == [2, 2, 4, 1]
-    assert [[stage.number for stage in level] for level in job.plan.levels] == [[0, 2], [1], [3]]
-    assert [job.at(stage) for stage in range(3)] == [(0, 0), (0, 1), (1, 0)]
-    assert len(set(job.labels)) == 4
+    # Rules by sensor, two pieces, roads put together, and the meeting: answers are combined, and rules read them.
+    assert widths(job) == [2, 2, 2, 2, 1]
+    assert [fragment.operators for fragment in job.fragments] == [(0,), (2,), (3,), (1,), (4, 5)]
+    assert [[fragment.number for fragment in level] for level in job.levels] == [[0, 1, 2], [3], [4]]
+    assert len(set(job.labels)) == 2
+
+
+def test_places_that_read_others_are_split_where_that_is_asked_for() -> None:
+    job = buckets(plan(RULES, SOLVED), split="always").job
+    assert widths(job) == [2, 2, 2, 1, 2, 2]
+    assert [fragment.operators for fragment in job.fragments] == [(0,), (2,), (3,), (4,), (1,), (5,)]
+    assert [[fragment.number for fragment in level] for level in job.levels] == [[0, 1, 2], [3, 4], [5]]
 
 
 @pytest.mark.parametrize(
-    "texts",
+    ("texts", "together"),
     [
-        ("go(R) :- slow(R), not closed.", "closed :- slow(_), works."),
-        ("#record closed/1. slow(R) :- closed(R) before [2]. go(R) :- closed(R).", "closed(R) :- slow(R)."),
+        (("go(R) :- slow(R), not closed.", "closed :- slow(_), works."), (0,)),
+        (("#record closed/1. slow(R) :- closed(R) before [2]. go(R) :- closed(R).", "closed(R) :- slow(R)."), (0, 1)),
     ],
     ids=["no key", "a loop through the past"],
 )
-def test_a_plan_without_such_places_is_in_one_bucket(texts: tuple[str, str]) -> None:
+def test_a_plan_without_such_places_is_in_one_bucket(texts: tuple[str, str], together: tuple[int, ...]) -> None:
     job = buckets(plan(*texts)).job
-    assert type(job) is PlanJob
-    assert [job.buckets(stage.number) for stage in job.stages] == [range(1)]
+    assert [job.buckets(fragment.number) for fragment in job.fragments] == [range(1)]
+    # What has no key, and the loop, stay in one bucket even where all is split that can be.
+    split = buckets(plan(*texts), split="always").job
+    assert widths(split) == [1, 2]
+    assert split.fragments[0].operators == together
 
 
-def test_in_one_partition_nothing_is_split() -> None:
-    assert type(buckets(plan(RULES, SOLVED), 1).job) is PlanJob
+@pytest.mark.parametrize("split", SPLITS)
+def test_in_one_partition_nothing_is_split(split: str) -> None:
+    assert {*widths(buckets(plan(RULES, SOLVED), 1, split).job)} == {1}
+
+
+def reading(job: Job, name: str) -> list[int]:
+    return [fragment for fragment, _, _ in job.routes(Predicate.read(name))]
 
 
 def test_facts_go_where_they_are_read() -> None:
     job = buckets(plan(RULES, SOLVED)).job
-    read = {name: [stage for stage, _, _ in job.routes(Predicate.read(name))] for name in ("speed/2", "works/1", "x/1")}
-    assert read == {"speed/2": [0], "works/1": [2], "x/1": []}
+    read = {name: reading(job, name) for name in ("speed/2", "works/1", "x/1")}
+    assert read == {"speed/2": [0], "works/1": [1], "x/1": []}
     # A rule that is not split reads it, too.
     both = buckets(plan(f"{RULES} a(S) :- closed(R), speed(S,R).", SOLVED)).job
-    assert [stage for stage, _, _ in both.routes(Predicate("speed", 2))] == [0, 3]
+    assert reading(both, "speed/2") == [0, 4]
     # A window that counts all facts needs all of them.
     counting = buckets(plan("a(X) :- closed(X), on(X) in [2 #].", SOLVED)).job
-    assert [stage for stage, _, _ in counting.routes(Predicate("x", 1))] == [1]
+    assert reading(counting, "x/1") == [2]
 
 
+@pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("how", LOSSES)
-def test_answers_of_pieces_are_read_by_rules(how: str) -> None:
-    work = buckets(plan(RULES, SOLVED), first=0)
+def test_answers_of_pieces_are_read_by_rules(how: str, split: str) -> None:
+    work = buckets(plan(RULES, SOLVED), split=split, first=0)
     found = said(work.take([event(0, "speed(s1,9)", "on(s1,r1)", "works(r1)")], ended=False))
     work.lose(how)
     found += said(work.take([event(2, "done(r1)", "works(r1)", "parked(c)", "noted(c)", "on(s1,r1)")], ended=False))
@@ -106,10 +123,13 @@ def test_answers_of_pieces_are_read_by_rules(how: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("how", LOSSES)
-def test_a_stream_too_short_for_a_window_has_one_at_its_end_though_its_last_tick_has_passed(how: str) -> None:
+def test_a_stream_too_short_for_a_window_has_one_at_its_end_though_its_last_tick_has_passed(
+    how: str, split: str
+) -> None:
     part = plan("go(R) :- closed(R).", SOLVED, asking=SolveOptions(window=9, slide=1, workers=0))
-    work = buckets(part, first=0, last=2)
+    work = buckets(part, split=split, first=0, last=2)
     assert said(work.take([event(1, "works(a)"), event(5, "works(b)")], ended=False)) == []
     work.lose(how)
     assert said(work.take([])) == [
@@ -118,33 +138,38 @@ def test_a_stream_too_short_for_a_window_has_one_at_its_end_though_its_last_tick
     ]
 
 
-def test_late_facts_are_reported_once_whoever_gets_them() -> None:
+@pytest.mark.parametrize("split", SPLITS)
+def test_late_facts_are_reported_once_whoever_gets_them(split: str) -> None:
     part = plan(f"{RULES} a(S) :- closed(R), speed(S,R). b(R) :- works(R) in [2], not slow(R).", SOLVED)
-    work = buckets(part, delay=1)
+    work = buckets(part, split=split, delay=1)
     facts = ("speed(s1,9)", "on(s1,r1)", "works(r1)", "done(r1)", "nobody(x)")
     work.take([event(9, "speed(s1,30)"), event(3, *facts)])
     assert sorted(work.late) == sorted(facts)
 
 
-def test_what_deserves_a_warning_is_reported_once() -> None:
+@pytest.mark.parametrize("split", SPLITS)
+def test_what_deserves_a_warning_is_reported_once(split: str) -> None:
     part = plan(
         "slow(S) :- speed(S,V), V < 20. go(S) :- slow(S), not closed(S).", "closed(R) :- works(R), not done(R)."
     )
-    work = buckets(part, 3)
+    work = buckets(part, 3, split)
     work.take([event(0, *(f'speed(s{number},"n/a")' for number in range(9)))], ended=False)
     work.take([event(1, *(f'speed(s{number},"n/a")' for number in range(9)))])
     assert [one.code for one in work.found] == ["W305"]
 
 
+@pytest.mark.parametrize(("split", "expected"), [("auto", [3, 1]), ("always", [3, 1, 3])])
 @pytest.mark.parametrize("how", LOSSES)
-def test_events_are_classified_in_all_buckets_and_rejected_as_in_one_process(how: str) -> None:
+def test_events_are_classified_in_all_buckets_and_rejected_as_in_one_process(
+    how: str, split: str, expected: list[int]
+) -> None:
     part = plan(OF_EVENTS, "", EVENTS, ONTOLOGY)
     some = [event(tick // 2, f"<http://ex/v>(<http://ex/o{tick}>,{tick * 5})", *COLD[tick % 3]) for tick in range(12)]
     timing = api.Timing(first=0)
     with api.start(part, some, api.RunOptions(timing), api.Observer(lambda _: None)) as job:
         alone = said([block for block in job.pieces() if block is not None])
-    work, found = buckets(part, 3, first=0), list[str]()
-    assert [len(work.job.buckets(stage.number)) for stage in work.job.stages] == [3, 1]
+    work, found = buckets(part, 3, split, first=0), list[str]()
+    assert widths(work.job) == expected
     for start in range(0, 12, 5):
         found += said(work.take(some[start : start + 5], ended=start == 10))
         work.lose(how)
@@ -162,15 +187,12 @@ def test_what_a_bucket_cannot_solve_ends_the_run(monkeypatch: pytest.MonkeyPatch
         work.take([event(0, "works(a)")])
 
 
-def test_facts_that_are_not_inputs_are_warned_about_where_they_come_in() -> None:
-    found: list[Diagnostic] = []
-    part = plan("go(R) :- closed(R).", f"{SOLVED} done(R) :- over(R).")
-    work = part.spread(Context(Settings(emit="changes"), Clock(), found.append), 2)
-    assert isinstance(work.job, StagedJob)
-    words = Dictionary()
-    assert work.look is not None
-    work.look(words)(Batch({Predicate("done", 1): [words.code("a")]}))
-    assert [one.code for one in found] == ["W506"]
+@pytest.mark.parametrize("split", SPLITS)
+def test_facts_that_are_not_inputs_are_warned_about_once(split: str) -> None:
+    work = buckets(plan("go(R) :- closed(R).", f"{SOLVED} done(R) :- over(R)."), split=split)
+    work.take([event(0, "done(a)", "done(b)", "works(a)")], ended=False)
+    work.take([event(1, "done(c)", "parked(a)")])
+    assert [one.code for one in work.found] == ["W506"]
 
 
 def test_windows_of_pieces_that_are_passed_over_are_reported_once() -> None:
@@ -190,22 +212,23 @@ FROM NAMED WINDOW :w ON STREAM :in [RANGE 3s, SLIDE 2s] WHERE { WINDOW :w { ?x :
 
 @pytest.mark.parametrize("how", LOSSES)
 @pytest.mark.parametrize(
-    ("texts", "stages"),
+    ("texts", "split", "expected"),
     [
-        ((OF_EVENTS, "", OF_ONE, ONTOLOGY), [3, 3, 1]),
-        (("@prefix : <http://ex/> . big(X) :- :Big(X) in [2].", "", "", "", MADE), [3, 1]),
+        ((OF_EVENTS, "", OF_ONE, ONTOLOGY), "auto", [3, 3, 1]),
+        ((OF_EVENTS, "", OF_ONE, ONTOLOGY), "always", [3, 3, 1, 3]),
+        (("@prefix : <http://ex/> . big(X) :- :Big(X) in [2].", "", "", "", MADE), "auto", [3, 1]),
+        (("@prefix : <http://ex/> . big(X) :- :Big(X) in [2].", "", "", "", MADE), "always", [3, 1, 3]),
     ],
-    ids=["patterns", "a query"],
 )
 def test_patterns_and_queries_that_read_streams_only_are_split_as_they_are_alone(
-    texts: tuple[str, ...], stages: list[int], how: str
+    texts: tuple[str, ...], split: str, expected: list[int], how: str
 ) -> None:
     part = plan(*texts)
     some = [event(tick // 2, f"<http://ex/v>(<http://ex/o{tick % 4}>,{tick * 5})", "other(x)") for tick in range(14)]
     with api.start(part, some, api.RunOptions(api.Timing(first=0)), api.Observer(lambda _: None)) as job:
         alone = said([block for block in job.pieces() if block is not None])
-    work, found = buckets(part, 3, first=0), list[str]()
-    assert [len(work.job.buckets(stage.number)) for stage in work.job.stages] == stages
+    work, found = buckets(part, 3, split, first=0), list[str]()
+    assert widths(work.job) == expected
     for start in range(0, 14, 5):
         found += said(work.take(some[start : start + 5], ended=start == 10))
         work.lose(how)
@@ -220,22 +243,35 @@ def test_facts_that_a_query_does_not_join_are_reported_late_once() -> None:
     assert sorted(work.late) == sorted(facts)
 
 
-def test_explain_says_what_runs_where() -> None:
-    explained = plan(RULES, SOLVED).explain(2)
-    assert [(stage["key"], stage["partitions"]) for stage in explained.as_data()["stages"]] == [
-        (["S"], 2),
-        (["X0"], 2),
-        (["R"], 2),
-        (["C"], 2),
-        (None, 1),
+@pytest.mark.parametrize(
+    ("split", "behind", "last"),
+    [
+        ("auto", [(["X0"], 2), (None, 1)], ["on Spark parts 2, 3 are together in one partition: "]),
+        (
+            "always",
+            [(None, 1), (["X0"], 2), (["R"], 2)],
+            [
+                "on Spark part 3 is split: 2 partitions by R",
+                "on Spark what the buckets of part 2 give is put together in one partition",
+            ],
+        ),
+    ],
+)
+def test_explain_says_what_runs_where(split: str, behind: list[object], last: list[str]) -> None:
+    part = plan(RULES, SOLVED)
+    explained = part.explain(2, split=split)
+    stages = [(stage["key"], stage["partitions"]) for stage in explained.as_data()["stages"]]
+    assert stages == [(["S"], 2), (["R"], 2), (["C"], 2), *behind]
+    assert [partitions for _, partitions in stages] == widths(buckets(part, split=split).job)
+    expected = [
+        "on Spark part 1 is split: 2 partitions by S, 2 partitions by X0",
+        "on Spark part 2 is split: 2 partitions by R, 2 partitions by C",
+        *last,
     ]
-    assert explained.as_text().splitlines()[1:4] == [
-        "on Spark part 1 begins in stages of its own: 2 partitions by S, 2 partitions by X0",
-        "on Spark part 2 begins in stages of its own: 2 partitions by R, 2 partitions by C",
-        "on Spark all parts meet in one partition: "
-        "parts that need each other's results are evaluated one after the other at each tick",
-    ]
-    assert "Spark" not in plan(RULES, SOLVED).explain().as_text()
+    sentences = [line for line in explained.as_text().splitlines() if line.startswith("on Spark")]
+    assert all(line.startswith(words) for line, words in zip(sentences, expected, strict=True))
+    assert ("`--split always` splits them" in explained.as_text()) == (split == "auto")
+    assert "Spark" not in part.explain().as_text()
 
 
 def test_explain_says_which_definitions_of_events_are_matched_where_all_meet() -> None:
