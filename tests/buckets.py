@@ -71,7 +71,7 @@ class Buckets:
         # As it comes to another process.
         self.job: Job = pickle.loads(pickle.dumps(self._work.job))
         keys = [(one.number, bucket) for one in self.job.fragments for bucket in self.job.buckets(one.number)]
-        self._workers = {key: Worker(self.job, *key) for key in keys}
+        self.workers = {key: Worker(self.job, *key) for key in keys}
         self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
         self._packer = Packer(self.job, 0, -1)
         self._watermark = Watermark(settings.delay, settings.first, settings.last)
@@ -83,7 +83,7 @@ class Buckets:
         self._packer.part += 1
         parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
         tables = []
-        for key, worker in self._workers.items():
+        for key, worker in self.workers.items():
             mine = [parcel.payload for parcel in parcels if (parcel.fragment, parcel.bucket) == key]
             self._taken[key].append(mine)
             for parcel in worker.process(mine):
@@ -112,8 +112,8 @@ class Buckets:
 
     def lose(self, how: str) -> None:
         """All buckets are made anew, from what was saved or from all that came."""
-        for key, lost in self._workers.items() if how != "none" else ():
-            self._workers[key] = worker = Worker(self.job, *key)
+        for key, lost in self.workers.items() if how != "none" else ():
+            self.workers[key] = worker = Worker(self.job, *key)
             if how == "saved":
                 worker.load(lost.save())
             else:

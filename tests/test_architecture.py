@@ -263,3 +263,55 @@ def test_suffixes_are_noticed(code: str, found: list[str]) -> None:
 def test_a_language_of_each_package_is_listed() -> None:
     folders = {path.parent.name for path in (PACKAGE / "languages").glob("*/__init__.py")}
     assert folders == {entry.name for entry in BUILT_IN}
+
+
+# Whatever runs or shows programs is handed plans: which kinds there are is known to `parts` alone.
+BLIND = ("api", "cli", "spark", "runtimes", "dataflow")
+# What all kinds have in common.
+CONTRACT = {"part", "member", "compose", "choose_outputs", "local_run"}
+
+
+def test_nothing_outside_asks_which_kind_it_has() -> None:
+    assert not offenders(lambda module: asked_kinds(tree(module)), *BLIND)
+
+
+def asked_kinds(code: ast.Module) -> list[str]:
+    """Where code asks for the class of a kind, or whether something has what only some kinds have."""
+    classes = {
+        alias.asname or alias.name
+        for node in ast.walk(code)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("thalweg.parts.")
+        if (node.module or "").split(".")[2] not in CONTRACT
+        for alias in node.names
+    }
+    asked = []
+    for node in ast.walk(code):
+        match node:
+            case ast.Call(ast.Name("isinstance"), [_, kinds]):
+                named = {name.id for name in ast.walk(kinds) if isinstance(name, ast.Name)}
+                asked += [ast.unparse(node)] if named & classes else []
+            case ast.Call(
+                ast.Name("hasattr" | "getattr"), [ast.Name("part" | "run" | "engine" | "operator" | "unit"), *_]
+            ):
+                asked.append(ast.unparse(node))
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("from thalweg.parts.queries import ContinuousQuery\nisinstance(part, ContinuousQuery)", 1),
+        ("from thalweg.parts.part import Examined\nisinstance(part, Examined)", 0),
+        ('hasattr(run, "why")', 1),
+        ('hasattr(sink, "fileno")', 0),
+    ],
+)
+def test_questions_for_kinds_are_noticed(code: str, found: int) -> None:
+    assert len(asked_kinds(ast.parse(code))) == found
+
+
+def test_no_state_is_pickled() -> None:
+    """What another process sends, or a checkpoint holds, must not run code; solvers talk to processes of their own."""
+    assert offenders(lambda module: [name for name in imports(module) if name == "pickle"]).keys() <= {
+        "solvers/pool.py"
+    }

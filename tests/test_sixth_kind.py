@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import count, islice
+from itertools import count, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +193,58 @@ def whole(rules: str) -> Part:
 def test_it_is_split_by_its_key(rules: str, split: str, widths: list[int]) -> None:
     buckets = Buckets(whole(rules), Settings(0, 5), 3, split=split)
     assert [fragment.width for fragment in buckets.job.fragments] == widths
+
+
+# Beside all kinds ----------------------------------------------------------------------------------------------------
+
+MADE = """CONSTRUCT { ?p <http://e/in> ?r } FROM NAMED WINDOW <w> ON <s> [RANGE 2, SLIDE 1]
+WHERE { WINDOW <w> { ?p <http://e/at> ?d . ?d <http://e/of> ?r } }"""
+HEARD = "SELECT ?r ?n FROM NAMED WINDOW <w> ON <rooms> [RANGE 1, SLIDE 1] { WINDOW <w> { ?r ?p ?n } }"
+EVENTS = """PREFIX : <http://e/>
+NAMED EVENT :Alarm AS :Fire
+NAMED EVENT :Again { MATCH EVERY :Alarm SEQ :Alarm WITHIN (9 s) }"""
+KINDS = [
+    Source("made.rspql", MADE),
+    Source("rooms.tally", "tally seen by R: <http://e/in>(P,R) +1, <http://e/Again>(R) +9"),
+    Source("heard.rspql", HEARD),
+    Source("go.lp", "go(N) :- seen(_,N). #show go/1."),
+    Source("events.tw", EVENTS),
+    Source("crowd.lars", "busy(R) :- seen(R,N), N > 1. twice(R) :- busy(R), go(3). again :- seen(_,9)."),
+]
+
+
+def triple(subject: str, predicate: str, *things: str) -> Fact:
+    subject, predicate, *terms = (f"<http://e/{name}>" for name in (subject, predicate, *things))
+    return Fact(predicate, (subject, *terms))
+
+
+def test_it_reads_and_is_read_by_all_kinds() -> None:
+    pytest.importorskip("clingo")
+    rooms = [triple("d1", "of", "hall"), triple("d2", "of", "loft")]
+    visits = [(1, "ann", "d1"), (2, "bob", "d2"), (3, "cid", "d1"), (5, "ann", "d2"), (6, "dan", "d1")]
+    events = [Event(tick, (*rooms, triple(person, "at", door)), "s") for tick, person, door in visits]
+    events += [Event(tick, (triple(f"f{tick}", "Fire"),), "s") for tick in (6, 7)]
+    answers = list(map(str, thalweg.run(KINDS, stream=events, start=1, end=8, report=silent)))
+    text = "\n".join(answers)
+    parts = [
+        '"twice(<http://e/hall>)"',
+        '"again"',
+        '{"r":"<http://e/hall>","n":"3"}',
+        '[["go(1)","go(3)"]]',
+        '"event":',
+    ]
+    assert [part for part in parts if part not in text] == []
+    part = load_part(KINDS, report=silent)
+    for partitions, split, loss in product((1, 2, 3), ("auto", "always"), LOSSES):
+        assert in_buckets(part, Settings(1, 8), batches_of(events, 2), loss, partitions, split=split) == answers
+
+
+@pytest.mark.xfail(strict=True, reason="of a part with several operators the last is heard only")
+def test_all_its_tallies_are_heard() -> None:
+    tallies = "tally seen by R: in(P,R) +1\ntally idle by R: out(P,R) +1"
+    events = [Event(1, (Fact("in", ("ann", "<http://e/hall>")),), "s")]
+    answers = thalweg.run([Source("rooms.tally", tallies), Source("q.rspql", HEARD)], stream=events, report=silent)
+    assert '{"r":"<http://e/hall>","n":"1"}' in "\n".join(map(str, answers))
 
 
 # Commands ------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LINE = re.compile(r"^[^#\n]*[^#\s]", re.MULTILINE)
 TALLY = re.compile(r"tally ([a-z]\w*) by ([A-Z]\w*): *(.+)")
-STEP = re.compile(r"([a-z]\w*)\(([A-Z_]\w*(?:,[A-Z_]\w*)*)\) *([+-][0-9]+)")
+STEP = re.compile(r"([a-z]\w*|<[^<>]*>)\(([A-Z_]\w*(?:,[A-Z_]\w*)*)\) *([+-][0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)

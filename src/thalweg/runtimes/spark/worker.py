@@ -49,6 +49,8 @@ class Worker:
         self.answers = BucketAnswers(job.settings.emit, words, job.settings.with_until)
         self._blocks: list[tuple[int, int, Any]] = []
         self._finished = False
+        self._shown: int | None = None
+        """The last tick whose facts were sent as answers."""
         self._across = any(spec.counts_everything for spec in job.specs(fragment))
         self._silenced = [node.operator for node in self.executor.nodes if not self._is_read_here(node.number)]
 
@@ -124,7 +126,9 @@ class Worker:
         except (FailedError, RejectedError) as found:
             error = found
         reached = time.decided if error is None else self._reached
-        lists = self.answers.batch(begin, reached, over and error is None)
+        first, last = time.start if self._shown is None else self._shown + 1, reached - self._is_open
+        lists = self.answers.batch(first, last, over and error is None)
+        self._shown = max(first - 1, last)
         out += self._answered(time.start, reached, lists, over and error is None)
         out += self.outbox.parcels(executor.nodes)
         return error
@@ -155,6 +159,11 @@ class Worker:
                 self._blocks.append((output.tick, number, answer))
 
     @property
+    def _is_open(self) -> bool:
+        """Whether more may begin and end at the last tick."""
+        return any(node.waiting is not None for node in self.executor.nodes)
+
+    @property
     def _reports_progress(self) -> bool:
         """Whether it sends how far all have come: one bucket must, and all decide alike."""
         return self.fragment == len(self.job.fragments) - 1 and self.bucket == self.job.buckets(self.fragment)[0]
@@ -170,7 +179,7 @@ class Worker:
         missing = [span for note in notes for span in note.missing]
         self._warnings.clear()
         self._blocks, self._noted = [], []
-        is_open = any(node.waiting is not None for node in self.executor.nodes)
+        is_open = self._is_open
         if not (
             self._reports_progress or is_open or any(map(len, [*lists.values(), blocks, noted, missing, warnings]))
         ):
@@ -206,7 +215,7 @@ class Worker:
     def save(self) -> bytes:
         """All that has been taken in and still matters."""
         about, runs = self.inbox.save()
-        header = about | {"finished": self._finished, "unsettled": self.outbox.save()}
+        header = about | {"finished": self._finished, "shown": self._shown, "unsettled": self.outbox.save()}
         return frame([encode(header, self.answers.emitter.save()), self.executor.save(), *runs])
 
     def load(self, saved: bytes) -> None:
@@ -214,7 +223,7 @@ class Worker:
         about, executor, *runs = unframe(saved)
         header, lists = decode(about)
         self.answers.emitter.load(lists)
-        self._finished = header["finished"]
+        self._finished, self._shown = header["finished"], header["shown"]
         self.outbox.unsettled = {*header["unsettled"]}
         self.executor.load(executor)
         self.inbox.load(header, runs)
