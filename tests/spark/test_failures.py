@@ -52,7 +52,9 @@ stop_session(session)
 @pytest.mark.parametrize("resumed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_run_ends_with_the_diagnostic_and_can_be_resumed(tmp_path: Path, resumed: bool) -> None:
     (tmp_path / "program.lars").write_text(PROGRAM)
-    (tmp_path / "stream.facts").write_text("\n".join(f"p(x{tick % 4}) at {tick}." for tick in range(12)))
+    # Each bucket has facts at each tick, so that all fail at the same one.
+    facts = (f"p({name}) at {tick}." for tick in range(12) for name in (f"x{tick % 4}", *"abcdefgh"))
+    (tmp_path / "stream.facts").write_text("\n".join(facts))
 
     def options(name: str) -> list[str | Path]:
         files = ["--stream", tmp_path / "stream.facts", "--out", tmp_path / f"{name}.jsonl", "--emit", "changes"]

@@ -4,7 +4,7 @@ A new kind of part is added by implementing `Member`; nothing else of the wiring
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from thalweg.dataflow.context import Context
@@ -77,6 +77,12 @@ class StandsAlone(Protocol):
 
 class Member(StandsAlone, Protocol):
     """A part that is more than rules and may stand beside others."""
+
+    def plan(self, context: Context, partitions: int | None) -> Plan:
+        """Its operators, with nothing beside them."""
+        plan = super().plan(context, partitions)
+        # What it reads and gives is asked in this process only.
+        return plan if partitions is not None else replace(plan, ports=(self.ports,) * len(plan.operators))
 
     @property
     def size(self) -> str:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from thalweg.dataflow.context import Context
+from thalweg.dataflow.operator import OpSpec
 from thalweg.dataflow.plan import Edge, Expansion, Plan
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.dependency import formulas
@@ -153,8 +154,14 @@ class Mixed:
                     if giver.gives_events and taker.reads_streams:
                         yield Edge(source, target, "events")
         for source_place in place.hears:
-            last = starts[source_place + 1] - 1
-            yield from (Edge(last, target, stream=self._name(source_place)) for target, _ in targets)
+            for source, giver in enumerate(expansions[source_place].operators, starts[source_place]):
+                if self._gives_facts(source_place, giver):
+                    yield from (Edge(source, target, stream=self._name(source_place)) for target, _ in targets)
+
+    def _gives_facts(self, number: int, spec: OpSpec) -> bool:
+        """Whether an operator of a member gives held facts."""
+        ports = self._ports(number)
+        return ports is not None and any(spec.gives((name, False)) for name in ports.mentions)
 
     def _name(self, number: int) -> str:
         place = self.wiring.places[number]

@@ -118,7 +118,7 @@ class Worker:
         over = False
         try:
             if time.decided >= begin:
-                self._go_through(time.decided)
+                self._go_through(begin, time.decided)
             over = time.is_over and not self._finished
             if over:
                 self._finished = True
@@ -133,10 +133,11 @@ class Worker:
         out += self.outbox.parcels(executor.nodes)
         return error
 
-    def _go_through(self, last: int) -> None:
+    def _go_through(self, first: int, last: int) -> None:
         in_order = any(node.operator.counts_facts for node in self.executor.nodes)
         batches = self.inbox.up_to(last, in_order=in_order, across=self._across)
-        for tick in sorted({*batches, *(tick for tick in self.executor.ticks() if tick < last), last}):
+        # What was sent for an earlier tick joins what waits for it.
+        for tick in sorted({*batches, *(tick for tick in self.executor.ticks() if first <= tick < last), last}):
             # Taken at once: the next tick may bring another plan, in which relations have other numbers.
             self._take(list(self.executor.advance(tick, batches.get(tick, ()))))
             self._reached = tick
