@@ -143,7 +143,7 @@ class Driver(Buckets):
         self._packer.part += 1
         parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
         sent: list[Any] = []
-        for key, worker in self._workers.items():
+        for key, worker in self.workers.items():
             for parcel in worker.process([each.payload for each in parcels if (each.fragment, each.bucket) == key]):
                 if parcel.fragment >= 0:
                     parcels.append(parcel)

@@ -178,20 +178,24 @@ class Executor:
 
     def advance(self, to: int, batches: Sequence[Batch]) -> Iterable[Numbered]:
         """Evaluates every tick up to `to`; what operators give, in the order of time."""
-        if self.first is None:
-            self.first = to
-        now, self.now = self.now, to
-        if now is None:
-            for node in self.nodes:
-                node.operator.first = self.first
         single = self._single
         if single is None or single.unsettled or single.waiting or len(single.received) > (to in single.received):
+            now = self.now
+            self._reach(to)
             return self._steps(now, to, batches)
-        return ((single.number, output) for output in self._directly(single, to, batches))
+        return [(single.number, output) for output in self.advance_single(single, to, batches)]
 
-    @staticmethod
-    def _directly(node: Node, to: int, batches: Sequence[Batch]) -> Iterable[Output]:
-        """The same for an operator that waits for nothing."""
+    def _reach(self, to: int) -> None:
+        """Goes to a tick; operators know the first one before they are called."""
+        if self.now is None:
+            self.first = to if self.first is None else self.first
+            for node in self.nodes:
+                node.operator.first = self.first
+        self.now = to
+
+    def advance_single(self, node: Node, to: int, batches: Sequence[Batch]) -> Iterable[Output]:
+        """The same for the only operator, where it waits for nothing."""
+        self._reach(to)
         node.reached = to
         if to not in node.received:
             return node.operator.advance(to, Updates(batches))

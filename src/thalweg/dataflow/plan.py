@@ -16,6 +16,7 @@ from thalweg.dataflow.exchange import GATHER, Exchange, Multicast
 from thalweg.dataflow.operator import HeldKey, OpSpec
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
+from thalweg.model.shipped import Shipped
 from thalweg.planning.wire_parts import Ports
 
 
@@ -50,7 +51,7 @@ class Expansion:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shipped):
     """Operators and edges."""
 
     operators: tuple[OpSpec, ...]

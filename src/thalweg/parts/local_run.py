@@ -103,10 +103,10 @@ class LocalRun(Emitter):
 
     def advance(self, to: int, batches: Sequence[Batch]) -> Iterable[Any]:
         """Evaluates every tick up to `to`: changes of rules and answers of other parts, in the order of time."""
-        outputs = self.executor.advance(to, batches)
         if self._only_facts:
-            return [output.answer for _, output in outputs if output.answer is not None]
-        return self._joined((output for _, output in outputs), to)
+            outputs = self.executor.advance_single(self.executor.nodes[0], to, batches)
+            return [output.answer for output in outputs if output.answer is not None]
+        return self._joined((output for _, output in self.executor.advance(to, batches)), to)
 
     def _joined(self, outputs: Iterable[Output], to: int) -> Iterator[Any]:
         """Answers, and behind those of a tick the changes of all rules as one."""

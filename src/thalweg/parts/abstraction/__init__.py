@@ -14,6 +14,7 @@ from thalweg.languages.options import SplitName
 from thalweg.languages.owl.axioms import show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.shipped import Shipped
 from thalweg.parts.member import Beside, StandsAlone
 from thalweg.parts.part import Watch
 from thalweg.runtimes.event_answers import UndecidedTotals, added
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Abstraction(StandsAlone):
+class Abstraction(Shipped, StandsAlone):
     """A program that classifies events."""
 
     program: AbstractionProgram

@@ -23,6 +23,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
+from thalweg.model.shipped import Shipped
 from thalweg.model.similar import nearest
 from thalweg.parts.abstraction import Abstraction
 from thalweg.parts.member import Beside, Member
@@ -58,7 +59,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True)
-class EventCascade(Member):
+class EventCascade(Shipped, Member):
     """Definitions of events, what decides their classes, and the names of those that are output."""
 
     program: CascadeProgram

@@ -15,6 +15,7 @@ from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.rdf import RDF_TYPE, fact_of
+from thalweg.model.shipped import Shipped
 from thalweg.parts.member import Beside, Member
 from thalweg.planning.wire_parts import Ports
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ContinuousQuery(Member):
+class ContinuousQuery(Shipped, Member):
     """A query, and the background that it sees."""
 
     query: "Query"

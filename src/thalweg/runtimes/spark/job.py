@@ -15,6 +15,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
+from thalweg.model.shipped import Shipped
 from thalweg.model.time import Clock
 from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
@@ -28,7 +29,7 @@ Address = tuple[int, int, Exchange | None]
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Shipped):
     """A plan made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
 
     `name` tells runs apart whose operators meet in one process; `bounded`: all of the input is in one batch. A group
