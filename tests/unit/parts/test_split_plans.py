@@ -270,7 +270,7 @@ def test_explain_says_what_runs_where(split: str, behind: list[object], last: li
     ]
     sentences = [line for line in explained.as_text().splitlines() if line.startswith("on Spark")]
     assert all(line.startswith(words) for line, words in zip(sentences, expected, strict=True))
-    assert ("`--split always` splits them" in explained.as_text()) == (split == "auto")
+    assert ("`--split always` splits" in explained.as_text()) == (split == "auto")
     assert "Spark" not in part.explain().as_text()
 
 
