@@ -30,16 +30,16 @@ from thalweg.diagnostics import Diagnostic, RejectedError, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
-from thalweg.parts.part import SparkWork, spread
 from thalweg.planning.argument_types import DecimalType
+from thalweg.runtimes.spark.job import SparkWork, spread
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 from thalweg.runtimes.unzoned_times import unzoned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from thalweg.answers.answer_columns import Column
     from thalweg.planning.argument_types import Type, Types
-    from thalweg.runtimes.answer_columns import Column
     from thalweg.runtimes.spark.answer_frame import AnswerFrame
     from thalweg.runtimes.spark.columns import Shape
 
@@ -193,7 +193,7 @@ class _Asked:
         )
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
-        from thalweg.runtimes.answer_columns import AnswerSetColumns, ClashColumns, FactColumns
+        from thalweg.answers.answer_columns import AnswerSetColumns, ClashColumns, FactColumns
         from thalweg.runtimes.spark.answer_frame import AnswerFrame
 
         kind = self._part.answer_columns(self._emit)

@@ -9,10 +9,10 @@ import numpy as np
 
 from thalweg.engine import Delta, Given
 from thalweg.engine.decoder import Decoder, Rows
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.planning.plan import Plan, Relation
-from thalweg.runtimes.rule_engine import RuleEngine
 
 
 class Silent(RuleEngine):

@@ -27,6 +27,7 @@ from thalweg.model.prefixes import Prefixes
 
 if TYPE_CHECKING:
     from thalweg.dataflow.context import Context
+    from thalweg.engine.engine import Engine
     from thalweg.engine.proof import Proof
     from thalweg.explain.plan_stage import PlanStage
 
@@ -165,6 +166,13 @@ class Operator(ABC):
     def close(self) -> None:
         """Nothing more will be asked."""
         return
+
+
+@runtime_checkable
+class Concludes(Protocol):
+    """An operator whose facts an engine of rules derives, which can be asked for derivations."""
+
+    engine: "Engine"
 
 
 @runtime_checkable

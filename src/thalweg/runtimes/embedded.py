@@ -15,6 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from thalweg.answers.emit import AnswerBlock
+from thalweg.answers.shedding import Shedding
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import SKIP
 from thalweg.dataflow.context import Settings
@@ -25,14 +27,12 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.model.time import AS_TICKS, TimeFormat
-from thalweg.runtimes.emit import AnswerBlock
-from thalweg.runtimes.far_times import Far, FarFacts, PlausibleTimes, limits_of
 from thalweg.runtimes.late import Late
 from thalweg.runtimes.live_warnings import LiveWarnings
-from thalweg.runtimes.passing_time import PassingTime
+from thalweg.runtimes.plausible_times import Far, FarFacts, PlausibleTimes, limits_of
 from thalweg.runtimes.reorder import Reorder
-from thalweg.runtimes.shedding import Shedding
 from thalweg.runtimes.unzoned_times import UnzonedTimes
+from thalweg.runtimes.wall_clock import PassingTime
 from thalweg.runtimes.watermark import Watermark
 
 Item = tuple[int, Batch] | Far | Diagnostic | None

@@ -14,13 +14,13 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Final
 
+from thalweg.answers.parquet_output import ParquetParts
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.sealed import seal, unseal
 from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, need_manifest, read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, need_no_output, settled
-from thalweg.runtimes.parquet_output import ParquetParts
 
 FORMAT: Final = 6
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""

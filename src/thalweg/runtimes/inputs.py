@@ -34,8 +34,8 @@ from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import NEVER, Clock
-from thalweg.runtimes.far_times import PATIENCE, Far, PlausibleTimes, Timed, TimeLimits
-from thalweg.runtimes.passing_time import PassingTime
+from thalweg.runtimes.plausible_times import PATIENCE, Far, PlausibleTimes, Timed, TimeLimits
+from thalweg.runtimes.wall_clock import PassingTime
 
 PythonEvent = Event | tuple[Instant, Facts] | Mapping[str, Any]
 Position = dict[str, Any]

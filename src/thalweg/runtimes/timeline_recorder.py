@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from thalweg.answers.clash_answers import Clash, ClashChange, Clashing, ClashInterval
+from thalweg.answers.emit import AnswerBlock, Change, Interval, SnapshotRun, Solution
+from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers
+from thalweg.answers.query_answers import Bindings, ConstructedGraph, Truth
 from thalweg.explain.timeline_chart import Chart, Span, chart_of, clash_as_fact, event_as_fact, row_as_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.term import NUMERIC
 from thalweg.model.time import FOREVER, TimeFormat
-from thalweg.runtimes.consistency.clashes import Clash, ClashChange, Clashing, ClashInterval
-from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun, Solution
-from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers
-from thalweg.runtimes.query_answers import Bindings, ConstructedGraph, Truth
 
 MOST_SPANS: Final = 200_000
 MOST_POINTS: Final = 100_000

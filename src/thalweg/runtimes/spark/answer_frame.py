@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from thalweg.answers.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row
+from thalweg.answers.answer_tables import arrow_column
+from thalweg.answers.emit import AnswerBlock, Change, Interval, SnapshotRun
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import of_json
 from thalweg.model.time import TimeFormat
-from thalweg.runtimes.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row
-from thalweg.runtimes.answer_tables import arrow_column
-from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun
 from thalweg.runtimes.spark.dataframe import (
     BECAME_UNKNOWN,
     BEGIN,

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from thalweg.answers.emit import EMITTERS, Delta, Ended, Run, TextDelta
 from thalweg.model.arrow import Lists
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.runtimes.emit import EMITTERS, Delta, Ended, Run, TextDelta
 from thalweg.runtimes.spark.outbox import Taken, stacked
 from thalweg.runtimes.spark.wire import Words
 

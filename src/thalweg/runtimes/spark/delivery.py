@@ -21,21 +21,21 @@ from typing import Any, Final
 
 import numpy as np
 
+from thalweg.answers.answer_columns import FactColumns
+from thalweg.answers.answer_formats import AnswerFormat
+from thalweg.answers.emit import EMITTERS, AnswerBlock, Interval, Run, SnapshotRun
+from thalweg.answers.event_answers import EventAnswers
+from thalweg.answers.parquet_output import ParquetParts
+from thalweg.answers.shedding import Shedding, Span
 from thalweg.connectors.files import NewFile
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
 from thalweg.model.records import of_json
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.model.time import FOREVER
-from thalweg.runtimes.answer_columns import FactColumns
-from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, settled
-from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Interval, Run, SnapshotRun
-from thalweg.runtimes.event_answers import EventAnswers
 from thalweg.runtimes.late import Late
-from thalweg.runtimes.parquet_output import ParquetParts
-from thalweg.runtimes.shedding import Shedding, Span
 from thalweg.runtimes.spark.answers import deltas_of, grouped
 from thalweg.runtimes.spark.dataframe import (
     BECAME_UNKNOWN,
@@ -347,7 +347,7 @@ def united(rows: list[dict[str, Any]]) -> Iterator[AnswerBlock]:
 def interleaved(blocks: Iterable[AnswerBlock], changes: Iterable[AnswerBlock]) -> Iterator[AnswerBlock]:
     """Answers of all kinds in the order of time: of one tick, those of facts come last.
 
-    >>> from thalweg.runtimes.emit import Change
+    >>> from thalweg.answers.emit import Change
     >>> answers = interleaved([Change(3, ("a",), ())], [SnapshotRun(2, 4, ("b",))])
     >>> [(answer.first, answer.last) if isinstance(answer, SnapshotRun) else answer.t for answer in answers]
     [(2, 2), 3, (3, 4)]

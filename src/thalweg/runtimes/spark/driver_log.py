@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.kinds.rules.unmatched import Unmatched
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import AS_TICKS, TimeFormat
@@ -26,7 +27,6 @@ from thalweg.planning.check_unmatched import Inputs
 from thalweg.runtimes.spark.dataframe import LATE_FACT, WARNING
 from thalweg.runtimes.spark.session import java_errors
 from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, warning_of
-from thalweg.runtimes.unmatched import Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -4,12 +4,12 @@ from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any, Final
 
+from thalweg.answers.answer_columns import cell
 from thalweg.model.number import show_number
 from thalweg.model.predicate import Predicate
 from thalweg.model.python_values import value_of
 from thalweg.model.rdf import printed_fact
 from thalweg.model.values import number_of
-from thalweg.runtimes.answer_columns import cell
 
 _TIMES: Final = {"date": date, "timestamp": datetime}
 _WIDE: Final = Context(prec=100)

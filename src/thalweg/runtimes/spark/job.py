@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
+from uuid import uuid4
 
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.exchange import Exchange
@@ -13,6 +14,7 @@ from thalweg.dataflow.operator import OpSpec
 from thalweg.dataflow.plan import Edge, Plan
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED
+from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock
@@ -187,3 +189,24 @@ class Job:
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
         what = FORMAT, self.identity, self.settings, self.partitions, self.groups, self.idle, widths
         return hashlib.sha256(repr(what).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class SparkWork:
+    """A part made ready for Spark, and what watches the run in the driver."""
+
+    job: Job
+    watch: Watch
+
+
+def spread(part: Part, context: Context, partitions: int) -> SparkWork:
+    """Makes a part ready for Spark; what a worker would refuse is refused here."""
+    from thalweg.runtimes.local import start
+
+    plan = part.plan(context, partitions)
+    if not plan.program.rules:
+        start(part, context).run.close()
+    text, identity = part.identity(context)
+    about = {"clock": context.clock, "streams": context.streams, "text": text, "identity": identity}
+    job = Job(plan, context.settings, partitions, name=uuid4().hex, **about)  # type: ignore[arg-type]
+    return SparkWork(job, part.watch(context, partitions))

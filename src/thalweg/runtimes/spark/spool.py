@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.kinds.rules.schema import SchemaWatch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.checkpoint_folder import damaged
 from thalweg.runtimes.embedded import Items, stopped_at
-from thalweg.runtimes.far_times import Far, FarFacts
-from thalweg.runtimes.schema import SchemaWatch
+from thalweg.runtimes.plausible_times import Far, FarFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import Parcel, parcels_batch

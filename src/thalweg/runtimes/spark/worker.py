@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from thalweg.answers.emit import TextDelta
 from thalweg.dataflow.executor import Numbered, open_fragment
 from thalweg.dataflow.operator import FactRows, Output, Share
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
@@ -20,7 +21,6 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json
 from thalweg.model.time import NEVER
-from thalweg.runtimes.emit import TextDelta
 from thalweg.runtimes.spark.answers import BucketAnswers
 from thalweg.runtimes.spark.inbox import Inbox, Run
 from thalweg.runtimes.spark.job import Job

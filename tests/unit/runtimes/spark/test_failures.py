@@ -17,9 +17,9 @@ from thalweg import api
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, Span
 from thalweg.engine import Delta
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.job import Job
