@@ -100,13 +100,13 @@ class Buckets:
 
     def _answers(self, rows: pa.Table) -> list[AnswerBlock]:
         sent = self._delivery.read(rows)
-        self.late += (row["fact"] for row in sent.others["late"])
+        self.late += (row["fact"] for row in sent.reports["late"])
         self._delivery._note(sent)
         done, decided = self._delivery.done, sent.decided
         first = min((row["until"] for row in decided), default=0) if done.tick < 0 else done.tick + 1
         last = max([done.tick, *(row["t"] for row in decided)])
         sent, waiting = self._delivery._open(sent, last)
-        last -= bool(sent.others["open"])
+        last -= bool(sent.reports["open"])
         self._delivery.done = Delivered(tick=last, waiting=waiting)
         emit = self.job.settings.emit if self.job.plan.shows_facts else None
         return [self._work.watch.present(block) for block in answer_blocks(sent.answers, emit, [], first, last)]

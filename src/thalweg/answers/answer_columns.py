@@ -122,9 +122,9 @@ class FactColumns:
                     for fact in facts:
                         yield block.t, op, *self.cells(fact, times)
             case SnapshotRun():
-                held = [self.cells(fact, times) for fact in block.facts]
+                rows = [self.cells(fact, times) for fact in block.facts]
                 for tick in range(block.first, block.last + 1):
-                    yield from ((tick, *fact) for fact in held)
+                    yield from ((tick, *fact) for fact in rows)
             case Interval():
                 yield *self.cells(block.fact, times), block.start, block.until
 
@@ -186,15 +186,17 @@ class AnswerSetColumns:
         assert isinstance(block, Solution)
         about, nothing = (block.t, (block.start, block.t)), (None,) * len(_fact_columns(self.names))
         if self.of is not None:
-            facts = ((number, fact_of_text(one)) for number, some in enumerate(block.sets, 1) for one in some)
+            facts = (
+                (number, fact_of_text(atom)) for number, answer_set in enumerate(block.sets, 1) for atom in answer_set
+            )
             chosen = ((number, fact) for number, fact in facts if fact.signature == self.of)
             yield from ((*about, number, *_cells(fact, self.names), block.incomplete) for number, fact in chosen)
             return
         if not block.sets:
             yield *about, None, *nothing, block.incomplete
         for number, texts in enumerate(block.sets, 1):
-            for found in (_fact(text, self.names) for text in texts) if texts else (nothing,):
-                yield *about, number, *found, block.incomplete
+            for cells in (_fact(text, self.names) for text in texts) if texts else (nothing,):
+                yield *about, number, *cells, block.incomplete
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ class SelectColumns:
         assert isinstance(block, Bindings)
         for row in block.rows:
             values = (row.get(name) for name in self.variables)
-            yield block.t, (block.start, block.t), *(None if one is None else cell(one) for one in values)
+            yield block.t, (block.start, block.t), *(None if term is None else cell(term) for term in values)
 
 
 @dataclass(frozen=True)
@@ -315,9 +317,19 @@ class EventColumns:
                 at = line.t if line.at is None else line.at
                 yield line.t, line.event, at, at, line.individual, line.graph or None, None, None, None
             case ComplexEvent():
-                one = line.instance
-                events = [event_json(each, times) for each in one.events]
-                yield line.t, one.event, one.start, one.end, None, None, dict(line.bindings), events, None
+                instance = line.instance
+                events = [event_json(event, times) for event in instance.events]
+                yield (
+                    line.t,
+                    instance.event,
+                    instance.start,
+                    instance.end,
+                    None,
+                    None,
+                    dict(line.bindings),
+                    events,
+                    None,
+                )
             case _:
                 for graph in line.graphs:
                     yield line.t, None, None, None, None, graph or None, None, None, line.why
@@ -343,14 +355,14 @@ class SeveralColumns:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        return Column("kind", "text"), *dict.fromkeys(column for one in self.kinds for column in one.columns)
+        return Column("kind", "text"), *dict.fromkeys(column for kind in self.kinds for column in kind.columns)
 
     def fits(self, block: AnswerBlock) -> bool:
         return self._kind_of(block) is not None
 
     def _kind_of(self, block: AnswerBlock) -> AnswerColumns | None:
         # Clashes are facts of their own kind, and fit there first.
-        return next((one for one in self.kinds if one.fits(block)), None)
+        return next((kind for kind in self.kinds if kind.fits(block)), None)
 
     def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
         kind = self._kind_of(block)
@@ -368,17 +380,19 @@ def several(kinds: Iterable[AnswerColumns]) -> AnswerColumns:
     >>> [column.name for column in table.columns][-4:]
     ['rejected', 'window', 'x', '?event']
     """
-    known = list(dict.fromkeys(kinds))
-    if len(known) == 1:
-        return known[0]
-    fixed = frozenset(column.name for one in known if not isinstance(one, SelectColumns) for column in one.columns) | {
+    distinct = list(dict.fromkeys(kinds))
+    if len(distinct) == 1:
+        return distinct[0]
+    fixed = frozenset(
+        column.name for kind in distinct if not isinstance(kind, SelectColumns) for column in kind.columns
+    ) | {
         "kind",
         "t",
         "window",
     }
-    named = (SelectColumns(one.variables, fixed) if isinstance(one, SelectColumns) else one for one in known)
+    named = (SelectColumns(kind.variables, fixed) if isinstance(kind, SelectColumns) else kind for kind in distinct)
     # A row fits the SELECT with the fewest variables that has its own.
-    ordered = sorted(named, key=lambda one: len(one.columns) if isinstance(one, SelectColumns) else 0)
+    ordered = sorted(named, key=lambda kind: len(kind.columns) if isinstance(kind, SelectColumns) else 0)
     return SeveralColumns(tuple(ordered))
 
 

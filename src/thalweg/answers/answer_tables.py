@@ -76,8 +76,10 @@ class AnswerTable:
         import pyarrow as pa
 
         columns = zip(*rows, strict=True) if rows else ((),) * len(self._columns)
-        made = [arrow_column(one, cells, self._times) for one, cells in zip(self._columns, columns, strict=True)]
-        return pa.table(made, names=[one.name for one in self._columns])
+        arrays = [
+            arrow_column(column, cells, self._times) for column, cells in zip(self._columns, columns, strict=True)
+        ]
+        return pa.table(arrays, names=[column.name for column in self._columns])
 
 
 def arrow_column(column: Column, cells: Sequence[Any], times: TimeFormat = AS_TICKS) -> Any:
@@ -95,10 +97,10 @@ def arrow_column(column: Column, cells: Sequence[Any], times: TimeFormat = AS_TI
             spans = (None if span is None else _moments(span, times) for span in cells)
             return pa.array(spans, pa.list_(_time_type(times)))
         case "list":
-            lists = (None if some is None else [str(cell) for cell in some] for some in cells)
+            lists = (None if values is None else [str(cell) for cell in values] for values in cells)
             return pa.array(lists, pa.list_(pa.string()))
         case "pairs":
-            pairs = (None if some is None else [*some.items()] for some in cells)
+            pairs = (None if values is None else [*values.items()] for values in cells)
             return pa.array(pairs, pa.map_(pa.string(), pa.string()))
         case "integer":
             return pa.array(cells, pa.int64())
@@ -129,9 +131,9 @@ def _values(cells: Sequence[Any]) -> Any:
 
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds and kinds <= {int, float}:
-        whole = kinds == {int} and all(cell is None or -(2**63) <= cell < 2**63 for cell in cells)
-        numbers = cells if whole else [None if cell is None else float(cell) for cell in cells]
-        return pa.array(numbers, pa.int64() if whole else pa.float64())
+        integral = kinds == {int} and all(cell is None or -(2**63) <= cell < 2**63 for cell in cells)
+        numbers = cells if integral else [None if cell is None else float(cell) for cell in cells]
+        return pa.array(numbers, pa.int64() if integral else pa.float64())
     return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
 
 
@@ -140,17 +142,17 @@ def _no_table() -> RejectedError:
     return RejectedError([Diagnostic("E403", message)])
 
 
-def unified(one: Any, other: Any) -> Any:
+def unified(first: Any, other: Any) -> Any:
     """A schema that both tables can be cast to: numbers widen, and a column with texts as well is one of texts."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(field.name, _wider(field.type, other.field(field.name).type)) for field in one])
+    return pa.schema([pa.field(field.name, _wider(field.type, other.field(field.name).type)) for field in first])
 
 
-def _wider(one: Any, other: Any) -> Any:
+def _wider(first: Any, other: Any) -> Any:
     import pyarrow as pa
 
-    if one == other:
-        return one
+    if first == other:
+        return first
     numbers = (pa.int64(), pa.float64())
-    return pa.float64() if one in numbers and other in numbers else pa.string()
+    return pa.float64() if first in numbers and other in numbers else pa.string()

@@ -63,8 +63,8 @@ class Clashing(SnapshotRun):
         return (Inconsistent(tick, self.facts, self.partial, self.shed) for tick in range(self.first, self.last + 1))
 
     def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
-        rest = f',"inconsistent":[{_listed(self.facts, times)}]{marked(self.partial, self.shed)}}}\n'
-        return "".join([f'{{"t":{times.json(tick)}{rest}' for tick in range(self.first, self.last + 1)])
+        tail = f',"inconsistent":[{_listed(self.facts, times)}]{marked(self.partial, self.shed)}}}\n'
+        return "".join([f'{{"t":{times.json(tick)}{tail}' for tick in range(self.first, self.last + 1)])
 
 
 @record
@@ -77,9 +77,9 @@ class ClashChange(Change):
     """
 
     def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
-        begin, end, unknown = (_listed(some, times) for some in (self.begin, self.end, self.unknown))
-        rest = f',"unknown":[{unknown}]' * bool(unknown) + marked(self.partial, self.shed)
-        return f'{{"t":{times.json(self.t)},"begin":[{begin}],"end":[{end}]{rest}}}\n'
+        begin, end, unknown = (_listed(clashes, times) for clashes in (self.begin, self.end, self.unknown))
+        tail = f',"unknown":[{unknown}]' * bool(unknown) + marked(self.partial, self.shed)
+        return f'{{"t":{times.json(self.t)},"begin":[{begin}],"end":[{end}]{tail}}}\n'
 
 
 @record
@@ -99,7 +99,7 @@ class ClashInterval(Interval):
 
 def _listed(clashes: Iterable[str], times: TimeFormat) -> str:
     """Clashes as JSON, with the ticks of their reasons as they are written in this run."""
-    return ",".join(clashes) if not times.iso else ",".join(str(Clash.read(one).at(times)) for one in clashes)
+    return ",".join(clashes) if not times.iso else ",".join(str(Clash.read(clash).at(times)) for clash in clashes)
 
 
 _AS_CLASHES: Final[dict[type, type]] = {SnapshotRun: Clashing, Change: ClashChange, Interval: ClashInterval}
@@ -108,5 +108,5 @@ _AS_CLASHES: Final[dict[type, type]] = {SnapshotRun: Clashing, Change: ClashChan
 def as_clashes(block: AnswerBlock) -> AnswerBlock:
     """A block of answers whose texts are clashes."""
     kind = _AS_CLASHES[type(block)]
-    made: AnswerBlock = kind(*(getattr(block, name) for name in block.__match_args__))
-    return made
+    clashes: AnswerBlock = kind(*(getattr(block, name) for name in block.__match_args__))
+    return clashes

@@ -53,13 +53,13 @@ _QUOTED: Final = Wrapping('"', '"', lambda text: quoted(text)[1:-1])
 LONGEST_RUN: Final = 8_192
 
 
-def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ...], *said: Statements) -> Graph:
+def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ...], *groups: Statements) -> Graph:
     """A graph with a name of our own; one that may lack something is another graph, and says so."""
-    known = tuple(one for group in said for one in group)
+    statements = tuple(statement for group in groups for statement in group)
     if not partial:
-        return Graph(f"{OWN}{name}>", facts, known)
+        return Graph(f"{OWN}{name}>", facts, statements)
     missing = tuple((f"{OWN}shed>", quoted(predicate)) for predicate in shed)
-    return Graph(f"{OWN}{name}:partial>", facts, (*known, (f"{OWN}partial>", _TRUE), *missing))
+    return Graph(f"{OWN}{name}:partial>", facts, (*statements, (f"{OWN}partial>", _TRUE), *missing))
 
 
 def time_statements(predicate: str, name: str, tick: int, times: TimeFormat) -> Statements:
@@ -133,8 +133,8 @@ class SnapshotRun:
         return (Snapshot(tick, self.facts, self.partial, self.shed) for tick in range(self.first, self.last + 1))
 
     def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
-        rest = f',"facts":{_listed(self.facts)}{marked(self.partial, self.shed)}}}\n'
-        return "".join([f'{{"t":{times.json(tick)}{rest}' for tick in range(self.first, self.last + 1)])
+        tail = f',"facts":{_listed(self.facts)}{marked(self.partial, self.shed)}}}\n'
+        return "".join([f'{{"t":{times.json(tick)}{tail}' for tick in range(self.first, self.last + 1)])
 
     def atoms(self, times: TimeFormat = AS_TICKS) -> str:
         """`q(x2,y,z) at 41.`, one fact a line."""
@@ -179,14 +179,14 @@ class Change:
 
     def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
         unknown = f',"unknown":{_listed(self.unknown)}' if self.unknown else ""
-        rest = f"{unknown}{marked(self.partial, self.shed)}"
-        return f'{{"t":{times.json(self.t)},"begin":{_listed(self.begin)},"end":{_listed(self.end)}{rest}}}\n'
+        tail = f"{unknown}{marked(self.partial, self.shed)}"
+        return f'{{"t":{times.json(self.t)},"begin":{_listed(self.begin)},"end":{_listed(self.end)}{tail}}}\n'
 
     def atoms(self, times: TimeFormat = AS_TICKS) -> str:
         """`- q(x1,y,z) at 40.`, `? q(x2,y,z) at 40.` and `+ q(x3,y,z) at 40.`: what ended, is unknown, and began."""
-        rest = f" at {times.atom(self.t)}.{_NOTE * self.partial}\n"
+        tail = f" at {times.atom(self.t)}.{_NOTE * self.partial}\n"
         kinds = (("-", self.end), ("?", self.unknown), ("+", self.begin))
-        return "".join([f"{sign} {fact}{rest}" for sign, facts in kinds for fact in facts])
+        return "".join([f"{sign} {fact}{tail}" for sign, facts in kinds for fact in facts])
 
     def graphs(self, times: TimeFormat) -> Iterator[Graph]:
         """What ended, what became unknown, and what began."""
@@ -223,8 +223,8 @@ class Interval:
 
     def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
         until = "null" if self.until is None else times.json(self.until)
-        rest = marked(self.partial, self.shed)
-        return f'{{"fact":{quoted(self.fact)},"from":{times.json(self.start)},"until":{until}{rest}}}\n'
+        tail = marked(self.partial, self.shed)
+        return f'{{"fact":{quoted(self.fact)},"from":{times.json(self.start)},"until":{until}{tail}}}\n'
 
     def atoms(self, times: TimeFormat = AS_TICKS) -> str:
         """`q(x2,y,z) from 38 until 41.`, or `q(x2,y,z) from 38.` while it holds."""
@@ -267,8 +267,8 @@ class Solution:
         yield f'{{"t":{end},"window":[{start},{end}],"answers":['
         for number, facts in enumerate(self.sets):
             yield ",[" if number else "["
-            for place, some in enumerate(in_parts(facts, _QUOTED)):
-                yield f"{',' if place else ''}{','.join(some)}"
+            for place, texts in enumerate(in_parts(facts, _QUOTED)):
+                yield f"{',' if place else ''}{','.join(texts)}"
             yield "]"
         yield "]" + ',"incomplete":true' * self.incomplete + "}\n"
 
@@ -278,16 +278,19 @@ class Solution:
         if not self.sets:
             yield f"% {'nothing is known' if self.incomplete else 'no answer set'} at {tick}{note}\n"
         for facts in self.sets:
-            for some in in_parts(facts, Wrapping(after=f" at {tick}.{note}\n")):
-                yield "".join(some)
+            for lines in in_parts(facts, Wrapping(after=f" at {tick}.{note}\n")):
+                yield "".join(lines)
 
     def graphs(self, times: TimeFormat) -> Iterator[Graph]:
         """One for each answer set, and one that only says so where there is none."""
-        said = (*time_statements(GENERATED_AT, "tick", self.t, times), (f"{OWN}from>", as_ntriples(str(self.start))))
+        statements = (
+            *time_statements(GENERATED_AT, "tick", self.t, times),
+            (f"{OWN}from>", as_ntriples(str(self.start))),
+        )
         marks = {"incomplete": self.incomplete, "inconsistent": not self.sets and not self.incomplete}
-        said += tuple((f"{OWN}{mark}>", _TRUE) for mark, holds in marks.items() if holds)
+        statements += tuple((f"{OWN}{mark}>", _TRUE) for mark, holds in marks.items() if holds)
         for facts in self.sets or ((),):
-            yield Graph(f"{OWN}window:{self.start}:{self.t}>", tuple(facts), said)
+            yield Graph(f"{OWN}window:{self.start}:{self.t}>", tuple(facts), statements)
 
 
 Answer = Snapshot | Change | Interval | Solution | QueryAnswer | EventLine
@@ -403,14 +406,14 @@ class RowEmitter(Emitter, Generic[Row]):
         self.missing = MissingFacts()
 
     def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
-        known = list(deltas)
+        changes = list(deltas)
         missing = self.missing
-        for delta in known:
+        for delta in changes:
             if delta.shed or missing.since:
                 missing.see(delta.tick, delta.shed)
         if shed or missing.since:
             missing.see(last, shed)
-        return self.arrange(self.rows(known, first, last), missing.up_to(last))
+        return self.arrange(self.rows(changes, first, last), missing.up_to(last))
 
     def finish(self) -> Iterator[AnswerBlock]:
         return self.arrange(self.rest(), self.missing.remembered)
@@ -529,13 +532,13 @@ class Intervals(RowEmitter[Ended]):
         self._open: dict[str, int] = {}
 
     def rows(self, deltas: Iterable[Delta], first: int, last: int) -> list[Ended]:
-        found: list[Ended] = []
+        ended: list[Ended] = []
         since = self._open.pop
         for delta in deltas:
             until = delta.tick - 1
-            found += [(fact, since(fact), until) for facts in (delta.end_text, delta.unknown_text) for fact in facts]
+            ended += [(fact, since(fact), until) for facts in (delta.end_text, delta.unknown_text) for fact in facts]
             self._open.update(dict.fromkeys(delta.begin_text, delta.tick))
-        return found
+        return ended
 
     def rest(self) -> list[Ended]:
         return [(fact, start, FOREVER) for fact, start in self._open.items()]

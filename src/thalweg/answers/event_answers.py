@@ -64,7 +64,7 @@ def event_id(event: Instance) -> str:
 
 def _described(event: Instance) -> str:
     """All that tells an event from others; matches of the same events are one, whatever places these fill."""
-    inside = sorted({_described(one) for one in event.events})
+    inside = sorted({_described(part) for part in event.events})
     return repr((event.event, event.start, event.end, event.individual, event.graph, inside))
 
 
@@ -130,11 +130,11 @@ class ComplexEvent:
         return self.json()
 
     def json(self, times: TimeFormat = AS_TICKS) -> str:
-        one = self.instance
+        instance = self.instance
         bound = ",".join(f"{quoted(name)}:{quoted(term)}" for name, term in self.bindings)
-        events = ",".join(event_json(each, times) for each in one.events)
-        about = f'{_ticks(one, times)},"bindings":{{{bound}}},"events":[{events}]'
-        return f'{{"t":{times.json(self.t)},"event":{quoted(one.event)},{about}}}'
+        events = ",".join(event_json(event, times) for event in instance.events)
+        about = f'{_ticks(instance, times)},"bindings":{{{bound}}},"events":[{events}]'
+        return f'{{"t":{times.json(self.t)},"event":{quoted(instance.event)},{about}}}'
 
     def facts(self) -> Iterator[Fact]:
         """What rules read of it."""
@@ -144,18 +144,18 @@ class ComplexEvent:
             yield Fact(binding_name(self.event, name), (id_, term))
 
 
-def _ticks(one: Instance, times: TimeFormat) -> str:
-    return f'"from":{times.json(one.start)},"to":{times.json(one.end)}'
+def _ticks(event: Instance, times: TimeFormat) -> str:
+    return f'"from":{times.json(event.start)},"to":{times.json(event.end)}'
 
 
-def event_json(one: Instance, times: TimeFormat) -> str:
+def event_json(event: Instance, times: TimeFormat) -> str:
     """An event inside of another."""
-    ticks = _ticks(one, times)
-    if one.events:
-        inside = ",".join(event_json(each, times) for each in one.events)
-        return f'{{"event":{quoted(one.event)},{ticks},"events":[{inside}]}}'
-    graph = f',"graph":{quoted(one.graph)}' if one.graph else ""
-    return f'{{"event":{quoted(one.event)},"individual":{quoted(one.individual)}{graph},{ticks}}}'
+    ticks = _ticks(event, times)
+    if event.events:
+        inside = ",".join(event_json(part, times) for part in event.events)
+        return f'{{"event":{quoted(event.event)},{ticks},"events":[{inside}]}}'
+    graph = f',"graph":{quoted(event.graph)}' if event.graph else ""
+    return f'{{"event":{quoted(event.event)},"individual":{quoted(event.individual)}{graph},{ticks}}}'
 
 
 @record

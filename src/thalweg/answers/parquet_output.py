@@ -120,11 +120,11 @@ class ParquetParts(_Rows):
         """Writes a part, all of it or nothing; one with the same number is replaced."""
         import pyarrow.parquet as pq
 
-        others = sorted(self._folder.glob("part-*.parquet"))
-        known = pq.read_schema(others[0]) if others else table.schema
-        schema = unified(known, table.schema)
-        if schema != known:
-            for part in others:
+        parts = sorted(self._folder.glob("part-*.parquet"))
+        written = pq.read_schema(parts[0]) if parts else table.schema
+        schema = unified(written, table.schema)
+        if schema != written:
+            for part in parts:
                 self._replace(part, pq.read_table(part).cast(schema))
         self._replace(self._folder / f"part-{number:010}.parquet", table.cast(schema))
 

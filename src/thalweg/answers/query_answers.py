@@ -38,7 +38,7 @@ class Bindings:
     @property
     def rows(self) -> list[dict[str, str]]:
         """The terms of each row by their variables."""
-        return [json.loads(one) for one in self.objects]
+        return [json.loads(text) for text in self.objects]
 
     def __str__(self) -> str:
         return self.jsonl()[:-1]

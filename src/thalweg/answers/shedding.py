@@ -143,10 +143,10 @@ class MissingFacts:
         for name in self.since:
             self._close(name, last)
         self.since = dict.fromkeys(self.since, last + 1)
-        found = self.remembered
+        spans = self.remembered
         if not self._lasting:
             self._spans = {}
-        return found
+        return spans
 
     @property
     def remembered(self) -> list[Span]:

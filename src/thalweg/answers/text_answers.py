@@ -43,10 +43,10 @@ class TextFormatter:
         """The lines of a block, below the name of their day where that is a new one."""
         match block:
             case SnapshotRun():
-                held = _joined([self._shown(block, fact) for fact in block.facts])
+                facts = _joined([self._shown(block, fact) for fact in block.facts])
                 for tick in range(block.first, block.last + 1):
                     yield self._new_day(tick)
-                    yield self._line(tick, held, note=_partial(block))
+                    yield self._line(tick, facts, note=_partial(block))
             case Interval():
                 yield self._new_day(block.start)
                 until = "   still holds" if block.until is None else self._until(block.until)
@@ -86,17 +86,17 @@ class TextFormatter:
         if not isinstance(block, ClashChange | ClashInterval | Clashing):
             return fact
         clash = Clash.read(fact).at(self._times)
-        who = clash.individual if clash.other is None else f"{clash.individual} and {clash.other}"
+        individuals = clash.individual if clash.other is None else f"{clash.individual} and {clash.other}"
         because = f"   because {', '.join(clash.because)}" if clash.because else ""
-        return f"{who}: {clash.axiom}{because}"
+        return f"{individuals}: {clash.axiom}{because}"
 
     def _solution(self, block: Solution) -> Iterator[str]:
         note, number = "   incomplete" * block.incomplete, len(block.sets)
         if not number:
             yield self._line(block.t, "nothing is known" if block.incomplete else "no answer set", note=note)
         for place, facts in enumerate(block.sets, 1):
-            which = f"{place} of {number}:  " if number > 1 else ""
-            yield self._line(block.t, f"{which}{_joined(facts)}", note=note)
+            label = f"{place} of {number}:  " if number > 1 else ""
+            yield self._line(block.t, f"{label}{_joined(facts)}", note=note)
 
     def _event(self, line: EventLine) -> str:
         if isinstance(line, AbstractEvent):

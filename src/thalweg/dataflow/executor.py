@@ -242,14 +242,14 @@ class Executor:
         outside: Iterator[Incoming] = ((tick, _OUTSIDE, node.received.pop(tick)) for tick in sent)
         inputs: Iterator[Incoming] = merge(*map(_tagged, sources), outside, key=itemgetter(0))
         waiting, node.waiting = node.waiting, None
-        for tick, given in groupby(inputs, key=itemgetter(0)):
+        for tick, incoming in groupby(inputs, key=itemgetter(0)):
             if waiting is not None and waiting[0] < tick:
                 yield from node.advance(*waiting)
                 waiting = None
             here = arrivals if tick == to and batches is not None else Arrivals()
             if waiting is not None and waiting[0] == tick:
                 here, waiting = waiting[1], None
-            for _, source, output in given:
+            for _, source, output in incoming:
                 if isinstance(output, Arrivals):
                     here.add(output)
                 else:

@@ -201,7 +201,7 @@ class ExplainsEvents(Protocol):
     def event_behind(self, leaf: "Proof") -> "Proof | None":
         """A fact of a derivation with the events that it is; None where it is not an event."""
 
-    def why_event(self, asked: Fact) -> Any:
+    def why_event(self, event: Fact) -> Any:
         """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
 
 

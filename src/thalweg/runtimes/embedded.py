@@ -244,8 +244,8 @@ class Embedded:
             items.acknowledge()
         if malformed is not None:
             raise RejectedError([malformed])
-        for found in self._summary(self._resumed):
-            self._report(found)
+        for warning in self._summary(self._resumed):
+            self._report(warning)
 
     def _take(self, tick: int, batch: Batch, group: int | None) -> None:
         if self._look is not None:
@@ -256,8 +256,8 @@ class Embedded:
         first, last = self._watermark.bounds
         if first <= tick <= last:
             if tick < watermark:
-                found = [str(fact) for fact in batch.facts(self.run.dictionary)]
-                self.late.add(tick, watermark, batch.stream, found)
+                facts = [str(fact) for fact in batch.facts(self.run.dictionary)]
+                self.late.add(tick, watermark, batch.stream, facts)
             else:
                 self._buffer.add(tick, batch)
 
@@ -341,8 +341,8 @@ class Embedded:
     def end(self) -> None:
         """Reports what was late or shed, and what deserves a warning now that nothing more is put."""
         self._summarise()
-        for found in self._summary(self._resumed):
-            self._report(found)
+        for warning in self._summary(self._resumed):
+            self._report(warning)
 
     def _follow(self, items: Items) -> None:
         """Sees which groups of streams are silent, and which have ended; the last one ends with the input."""

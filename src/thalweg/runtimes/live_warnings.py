@@ -48,8 +48,8 @@ class LiveWarnings:
             if due <= self._clock():
                 self._reported[counted.what] = counted.count
                 self._due[counted.what] = self._clock() + EVERY
-                if (found := counted.warning()) is not None:
-                    self._report(found)
+                if (warning := counted.warning()) is not None:
+                    self._report(warning)
 
     def pause(self) -> float | None:
         """The seconds until something is due although nothing more happens; None where nothing is."""

@@ -260,9 +260,9 @@ class LocalRun(Emitter):
         lacking = " and ".join(operator.lacking(fact) for _, operator in writers or explaining)
         return Absence(str(fact), self.now, f"{derives} `{fact.signature}`, and {lacking}")
 
-    def why_event(self, asked: Fact) -> "EventExplanation | None":
+    def why_event(self, event: Fact) -> "EventExplanation | None":
         """Why there is an event at `now`, or how far its matches are; None where no part defines its name."""
-        reasons = (operator.why_event(asked) for operator in self._operators if isinstance(operator, ExplainsEvents))
+        reasons = (operator.why_event(event) for operator in self._operators if isinstance(operator, ExplainsEvents))
         return next((reason for reason in reasons if reason is not None), None)
 
     def facts(self) -> list[Fact]:
@@ -323,5 +323,5 @@ def start(part: Part, context: Context) -> LocalWork:
 
 def _as_written(proof: Proof) -> Proof:
     """A derivation in which what held a tick ago is called what rules call it."""
-    claim = _BEFORE.sub(lambda found: f"{found[1]} before [{int(found[2]) + 1}]", proof.claim)
+    claim = _BEFORE.sub(lambda match: f"{match[1]} before [{int(match[2]) + 1}]", proof.claim)
     return replace(proof, claim=claim, because=tuple(map(_as_written, proof.because)))

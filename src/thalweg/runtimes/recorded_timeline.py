@@ -44,14 +44,14 @@ class RecordedTimeline:
 
     def snapshot(self, t: Written, facts: Iterable[str]) -> None:
         """These facts hold at a time, and no others."""
-        held = set(facts)
-        self.change(t, held - self._open.keys(), self._open.keys() - held)
+        current = set(facts)
+        self.change(t, current - self._open.keys(), self._open.keys() - current)
 
     def solution(self, t: Written, facts: Iterable[str]) -> None:
         """These facts are in the answer set of a window, and hold until the program is solved again."""
-        held = set(facts)
-        self.change(t, held - self._solved, self._solved - held)
-        self._solved = held
+        current = set(facts)
+        self.change(t, current - self._solved, self._solved - current)
+        self._solved = current
 
     def interval(self, fact: str, start: Written, until: Written | None) -> None:
         """A fact holds up to a last tick, or still."""

@@ -38,8 +38,8 @@ class Reorder:
 
     def save(self, words: Dictionary) -> bytes:
         """What is still held."""
-        held = ((tick, batch) for tick, batches in self._batches.items() for batch in batches)
-        return save_batches(held, words)
+        waiting = ((tick, batch) for tick, batches in self._batches.items() for batch in batches)
+        return save_batches(waiting, words)
 
     def load(self, saved: bytes, words: Dictionary) -> None:
         """Holds what another one held."""

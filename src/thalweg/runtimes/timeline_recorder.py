@@ -58,15 +58,15 @@ class TimelineRecorder:
             case Interval():
                 self._add(_name_in(block)(block.fact), block.start, block.until)
             case SnapshotRun():
-                held = set(map(_name_in(block), block.facts))
-                self._end(block.first, [fact for fact in self._open if fact not in held])
-                self._begin(block.first, [fact for fact in held if fact not in self._open])
+                current = set(map(_name_in(block), block.facts))
+                self._end(block.first, [fact for fact in self._open if fact not in current])
+                self._begin(block.first, [fact for fact in current if fact not in self._open])
                 self._last = max(self._last, block.last)
             case Solution():
-                held = set(block.sets[0]) if block.sets else set()
-                self._end(block.t, self._solved - held)
-                self._begin(block.t, held - self._solved)
-                self._solved = held
+                current = set(block.sets[0]) if block.sets else set()
+                self._end(block.t, self._solved - current)
+                self._begin(block.t, current - self._solved)
+                self._solved = current
             case ConstructedGraph():
                 self._at(block.t, block.facts)
             case Bindings():

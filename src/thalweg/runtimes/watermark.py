@@ -107,7 +107,7 @@ class Watermark:
     def meet_in(self, group: int | None, tick: int) -> int:
         """The same in a group, or in all of them; what others have decided while it was silent stays decided."""
         groups = range(self.groups) if group is None else (group,)
-        return max(min(self.meet(tick, each) for each in groups), self.reached + 1)
+        return max(min(self.meet(tick, number) for number in groups), self.reached + 1)
 
     def see(self, group: int, ticks: NDArray[np.int64]) -> None:
         """Sees the ticks of many events, in any order; they count once `settle` is called."""
@@ -180,13 +180,13 @@ class Watermark:
 
     def save(self) -> dict[str, Any]:
         """What must be remembered."""
-        known = {
+        state = {
             "lowest": self._lowest,
             "highest": self._highest,
             "ended": sorted(self._ended),
             "cut_short": self._cut_short,
         }
-        return known if self._followed is None else known | {"followed": self._followed}
+        return state if self._followed is None else state | {"followed": self._followed}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Goes on where another one was saved."""

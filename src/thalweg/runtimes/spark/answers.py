@@ -53,25 +53,25 @@ class BucketAnswers:
         changes = self._spelled()
         if self._emit == "changes":
             return changes
-        known = self.emitter.rows(deltas_of(**changes), first, last) if first <= last else ()
-        return _PACK[self._emit](chain(known, self.emitter.rest() if over else ()))
+        rows = self.emitter.rows(deltas_of(**changes), first, last) if first <= last else ()
+        return _PACK[self._emit](chain(rows, self.emitter.rest() if over else ()))
 
     def _spelled(self) -> Lists:
         import pyarrow as pa
 
-        ticks, ended = ([np.array([each[n] for each in self._texts], dtype=np.int64)] for n in (0, 1))
+        ticks, ended = ([np.array([change[n] for change in self._texts], dtype=np.int64)] for n in (0, 1))
         facts = [pa.array([fact for _, _, fact in self._texts], type=pa.string())]
         for (predicate, _), taken in self._rows.items():
             when, what, rows = stacked(taken)
             ticks.append(when)
             ended.append(what)
             facts.append(self.words.spell_column_of_facts(predicate, rows))
-        found = {"ticks": np.concatenate(ticks), "ended": np.concatenate(ended), "facts": pa.concat_arrays(facts)}
+        columns = {"ticks": np.concatenate(ticks), "ended": np.concatenate(ended), "facts": pa.concat_arrays(facts)}
         if self._with_until:
-            known = (some for key in self._rows for some in self._until[key])
-            found["until"] = np.concatenate([np.full(len(self._texts), FOREVER), *known])
+            ends = (part for key in self._rows for part in self._until[key])
+            columns["until"] = np.concatenate([np.full(len(self._texts), FOREVER), *ends])
         self._rows, self._texts, self._until = {}, [], {}
-        return found
+        return columns
 
 
 def deltas_of(ticks: Words, ended: Words, facts: Any, until: Words | None = None) -> Iterator[TextDelta]:
@@ -83,14 +83,14 @@ def deltas_of(ticks: Words, ended: Words, facts: Any, until: Words | None = None
     (4, ['b'], ['a'])
     """
     delta = TextDelta(NEVER)
-    for (tick, what, *last), some in grouped(facts, ticks, ended, *(() if until is None else (until,))):
+    for (tick, what, *last), texts in grouped(facts, ticks, ended, *(() if until is None else (until,))):
         if tick != delta.tick:
             if delta.tick != NEVER:
                 yield delta
             delta = TextDelta(tick)
-        (delta.begin_text, delta.end_text, delta.unknown_text)[what].extend(some)
+        (delta.begin_text, delta.end_text, delta.unknown_text)[what].extend(texts)
         if last and what == 0 and last[0] < FOREVER:
-            delta.until.update(dict.fromkeys(some, last[0]))
+            delta.until.update(dict.fromkeys(texts, last[0]))
     if delta.tick != NEVER:
         yield delta
 
@@ -109,7 +109,7 @@ def grouped(facts: Any, *keys: Words) -> Iterator[tuple[list[int], list[str]]]:
 
 
 def _pack_intervals(rows: Iterable[Ended]) -> Lists:
-    facts, start, until = zip(*found, strict=True) if (found := list(rows)) else ((), (), ())
+    facts, start, until = zip(*intervals, strict=True) if (intervals := list(rows)) else ((), (), ())
     ends = np.array(until, dtype=np.int64)
     ends[ends == FOREVER] = NEVER
     return {"ticks": np.array(start, dtype=np.int64), "until": ends, "facts": list(facts)}
@@ -118,10 +118,10 @@ def _pack_intervals(rows: Iterable[Ended]) -> Lists:
 def _pack_snapshots(runs: Iterable[Run]) -> Lists:
     ticks = [np.zeros(0, dtype=np.int64)]
     facts: list[str] = []
-    for first, last, held in runs:
+    for first, last, texts in runs:
         span = np.arange(first, last + 1)
-        ticks.append(np.repeat(span, len(held)))
-        facts += held * len(span)
+        ticks.append(np.repeat(span, len(texts)))
+        facts += texts * len(span)
     return {"ticks": np.concatenate(ticks), "facts": facts}
 
 

@@ -31,11 +31,11 @@ class Arrivals:
 def admitted(arrivals: Iterable[Arrivals], job: Job, words: Dictionary) -> Iterator[Arrivals]:
     """The facts as the stages take them, each followed by what they want to know about its terms."""
     names = {brought: name for name, brought in job.renamed.items()}
-    for each in arrivals:
-        known = _triples(each, words) if job.brings_triples else each
-        yield replace(known, signature=names.get(known.signature, known.signature))
+    for group in arrivals:
+        facts = _triples(group, words) if job.brings_triples else group
+        yield replace(facts, signature=names.get(facts.signature, facts.signature))
         if job.supplied:
-            yield from _about_terms(known, job, words)
+            yield from _about_terms(facts, job, words)
 
 
 def _triples(arrivals: Arrivals, words: Dictionary) -> Arrivals:
@@ -48,15 +48,15 @@ def _triples(arrivals: Arrivals, words: Dictionary) -> Arrivals:
 
 def _about_terms(arrivals: Arrivals, job: Job, words: Dictionary) -> Iterator[Arrivals]:
     """What is known of subjects and objects, at the ticks at which they came, at the place of the first of them."""
-    found: dict[Predicate, tuple[list[int], list[list[int]], list[int]]] = {}
+    by_signature: dict[Predicate, tuple[list[int], list[list[int]], list[int]]] = {}
     for word, tick, place in _occurrences(arrivals):
         for fact in about([words.spell(word)], job.plan.program.annotations):
             if fact.signature in job.supplied:
-                ticks, rows, places = found.setdefault(fact.signature, ([], [], []))
+                ticks, rows, places = by_signature.setdefault(fact.signature, ([], [], []))
                 ticks.append(tick)
                 rows.append([words.code(term) for term in fact.terms])
                 places.append(place)
-    for signature, columns in found.items():
+    for signature, columns in by_signature.items():
         yield Arrivals(signature, arrivals.stream, *(np.array(column, dtype=np.int64) for column in columns))
 
 

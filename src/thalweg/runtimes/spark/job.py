@@ -65,8 +65,8 @@ class Job:
 
     def context(self, report: Callable[[Diagnostic], None], listen: Callable[[Any, Any], None]) -> Context:
         """The run as an operator in a bucket sees it."""
-        known = {"saves": True, "streams": self.streams, "run": self.name, "in_columns": True}
-        return Context(self.settings, self.clock, report, listen=listen, **known)  # type: ignore[arg-type]
+        options = {"saves": True, "streams": self.streams, "run": self.name, "in_columns": True}
+        return Context(self.settings, self.clock, report, listen=listen, **options)  # type: ignore[arg-type]
 
     # Buckets --------------------------------------------------------------------------------------------------------
 
@@ -139,10 +139,10 @@ class Job:
 
     def reports(self, signature: Predicate, fragment: int, route: int, bucket: int) -> bool:
         """Whether this bucket is the first to get facts of a signature, and reports those that are late."""
-        known = next(self.routes(signature), None)
-        if known is None:
+        first_route = next(self.routes(signature), None)
+        if first_route is None:
             return fragment == 0 and bucket == self.buckets(0)[0]
-        first, number, exchange = known
+        first, number, exchange = first_route
         if (first, number) != (fragment, route):
             return False
         is_exclusive = exchange is not None and exchange.is_exclusive

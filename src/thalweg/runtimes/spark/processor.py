@@ -62,8 +62,8 @@ class LevelProcessor(StatefulProcessor):
                 payloads.setdefault(row.fragment, []).append(bytes(row.payload))
             else:
                 yield row
-        for number, some in payloads.items():
-            for parcel in self._job.labelled(self._fragments[number].process(bucket, some)):
+        for number, received in payloads.items():
+            for parcel in self._job.labelled(self._fragments[number].process(bucket, received)):
                 yield Row(bucket=parcel.bucket, fragment=parcel.fragment, payload=parcel.payload)
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.sealed import seal_json, unseal_json
-from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, held, read_sealed, replace_file
+from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
@@ -100,7 +100,7 @@ def run(
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
         check_path(folder)
-        stack.enter_context(held(folder))
+        stack.enter_context(locked(folder))
         guard = stack.enter_context(Guard(interrupt))
         claim = Claim(job.text, job.fingerprint, options or {}, FORMAT)
         claim.check(folder)

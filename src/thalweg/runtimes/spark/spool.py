@@ -340,8 +340,8 @@ class Feeder(threading.Thread):
                 self._write(waiting)
                 waiting, facts = [], 0
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
-        if (found := self.far.summary()) is not None:
-            self._report(found)
+        if (warning := self.far.summary()) is not None:
+            self._report(warning)
 
     def _follow(self) -> None:
         """Sees which groups of streams are silent, and which have ended; the last one ends with the input."""
@@ -395,6 +395,6 @@ class Feeder(threading.Thread):
         self._spool.write(self._last, self._job.labelled(parcels))
         words = self._packer.words
         if words.wants_collection:
-            waiting = (each for batch in self._items.waiting() for each in batch.rows.values())
-            in_use = np.concatenate([_NO_WORDS, *(np.asarray(each, dtype=np.int64).reshape(-1) for each in waiting)])
+            waiting = (rows for batch in self._items.waiting() for rows in batch.rows.values())
+            in_use = np.concatenate([_NO_WORDS, *(np.asarray(rows, dtype=np.int64).reshape(-1) for rows in waiting)])
             words.collect(in_use)

@@ -68,7 +68,9 @@ def is_small(streams: Iterable[object]) -> bool:
     >>> is_small([Path(__file__)]), is_small([Path(__file__), "mqtt://localhost/readings"])
     (True, False)
     """
-    sizes = [each.stat().st_size if isinstance(each, Path) and each.is_file() else _SMALL + 1 for each in streams]
+    sizes = [
+        stream.stat().st_size if isinstance(stream, Path) and stream.is_file() else _SMALL + 1 for stream in streams
+    ]
     return sum(sizes) <= _SMALL
 
 

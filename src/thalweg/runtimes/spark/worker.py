@@ -123,8 +123,8 @@ class Worker:
             if over:
                 self._finished = True
                 self._take(list(executor.finish()))
-        except (FailedError, RejectedError) as found:
-            error = found
+        except (FailedError, RejectedError) as exception:
+            error = exception
         reached = time.decided if error is None else self._reached
         first, last = time.start if self._shown is None else self._shown + 1, reached - self._is_open
         lists = self.answers.batch(first, last, over and error is None)

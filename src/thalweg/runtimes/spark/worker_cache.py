@@ -96,10 +96,10 @@ class WorkerCache:
         if key == self._key or host != gethostname():
             return None
         try:
-            with create_connection((_HERE, int(port)), _PATIENCE) as asked:
-                _greet(asked, key, b"guest", b"host")
-                _send(asked, _written(task))
-                return _read_done(_receive(asked))
+            with create_connection((_HERE, int(port)), _PATIENCE) as connection:
+                _greet(connection, key, b"guest", b"host")
+                _send(connection, _written(task))
+                return _read_done(_receive(connection))
         except OSError:
             return None
 
@@ -158,8 +158,8 @@ def _greet(other: socket, key: str, mine: bytes, its: bytes) -> None:
     other.settimeout(None)
 
 
-def _proof(key: str, who: bytes, nonce: bytes) -> bytes:
-    return hmac.digest(key.encode(), who + nonce, "sha256")
+def _proof(key: str, role: bytes, nonce: bytes) -> bytes:
+    return hmac.digest(key.encode(), role + nonce, "sha256")
 
 
 def _send(other: socket, data: bytes) -> None:
@@ -193,8 +193,8 @@ def _read_task(data: bytes) -> Task:
 
 
 def _written_done(done: Done) -> bytes:
-    about = [done.ticket, [(each.fragment, each.bucket) for each in done.parcels]]
-    return frame([json.dumps(about).encode(), done.saved, *(each.payload for each in done.parcels)])
+    about = [done.ticket, [(parcel.fragment, parcel.bucket) for parcel in done.parcels]]
+    return frame([json.dumps(about).encode(), done.saved, *(parcel.payload for parcel in done.parcels)])
 
 
 def _read_done(data: bytes) -> Done:
