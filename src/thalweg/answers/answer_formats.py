@@ -63,7 +63,7 @@ class AnswerFormat:
 
     @property
     def header(self) -> str:
-        """What stands at the beginning of a file."""
+        """The first line of a file of answers: the names of the columns in CSV, else empty."""
         return self.table.header if self.format == "csv" else ""
 
     def formatter(self) -> Formatter:

@@ -38,7 +38,7 @@ class Clash:
         return cls(data["individual"], data["axiom"], None if because is None else tuple(because), data.get("other"))
 
     def at(self, times: TimeFormat) -> "Clash":
-        """The same with the ticks of its reasons as they are written in a run."""
+        """The clash with the ticks of its reasons as they are written in a run."""
         return self if self.because is None else replace(self, because=tuple(map(times.at_end, self.because)))
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
-    from thalweg.runtimes.spark.run import Outcome, SparkTarget
+    from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def run_on_spark(
     written: "AnswerFormat | None" = None,
     observer: Observer = Observer(),
     interrupt: Interrupt | None = None,
-) -> "Outcome":
+) -> "RunOutcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
     Answers are `written` to `out`, and lines about late facts to `late`. The memory of the options is a budget for each
@@ -330,7 +330,7 @@ def _unchanging(on: On, options: RunOptions, sinks: dict[str, str | None], forma
     }
 
 
-def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome":
+def _ended(outcome: "RunOutcome", report: Callable[[Diagnostic], None]) -> "RunOutcome":
     for summary in (outcome.late_warning, outcome.shed_warning):
         if summary is not None:
             report(summary)

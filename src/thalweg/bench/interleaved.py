@@ -24,8 +24,8 @@ from thalweg.bench.workload import Workload
 from thalweg.diagnostics import Source
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages import lars
+from thalweg.runtimes.spark.progress_line import state_bytes, state_rows
 from thalweg.runtimes.spark.session import open_session, stop_session
-from thalweg.runtimes.spark.watch import state_bytes, state_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -191,7 +191,7 @@ class Executor:
 
     @staticmethod
     def _directly(node: Node, to: int, batches: Sequence[Batch]) -> Iterable[Output]:
-        """The same for an operator that waits for nothing."""
+        """Evaluates a plan of one operator, which waits for nothing, up to a tick; what the operator gives."""
         node.reached = to
         if to not in node.received:
             return node.operator.advance(to, Updates(batches))

@@ -27,7 +27,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.model.time import AS_TICKS, TimeFormat
-from thalweg.runtimes.late import Late
+from thalweg.runtimes.late_facts import Late
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.plausible_times import Far, FarFacts, PlausibleTimes, limits_of
 from thalweg.runtimes.reorder import Reorder

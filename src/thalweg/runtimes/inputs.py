@@ -114,7 +114,7 @@ class Streams:
             for transport in transports
             if not transport.live
         ]
-        recordings = [Recording(transport, words, clock, interrupt, tally, limits) for transport in recorded]
+        recordings = [RecordedStream(transport, words, clock, interrupt, tally, limits) for transport in recorded]
         self._recorded = Merge(recordings, interrupt)
         self._arrived: Timed | Far | None = None
         self._notation = clock.notation
@@ -439,7 +439,7 @@ def _message(event: PythonEvent) -> Mapping[str, Any]:
     return message
 
 
-class Recording:
+class RecordedStream:
     """A recorded stream, and the next item of it.
 
     Its position is a place where reading can begin (before a block, or else before a file), and the number of items
@@ -577,10 +577,10 @@ class _Place:
 class Merge:
     """Recordings merged by tick, and in the order given within a tick."""
 
-    def __init__(self, recordings: Sequence[Recording], interrupt: Interrupt) -> None:
+    def __init__(self, recordings: Sequence[RecordedStream], interrupt: Interrupt) -> None:
         self._all = list(recordings)
         self._flowing = list(recordings)
-        self._behind: Sequence[Recording] = recordings
+        self._behind: Sequence[RecordedStream] = recordings
         self._interrupt = interrupt
 
     def up_to(self, tick: float) -> Iterator[Timed | Far]:
@@ -597,7 +597,7 @@ class Merge:
         first = self._first()
         return None if first is None else first.tick
 
-    def _first(self) -> Recording | None:
+    def _first(self) -> RecordedStream | None:
         """The recording whose turn it is; None at the end.
 
         When the user asks to end, reading may have ended anywhere: what others have is no longer next.

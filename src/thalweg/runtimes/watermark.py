@@ -91,7 +91,7 @@ class Watermark:
         return self._highest[group] - self.delay
 
     def late_before(self, group: int) -> int:
-        """The same, but what others have decided while the group was silent stays decided."""
+        """Events of a group before this tick are late, also because of what was decided while the group was silent."""
         return max(self.of(group), self.reached + 1)
 
     def meet(self, tick: int, group: int = 0) -> int:
@@ -105,7 +105,10 @@ class Watermark:
         return highest - self.delay
 
     def meet_in(self, group: int | None, tick: int) -> int:
-        """The same in a group, or in all of them; what others have decided while it was silent stays decided."""
+        """Sees one event of a group, or of all groups where it is None, and settles; the watermark that it met.
+
+        What was decided while the group was silent stays decided.
+        """
         groups = range(self.groups) if group is None else (group,)
         return max(min(self.meet(tick, number) for number in groups), self.reached + 1)
 

@@ -26,7 +26,7 @@ from thalweg.model.time import Clock
 from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.inputs import Streams
 from thalweg.runtimes.local import start
-from thalweg.runtimes.spark.answers import deltas_of
+from thalweg.runtimes.spark.bucket_answers import deltas_of
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.spool import Feeder, Segment, Spool

@@ -36,7 +36,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.python_values import term_of
 from thalweg.model.rdf import RDF_TYPE, names_a_predicate
 from thalweg.model.time import Clock
-from thalweg.runtimes.spark.ingest import Arrivals
+from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.pack import gather
 from thalweg.runtimes.spark.wire import Words
 
@@ -156,7 +156,7 @@ class WrongRow(NamedTuple):
     is_empty: bool
 
 
-Found = Arrivals | WrongRow
+Found = CodedFacts | WrongRow
 
 
 def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int = 0) -> Iterator[Found]:
@@ -168,7 +168,7 @@ def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: 
 
 
 def _unmapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int, row: int) -> Iterator[Found]:
-    """The same for rows that state facts by themselves, of which `row` is the first."""
+    """The facts of rows that need no mapping, and the rows that hold none; `row` is the number of the first row."""
     order = clock.save()
     try:
         results = list(_stated_in(batch, shape, words, clock, start + row))
@@ -215,7 +215,7 @@ def _read_by(
     read = [np.zeros(0, dtype=np.int64)]
     for facts in mapped:
         read.append(facts.rows)
-        yield Arrivals(facts.mapping.predicate, shape.stream, facts.ticks, facts.arguments, start + facts.rows)
+        yield CodedFacts(facts.mapping.predicate, shape.stream, facts.ticks, facts.arguments, start + facts.rows)
         yield from (WrongRow(row, reason, False) for row, (_, reason) in sorted(facts.wrong.items()))
         read.append(np.array([*facts.wrong], dtype=np.int64))
     empty = np.setdiff1d(np.arange(batch.num_rows), np.concatenate(read))
@@ -234,7 +234,7 @@ def _mapped_messages(column: Any, shape: Shape, words: Dictionary, clock: Clock)
         yield from ((row, item) for item in chain(reader.feed(block), reader.finish()))
 
 
-def _stated_in(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[Arrivals]:
+def _stated_in(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[CodedFacts]:
     """The facts that rows state by themselves; `ValueError` where one states none."""
     if shape.is_messages:
         yield from gather(_messages(batch.column(VALUE), words, clock), start)
@@ -243,7 +243,7 @@ def _stated_in(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start:
     places = np.arange(start, start + len(ticks), dtype=np.int64)
     for stream, selected in _streams(batch, shape):
         for signature, chosen, rows in _facts(batch, shape, words, selected):
-            yield Arrivals(signature, stream, ticks[chosen], rows, places[chosen])
+            yield CodedFacts(signature, stream, ticks[chosen], rows, places[chosen])
 
 
 def _messages(column: Any, words: Dictionary, clock: Clock) -> Iterator[tuple[int, Batch]]:

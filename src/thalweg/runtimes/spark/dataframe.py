@@ -9,7 +9,7 @@ from pyspark import TaskContext
 
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
-from thalweg.runtimes.spark.ingest import Arrivals
+from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
@@ -101,13 +101,13 @@ Wrong = tuple[int, WrongRow]
 """A row that holds no fact, and which of some record batches it is in."""
 
 
-def _read(batches: list[Any], shape: Shape, packer: Packer, clock: Clock) -> tuple[list[Arrivals], list[Wrong]]:
-    facts: list[Arrivals] = []
+def _read(batches: list[Any], shape: Shape, packer: Packer, clock: Clock) -> tuple[list[CodedFacts], list[Wrong]]:
+    facts: list[CodedFacts] = []
     wrong: list[Wrong] = []
     start = 0
     for number, batch in enumerate(batches):
         for item in read_rows(batch, shape, packer.words, clock, start):
-            if isinstance(item, Arrivals):
+            if isinstance(item, CodedFacts):
                 facts.append(item)
             else:
                 wrong.append((number, item))
@@ -131,7 +131,7 @@ def _row_text(batch: Any, row: int) -> str:
     return json.dumps(batch.slice(row, 1).to_pylist()[0], default=str, ensure_ascii=False)
 
 
-def _came(facts: list[Arrivals], job: Job) -> Parcel:
+def _came(facts: list[CodedFacts], job: Job) -> Parcel:
     counts: dict[str, int] = {}
     for arrivals in facts:
         counts[arrivals.signature] = counts.get(arrivals.signature, 0) + len(arrivals.ticks)

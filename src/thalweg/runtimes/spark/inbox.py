@@ -20,7 +20,7 @@ _NO_EVENTS: Final = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FactRun:
     """Facts of one route on one stream, in the order of arrival, each with its tick.
 
     `events` has the number of the event that each came with, where the job keeps events.
@@ -35,7 +35,7 @@ class Run:
     places: Words
     events: Words | None = None
 
-    def where(self, mask: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "Run":
+    def where(self, mask: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "FactRun":
         if mask.all():
             return self
         events = None if self.events is None else self.events[mask]
@@ -87,7 +87,7 @@ class Inbox:
     """
 
     def __init__(
-        self, job: Job, fragment: int, bucket: int, words: Dictionary, name: Callable[[Run], Predicate]
+        self, job: Job, fragment: int, bucket: int, words: Dictionary, name: Callable[[FactRun], Predicate]
     ) -> None:
         settings = job.settings
         self.watermark = Watermark(settings.delay, settings.first, settings.last, job.groups)
@@ -96,7 +96,7 @@ class Inbox:
         self._fragment = fragment
         self._bucket = bucket
         self._name = name
-        self._waiting: list[Run] = []
+        self._waiting: list[FactRun] = []
         self._arrived = 0
         # The names of graphs that wait, by the numbers of their events.
         self._graphs: dict[int, str] = {}
@@ -158,7 +158,7 @@ class Inbox:
             name = None if stream < 0 else header["names"][stream]
             places = lists["places"][part] + self._arrived
             run_events = None if events is None else events[part]
-            run = Run(route, signature, header["group"], name, ticks[part], rows, places, run_events)
+            run = FactRun(route, signature, header["group"], name, ticks[part], rows, places, run_events)
             if late[part].any():
                 self._tell_late(run.where(late[part]), watermarks[part][late[part]], out)
             if on_time[part].any():
@@ -179,7 +179,7 @@ class Inbox:
         """The words of a parcel as the bucket's own dictionary has them."""
         return read_words(lists, self.words)
 
-    def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
+    def _tell_late(self, run: FactRun, watermarks: Words, out: list[Parcel]) -> None:
         """Late facts are reported by the first fragment that they are sent to, and there by one bucket."""
         job = self._job
         if run.signature in job.supplied or not job.reports(run.signature, self._fragment, run.route, self._bucket):
@@ -220,7 +220,7 @@ class Inbox:
             for tick, streams in tables.items()
         }
 
-    def _in_order(self, runs: list[Run], across: bool) -> dict[int, list[Batch]]:
+    def _in_order(self, runs: list[FactRun], across: bool) -> dict[int, list[Batch]]:
         """For tuple windows: facts of one run that follow each other in the order of arrival are added together."""
         batches_at: dict[int, list[Batch]] = {}
         names = [self._name(run) for run in runs]
@@ -236,7 +236,7 @@ class Inbox:
             batches[-1].order.extend([name] * len(part) if run.signature not in self._job.supplied else ())
         return batches_at
 
-    def _by_event(self, runs: list[Run]) -> dict[int, list[Batch]]:
+    def _by_event(self, runs: list[FactRun]) -> dict[int, list[Batch]]:
         """The facts of each event together, in the order of arrival, with the name of its graph."""
         batches_at: dict[int, list[Batch]] = {}
         if not runs:
@@ -292,10 +292,10 @@ class Inbox:
             about["signature"] = signature = Predicate.read(about["signature"])
             rows = self.recoded(columns).reshape(len(columns["ticks"]), signature.arity)
             arrays = {"ticks": columns["ticks"], "places": columns["places"], "events": columns.get("events")}
-            self._waiting.append(Run(**about, rows=rows, **arrays))
+            self._waiting.append(FactRun(**about, rows=rows, **arrays))
 
 
-def _stretches(runs: list[Run], ranks: list[int]) -> Iterator[tuple[int, int, Words]]:
+def _stretches(runs: list[FactRun], ranks: list[int]) -> Iterator[tuple[int, int, Words]]:
     """Facts by tick, rank of their run and arrival: the number of a run, the tick, the places of facts in the run."""
     if not runs:
         return
@@ -305,7 +305,7 @@ def _stretches(runs: list[Run], ranks: list[int]) -> Iterator[tuple[int, int, Wo
         yield int(numbers[part[0]]), int(ticks[part[0]]), inside[part]
 
 
-def _ordered(runs: list[Run], ranks: list[int]) -> tuple[Words, Words, Words, Words]:
+def _ordered(runs: list[FactRun], ranks: list[int]) -> tuple[Words, Words, Words, Words]:
     """All facts by tick, rank of their run and arrival: numbers of their runs, places there, ticks; and this order."""
     lengths = [len(run.ticks) for run in runs]
     numbers = np.repeat(np.arange(len(runs)), lengths)

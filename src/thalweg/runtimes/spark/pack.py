@@ -11,7 +11,7 @@ from thalweg.model.arrow import Lists, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.spark.ingest import Arrivals, admitted
+from thalweg.runtimes.spark.ingest import CodedFacts, admitted
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, wrap
 
@@ -90,7 +90,7 @@ class Packer:
             arrivals, ticks[~late], met, {"ended": ended, "cut_short": cut_short, "decided": decided}, origins
         )
 
-    def pack_unordered(self, arrivals: Iterable[Arrivals]) -> Iterator[Parcel]:
+    def pack_unordered(self, arrivals: Iterable[CodedFacts]) -> Iterator[Parcel]:
         """The parcels of facts whose order of arrival is not known: none is late because of another."""
         groups = list(arrivals)
         origins = None
@@ -108,7 +108,7 @@ class Packer:
 
     def _pack(
         self,
-        arrivals: list[Arrivals],
+        arrivals: list[CodedFacts],
         seen: Words,
         watermarks: Words,
         time: dict[str, object],
@@ -144,7 +144,7 @@ class Packer:
 
     def _address(
         self,
-        arrivals: Arrivals,
+        arrivals: CodedFacts,
         fragment: int,
         number: int,
         exchange: Exchange | None,
@@ -194,7 +194,7 @@ class Packer:
         return wrap(fragment, bucket, header | {"names": names, "signatures": box.signatures}, lists)
 
 
-def _late(arrivals: Arrivals, watermarks: Words) -> Arrivals:
+def _late(arrivals: CodedFacts, watermarks: Words) -> CodedFacts:
     behind = arrivals.ticks < watermarks[arrivals.places]
     places = arrivals.places[behind]
     return replace(arrivals, ticks=arrivals.ticks[behind], rows=arrivals.rows[behind], places=places)
@@ -222,7 +222,7 @@ class _Gathered:
         return ticks, rows, places
 
 
-def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]:
+def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[CodedFacts]:
     """The facts of coded batches, by signature and stream; where a batch knows the order of its facts it is kept."""
     gathered: dict[tuple[Predicate, str | None], _Gathered] = {}
     place = start
@@ -248,7 +248,7 @@ def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]
             into[signature].arrays.append((np.full(count, tick, dtype=np.int64), rows, where))
             total += count
         place += total
-    return [Arrivals(signature, stream, *facts.columns()) for (signature, stream), facts in gathered.items()]
+    return [CodedFacts(signature, stream, *facts.columns()) for (signature, stream), facts in gathered.items()]
 
 
 def _counts(batch: Batch) -> dict[Predicate, int]:

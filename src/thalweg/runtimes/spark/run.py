@@ -26,6 +26,7 @@ from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.progress_line import ProgressLine
 from thalweg.runtimes.spark.session import (
     java_errors,
     java_may_be_gone,
@@ -36,7 +37,6 @@ from thalweg.runtimes.spark.session import (
 )
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.spool import Feeder, Observe, Spool
-from thalweg.runtimes.spark.watch import Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ class SparkTarget:
 
 
 @dataclass(slots=True)
-class Outcome:
+class RunOutcome:
     """How a run ended."""
 
     batches: int = 0
@@ -90,7 +90,7 @@ def run(
     observe: Observe | None = None,
     compiles: bool = True,
     warnings: LiveWarnings | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
 
     `look` makes a function that sees every batch that comes in, and `observe` sees it with its tick. What `compiles`
@@ -120,7 +120,7 @@ def run(
             # An interrupt kills a Java that is starting, which then fails in many ways.
             if interrupt.asked:
                 log_error("starting, while the run was interrupted")
-                return Outcome()
+                return RunOutcome()
             raise
         stack.callback(stop_session, session)
         claim.make(folder)
@@ -134,7 +134,7 @@ def run(
         with _failures(interrupt, delivery):
             query = start_query(session, job, spool, delivery)
             stack.callback(_stop, query)
-            shown = stack.enter_context(Watch(query, delivery.on_terminal))
+            shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
             beat = watch or _beat(shown, feeder, warnings)
             _follow(query, feeder, delivery, lambda: _must_stop(interrupt, guard, feeder, target), beat)
         if feeder.error is not None:
@@ -144,7 +144,7 @@ def run(
             replace_file(folder / MALFORMED, seal_json({"malformed": feeder.malformed.render()}, FORMAT))
         shed = delivery.shedding.summary()
         late = delivery.late
-        return Outcome(
+        return RunOutcome(
             delivery.done.batch + 1,
             delivery.rows,
             late.summary(feeder.far.count),
@@ -155,12 +155,12 @@ def run(
         )
 
 
-def _over(folder: Path, report: Callable[[Diagnostic], None]) -> Outcome:
+def _over(folder: Path, report: Callable[[Diagnostic], None]) -> RunOutcome:
     """A run that is over stays over; one that ended at a malformed line says so again."""
     if (folder / MALFORMED).exists():
         raise ended_at(folder, read_sealed(folder / MALFORMED, FORMAT, unseal_json)["malformed"])
     report(complete(folder))
-    return Outcome()
+    return RunOutcome()
 
 
 def check_path(folder: Path) -> None:
@@ -207,7 +207,9 @@ def _counts(delivery: Delivery, feeder: Feeder) -> Iterator[Counted]:
     yield Counted("late", late.count - far, lambda: late.summary(far))
 
 
-def _beat(shown: Watch, feeder: Feeder, warnings: LiveWarnings | None) -> "Callable[[StreamingQuery, Delivery], None]":
+def _beat(
+    shown: ProgressLine, feeder: Feeder, warnings: LiveWarnings | None
+) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
         if warnings is not None:
             warnings.look()

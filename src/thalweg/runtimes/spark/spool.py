@@ -100,7 +100,7 @@ class Spool:
             _set_age(self._folder / segment.name, segment)
 
     def segments(self) -> list[Segment]:
-        """Those that are there, in order."""
+        """The segments in the folder, in the order of their numbers."""
         return sorted(Segment.read(path.stem) for path in self._folder.glob("[0-9]*.parquet"))
 
     def write(self, segment: Segment, parcels: Iterable[Parcel]) -> None:

@@ -87,7 +87,7 @@ class ClassArchive:
 
     @classmethod
     def of(cls, java: Java, home: Path) -> "ClassArchive | None":
-        """That of a Java and a home of Spark; None where it would not be kept for the next run."""
+        """The archive for a Java and a home of Spark; None where it would not be kept for the next run."""
         if (kept := kept_directory()) is None:
             return None
         about = sha256(f"{java.home} {java.build} {home} {version('pyspark')}".encode()).hexdigest()[:12]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from thalweg.runtimes.spark import watch
-from thalweg.runtimes.spark.watch import Watch, line, seconds, state_bytes, state_rows
+from thalweg.runtimes.spark import progress_line
+from thalweg.runtimes.spark.progress_line import ProgressLine, line, seconds, state_bytes, state_rows
 
 # Of a stateful query over files, as PySpark 4.3 reported it; metrics that were 0 are left out.
 RECORDED: dict[str, Any] = json.loads("""
@@ -63,8 +63,8 @@ def sit_at(terminal: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> io.StringI
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "PATIENCE", 0)
-    monkeypatch.setattr(watch, "PAUSE", 0)
+    monkeypatch.setattr(progress_line, "PATIENCE", 0)
+    monkeypatch.setattr(progress_line, "PAUSE", 0)
 
 
 def test_what_a_recorded_progress_says() -> None:
@@ -89,7 +89,7 @@ def test_a_batch_that_had_nothing_to_do() -> None:
 @pytest.mark.usefixtures("at_once")
 def test_a_terminal_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = sit_at(Terminal(), monkeypatch)
-    with Watch(Query(None, RECORDED), answers_on_terminal=False) as shown:  # type: ignore[arg-type]
+    with ProgressLine(Query(None, RECORDED), answers_on_terminal=False) as shown:  # type: ignore[arg-type]
         shown.beat(41)
         assert terminal.getvalue() == ""
         before = sys.stdout
@@ -103,7 +103,7 @@ def test_a_terminal_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_answers_on_the_same_terminal_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = sit_at(Terminal(), monkeypatch)
     query = Query(RECORDED)
-    with Watch(query, answers_on_terminal=True) as shown:  # type: ignore[arg-type]
+    with ProgressLine(query, answers_on_terminal=True) as shown:  # type: ignore[arg-type]
         shown.beat(41)
     assert query.asked == 0
     assert terminal.getvalue() == ""
@@ -113,7 +113,7 @@ def test_answers_on_the_same_terminal_are_left_alone(monkeypatch: pytest.MonkeyP
 def test_nothing_but_a_terminal_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
     sit_at(io.StringIO(), monkeypatch)
     query = Query(RECORDED)
-    with Watch(query, answers_on_terminal=False) as shown:  # type: ignore[arg-type]
+    with ProgressLine(query, answers_on_terminal=False) as shown:  # type: ignore[arg-type]
         shown.beat(41)
     assert query.asked == 0
 
@@ -121,6 +121,6 @@ def test_nothing_but_a_terminal_sees_it(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_short_run_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     sit_at(Terminal(), monkeypatch)
     query = Query(RECORDED)
-    with Watch(query, answers_on_terminal=False) as shown:  # type: ignore[arg-type]
+    with ProgressLine(query, answers_on_terminal=False) as shown:  # type: ignore[arg-type]
         shown.beat(41)
     assert query.asked == 0

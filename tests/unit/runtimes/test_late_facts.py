@@ -1,6 +1,6 @@
 import json
 
-from thalweg.runtimes.late import Late
+from thalweg.runtimes.late_facts import Late
 
 
 def test_a_late_channel_gets_a_line_for_each_event_and_there_is_no_warning():

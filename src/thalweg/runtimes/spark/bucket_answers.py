@@ -44,7 +44,7 @@ class BucketAnswers:
             self._until.setdefault(key, []).append(np.full(len(rows), until))
 
     def take_text(self, delta: Delta) -> None:
-        """The same for facts that are spelled already."""
+        """Takes in facts that began, ended or became unknown, as texts."""
         for what, facts in enumerate((delta.begin_text, delta.end_text, delta.unknown_text)):
             self._texts += [(delta.tick, what, fact) for fact in facts]
 

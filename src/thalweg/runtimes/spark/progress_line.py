@@ -19,7 +19,7 @@ PATIENCE: Final = 2.0
 PAUSE: Final = 0.5
 
 
-class Watch(AbstractContextManager["Watch"]):
+class ProgressLine(AbstractContextManager["ProgressLine"]):
     """Shows itself when a run has lasted long enough to wonder, unless the answers go to the same terminal."""
 
     def __init__(self, query: "StreamingQuery", answers_on_terminal: bool) -> None:
