@@ -125,7 +125,7 @@ def reason(
             warn(unzoned())
         with usage():
             chosen = None if of is None else predicates_of(of, resolved.prefixes)[0]
-        return _Asked(part, tables, shapes, resolved.timing, emit, on_error, partitions).answers(late, chosen)
+        return _Reasoning(part, tables, shapes, resolved.timing, emit, on_error, partitions).answers(late, chosen)
 
 
 def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
@@ -149,8 +149,8 @@ def _usual_emit(
     return "intervals" if "--emit" in options and not events else "changes"
 
 
-class _Asked:
-    """What was asked of `reason`, and how it is answered."""
+class _Reasoning:
+    """A call of `reason`: its tables and settings, and the query that answers it."""
 
     def __init__(
         self,

@@ -53,7 +53,7 @@ class AnswerColumns(Protocol):
 
     @property
     def kind(self) -> str:
-        """What its rows are, in a word, where there are rows of several kinds."""
+        """The word for its rows in the column `kind`, where a table has rows of several kinds."""
 
     @property
     def columns(self) -> tuple[Column, ...]: ...

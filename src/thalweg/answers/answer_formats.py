@@ -67,7 +67,7 @@ class AnswerFormat:
         return self.table.header if self.format == "csv" else ""
 
     def formatter(self) -> Formatter:
-        """What writes blocks as text."""
+        """The function that writes blocks of answers as text in this format."""
         if self.format in FORMATS:
             return formatter(self.format, self.times)
         if self.format == "csv":

@@ -376,7 +376,7 @@ class Lasting:
         return predicate in self.predicates or (TRIPLES in self.predicates and predicate.arity in (1, 2))
 
     def chosen(self, until: Mapping[str, int]) -> dict[str, int]:
-        """What is guaranteed of facts that hold until ticks."""
+        """The facts of these predicates that are guaranteed until a tick, with that tick."""
         return {fact: tick for fact, tick in until.items() if tick < FOREVER and self.has(printed_fact(fact).signature)}
 
 
@@ -420,10 +420,10 @@ class RowEmitter(Emitter, Generic[Row]):
 
     @abstractmethod
     def rows(self, deltas: Iterable[Delta], first: int, last: int) -> Iterable[Row]:
-        """What is known now that the ticks from `first` to `last` have been evaluated, with these deltas."""
+        """The rows that are decided once the ticks from `first` to `last` have been evaluated, with these deltas."""
 
     def rest(self) -> Iterable[Row]:
-        """What is known when nothing more will come."""
+        """The rows that are still open when the streams have ended."""
         return ()
 
     @staticmethod
@@ -432,7 +432,7 @@ class RowEmitter(Emitter, Generic[Row]):
         """Rows as answers, in order; partial where facts were missing."""
 
     def save(self) -> Lists:
-        """What must be remembered between steps."""
+        """The state of the emitter as columns, to be kept between steps."""
         return self.missing.save()
 
     def load(self, saved: Lists) -> None:

@@ -104,7 +104,7 @@ class AbstractEvent:
         return f'{{"t":{times.json(self.t)},"event":{quoted(self.event)},{about}}}'
 
     def facts(self) -> Iterator[Fact]:
-        """What rules read of it."""
+        """The facts that rules read of the event."""
         yield Fact(self.event, (self.individual,))
 
 
@@ -137,7 +137,7 @@ class ComplexEvent:
         return f'{{"t":{times.json(self.t)},"event":{quoted(instance.event)},{about}}}'
 
     def facts(self) -> Iterator[Fact]:
-        """What rules read of it."""
+        """The facts that rules read of the event."""
         id_ = event_id(self.instance)
         yield Fact(self.event, (id_,))
         for name, term in self.bindings:
@@ -219,7 +219,7 @@ class EventAnswers:
 
     @staticmethod
     def merged(blocks: "Iterable[EventAnswers]") -> "EventAnswers":
-        """What several buckets say of the events of a tick, as one."""
+        """The answers of several buckets for one tick, merged into one."""
         parts = list(blocks)
         return parts[0] if len(parts) == 1 else EventAnswers.of(line for block in parts for line in block.lines)
 
@@ -234,7 +234,7 @@ class EventAnswers:
         return "".join(f"{line.json(times)}\n" for line in self.lines)
 
     def facts(self) -> tuple[str, ...]:
-        """What rules read of the events, each fact once: events that differ in bindings only are one."""
+        """The facts that rules read of the events, each once: events that differ in bindings only are one."""
         return tuple(dict.fromkeys(str(fact) for line in self.lines for fact in line.facts()))
 
     def atoms(self, times: TimeFormat = AS_TICKS) -> str:

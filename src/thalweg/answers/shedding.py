@@ -49,7 +49,7 @@ class Shedding:
             self._last = tick - 1
 
     def save(self) -> dict[str, Any]:
-        """What the summary at the end needs."""
+        """The predicates that were shed, and when, as JSON."""
         names = sorted(self._predicates)
         return {"predicates": names, "since": self._since, "last": self._last, "missing": self._missing}
 
@@ -59,7 +59,7 @@ class Shedding:
         self._last, self._missing = saved["last"], saved["missing"]
 
     def summary(self) -> Diagnostic | None:
-        """What to report at the end; nothing where nothing was shed."""
+        """The warning at the end of a run; None where nothing was shed."""
         if self._since is None:
             return None
         names = _listed(self._predicates)
@@ -154,7 +154,7 @@ class MissingFacts:
         return [(name, *span) for name, spans in sorted(self._spans.items()) for span in spans]
 
     def save(self) -> Lists:
-        """What must be remembered between batches."""
+        """The spans of missing facts as columns, to be kept between batches."""
         return {
             "missing": [name for name, _, _ in self.remembered],
             "missing_ticks": np.array([ticks for _, *ticks in self.remembered], dtype=np.int64).reshape(-1),

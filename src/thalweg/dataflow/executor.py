@@ -47,7 +47,7 @@ class Node:
         near = [edge for edge in edges if edge.source in inside]
         self.sources = tuple(sorted({edge.source for edge in near if not edge.delayed}))
         self.late = Arrivals()
-        """What held at the last tick, for the next one."""
+        """Facts that held at the last tick, which delayed edges bring to the next one."""
         self.waiting: tuple[int, Arrivals] | None = None
         """The last tick, where what comes at it is not decided."""
         self.received: dict[int, Arrivals] = {}
@@ -303,7 +303,7 @@ class Executor:
         self.dictionary.collect(np.concatenate(words))
 
     def save(self) -> bytes:
-        """Where all operators are, and what waits between them."""
+        """The states of all operators, and the arrivals that wait between them."""
         about = encode({"first": self.first, "now": self.now}, {})
         return sealed(FORMAT, frame([about, *(node.save(self.dictionary) for node in self.nodes)]))
 

@@ -233,7 +233,7 @@ class OpSpec(ABC):
         return ()
 
     def called(self, route: int, signature: Predicate) -> Predicate:
-        """What it calls the facts of a route."""
+        """The predicate under which the operator takes in facts of a route."""
         return signature
 
     def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:

@@ -44,7 +44,7 @@ class Arrivals:
         self.doubts += more.doubts
 
     def updates(self, changes: list[Given]) -> Updates:
-        """What the operator is handed, with held facts as they are to it."""
+        """The updates for an operator, with `changes` of held facts as it sees them."""
         return Updates(self.events, changes, self.records, self.doubts)
 
     def words(self) -> Iterator[Words]:
@@ -55,7 +55,7 @@ class Arrivals:
             yield from (change.begun.reshape(-1), change.ended.reshape(-1))
 
     def save(self, tick: int, words: Dictionary) -> bytes:
-        """All of it, with its tick."""
+        """The arrivals and their tick as bytes."""
         changes = [*((None, 0, change) for change in self.held), *self.heard]
         tables = [
             ((stream, source, change.signature, change.timed, side), rows)
@@ -68,7 +68,7 @@ class Arrivals:
 
     @classmethod
     def load(cls, data: bytes, words: Dictionary) -> "tuple[int, Arrivals]":
-        """What was saved, and its tick."""
+        """The tick and the arrivals that were saved."""
         about, batches, rows = unframe(data)
         header, _ = decode(about)
         arrivals = cls([batch for _, batch in load_batches(batches, words)])
@@ -98,7 +98,7 @@ class Union:
         self._count: dict[HeldKey, Counter[Row]] = {key: Counter() for key in shared}
 
     def turn(self, updates: list[Given]) -> list[Given]:
-        """What begins and ends to the reader; of one tick, from all that give something."""
+        """The changes of one tick as the reader sees them: a fact that several operators give begins and ends once."""
         if not self._count:
             return updates
         single: list[Given] = []

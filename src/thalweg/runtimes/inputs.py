@@ -180,7 +180,7 @@ class Streams:
         yield item
 
     def _released(self, number: int) -> Iterator[Timed | Far]:
-        """What waits of a live stream, with nothing more to wait for."""
+        """The waiting items of a live stream, which need not wait any longer."""
         for item in self._live[number].times.release():
             yield from self._with_recorded(number, item)
 
@@ -323,7 +323,7 @@ class _Live:
     """How often so far its broker may have kept something for it, as was seen."""
 
     def feed(self, block: bytes, elapsed: Callable[[], float]) -> Iterator[Timed | Far]:
-        """What a block brings, and what no longer waits; an empty block ends the stream."""
+        """Reads a block; the items whose times are decided, new or waiting. An empty block ends the stream."""
         items = self.reader.feed(block) if block else self.reader.finish()
         times = self.times
         for item in items:
@@ -405,7 +405,7 @@ class Values:
         yield from times.release()
 
     def _together(self) -> Iterator[Sequence[PythonEvent]]:
-        """What is there already, many at once; what comes, one after the other."""
+        """The events of a sequence in groups; those of an iterator one at a time, because the next may take long."""
         if not isinstance(self._events, Sequence):
             return ([event] for event in self._events)
         return (self._events[start : start + _TOGETHER] for start in range(0, len(self._events), _TOGETHER))
@@ -422,7 +422,7 @@ class Values:
         return isinstance(self._events, Sequence)
 
     def position(self) -> Position | None:
-        """What Python hands over is not read again."""
+        """None: values of Python are not read again."""
         return None
 
     def acknowledge(self) -> None:
@@ -613,7 +613,7 @@ class Merge:
                 self._flowing.remove(recording)
 
     def times(self) -> list[PlausibleTimes]:
-        """What looks at the times of the recordings that flow."""
+        """The checks of the times of recordings that have not ended."""
         return [recording.times for recording in self._flowing]
 
     def heads(self) -> list[Timed | Far | None]:

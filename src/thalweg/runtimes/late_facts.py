@@ -50,7 +50,7 @@ class Late:
         return self._count
 
     def save(self) -> dict[str, Any]:
-        """What the warning at the end needs."""
+        """The number of late facts and the first of them, as JSON."""
         return {"count": self._count, "first": self._first}
 
     def load(self, saved: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ class Late:
         self._count, self._first = saved["count"], saved["first"]
 
     def counts(self) -> Iterator[Counted]:
-        """What a live run warns of while it goes on."""
+        """The count of late facts, for the warnings of a live run."""
         yield Counted("late", self._count, self.summary)
 
     def summary(self, reported: int = 0) -> Diagnostic | None:

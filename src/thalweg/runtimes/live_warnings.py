@@ -57,7 +57,7 @@ class LiveWarnings:
         return min((max(0.0, due - now) for _, due in self._grown()), default=None)
 
     def _grown(self) -> Iterator[tuple[Counted, float]]:
-        """What has grown since it was reported, and when that is due."""
+        """The counts that have grown since they were reported, each with the time at which its warning is due."""
         for counts in self._watched:
             for counted in counts():
                 if counted.count > self._reported.get(counted.what, 0):

@@ -64,7 +64,7 @@ class TimeLimits:
 
 
 def limits_of(settings: Settings) -> TimeLimits:
-    """What tells times that are far from others in a run."""
+    """The limits beyond which a time is far from the times around it, as the settings of a run have them."""
     return TimeLimits(settings.calendar.clock, settings.max_ahead, settings.delay)
 
 
@@ -126,7 +126,7 @@ class PlausibleTimes:
         return item
 
     def take(self, item: Timed, mark: Any = None) -> Iterator[Timed | Far]:
-        """What comes when an item has come: nothing, while it must wait."""
+        """Takes in an item; the items that are decided by it, itself included, and none while it must wait."""
         if self.passes(item):
             yield item
             return
@@ -228,7 +228,7 @@ class FarFacts:
         return self._count
 
     def save(self) -> list[int | str]:
-        """What must be remembered, as JSON."""
+        """The count and the example, as JSON."""
         return [self._count, self._example]
 
     def load(self, saved: list[int | str]) -> None:
@@ -236,7 +236,7 @@ class FarFacts:
         self._count, self._example = int(saved[0]), str(saved[1])
 
     def counts(self) -> Iterator[Counted]:
-        """What a live run warns of while it goes on."""
+        """The count of far rows, for the warnings of a live run."""
         yield Counted("far", self._count, self.summary)
 
     def summary(self) -> Diagnostic | None:

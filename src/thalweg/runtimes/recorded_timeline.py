@@ -79,7 +79,7 @@ class RecordedTimeline:
     # The chart ------------------------------------------------------------------------------------------------------
 
     def chart(self, tick: int | None = None) -> Chart:
-        """All of it; `tick` is how many milliseconds a tick lasts, and is found out from the times without one."""
+        """The chart of all answers; `tick` is how many milliseconds a tick lasts, else the times of answers say it."""
         if tick is not None and self._zone is None and self._seen:
             message = "`--tick` is for answers with timestamps, and these have bare ticks"
             raise RejectedError([Diagnostic("E403", message, help="leave it out")])

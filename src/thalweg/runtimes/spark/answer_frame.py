@@ -118,7 +118,7 @@ class AnswerFrame:
         return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.columns])
 
     def _facts(self, batch: Any) -> Arrays:
-        """What an emitter's rows are as columns of facts, or of clashes."""
+        """The rows of an emitter as columns of facts, or of clashes."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -143,7 +143,7 @@ class AnswerFrame:
         return _arrays(self.kind.inner, rows)
 
     def _blocks(self, batch: Any) -> Arrays:
-        """What blocks of answers are in the columns of their kind."""
+        """Blocks of answers as the columns of their kind."""
         rows: list[Row] = []
         for row in sorted(batch.to_pylist(), key=lambda row: (row["t"], row["kind"] != BLOCK, row["until"] or 0)):
             rows += self.kind.rows(_block(row), self.times)

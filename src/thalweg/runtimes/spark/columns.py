@@ -156,10 +156,10 @@ class WrongRow(NamedTuple):
     is_empty: bool
 
 
-Found = CodedFacts | WrongRow
+RowItem = CodedFacts | WrongRow
 
 
-def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int = 0) -> Iterator[Found]:
+def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int = 0) -> Iterator[RowItem]:
     """The facts of a record batch, and the rows that hold none; the places of facts begin with `start`."""
     if shape.mappings:
         yield from _mapped(batch, shape, words, clock, start)
@@ -167,7 +167,7 @@ def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: 
         yield from _unmapped(batch, shape, words, clock, start, 0)
 
 
-def _unmapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int, row: int) -> Iterator[Found]:
+def _unmapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int, row: int) -> Iterator[RowItem]:
     """The facts of rows that need no mapping, and the rows that hold none; `row` is the number of the first row."""
     order = clock.save()
     try:
@@ -191,7 +191,7 @@ def _wrong(batch: Any, row: int, error: Exception) -> WrongRow:
     return WrongRow(row, str(error), any(column.null_count for column in batch.columns))
 
 
-def _mapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[Found]:
+def _mapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[RowItem]:
     if shape.columns == (VALUE,):
         items = list(_mapped_messages(batch.column(0), shape, words, clock))
         yield from gather((item for _, item in items if isinstance(item, tuple)), start)
@@ -206,7 +206,7 @@ def _mapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: in
 
 def _read_by(
     mapping: Mapping, batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int
-) -> Iterator[Found]:
+) -> Iterator[RowItem]:
     """What a mapping makes of rows."""
     columns = columns_of(batch, mapping)
     if columns is None:

@@ -258,7 +258,7 @@ class Inbox:
         return batches_at
 
     def save(self) -> tuple[dict[str, object], list[bytes]]:
-        """What is known of time, and what waits."""
+        """The state of the watermark as JSON, and each run of waiting facts as bytes."""
         runs = [
             encode(
                 {"route": run.route, "signature": run.signature, "group": run.group, "stream": run.stream},

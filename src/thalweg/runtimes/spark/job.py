@@ -88,11 +88,11 @@ class Job:
 
     @cached_property
     def labels(self) -> list[int]:
-        """What Spark knows the buckets by."""
+        """The key of each bucket in Spark, chosen so that buckets are spread evenly over partitions."""
         return labels(1 + max(self.buckets(fragment.number)[-1] for fragment in self.fragments), self.partitions)
 
     def labelled(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
-        """Parcels as Spark spreads them."""
+        """Parcels with the keys of their buckets in place of the numbers."""
         return (replace(parcel, bucket=self.labels[parcel.bucket]) for parcel in parcels)
 
     # Streams --------------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
 
 
 def line(progress: Progress, watermark: int | None = None, rate: float = 0.0, behind: int = 0) -> str:
-    """All of it, for a person.
+    """The progress of a query as one line of text.
 
     >>> line({"batchId": 5, "durationMs": {"triggerExecution": 728}}, watermark=41, rate=1374.2, behind=3)
     'batch 5 · 1,374 rows/s · watermark 41 · state 0 rows, 0 bytes · lag 3 ticks, 0.7 s a batch'
@@ -88,7 +88,7 @@ def state_rows(progress: Progress) -> int:
 
 
 def state_bytes(progress: Progress) -> int:
-    """What they take, in memory and in the files of RocksDB.
+    """How many bytes all state stores take, in memory and in the files of RocksDB.
 
     >>> state_bytes({"stateOperators": [{"memoryUsedBytes": 100, "customMetrics": {"rocksdbSstFileSize": 20}}]})
     120

@@ -201,7 +201,7 @@ def _stop(query: "StreamingQuery") -> None:
 
 
 def _counts(delivery: Delivery, feeder: Feeder) -> Iterator[Counted]:
-    """What was late, and what was far, which comes back from the workers as being late."""
+    """The counts of far and of late facts; workers report far ones as late, so they are subtracted there."""
     yield from feeder.far.counts()
     late, far = delivery.late, feeder.far.count
     yield Counted("late", late.count - far, lambda: late.summary(far))
@@ -246,7 +246,7 @@ def _must_stop(interrupt: Interrupt, guard: Guard, feeder: Feeder, target: Spark
 
 @contextmanager
 def _failures(interrupt: Interrupt, delivery: Delivery) -> Iterator[None]:
-    """Whatever goes wrong in Spark ends a run with a sentence."""
+    """Turns an exception of Spark into a `FailedError` with one sentence."""
     try:
         yield
     except Exception as error:
@@ -262,7 +262,7 @@ def _failures(interrupt: Interrupt, delivery: Delivery) -> Iterator[None]:
 
 
 def failure(error: Exception) -> FailedError:
-    """What went wrong in Spark, in a sentence."""
+    """An exception of Spark as an error with one sentence."""
     try:
         text = str(getattr(error, "desc", None) or error)
     except java_errors():
