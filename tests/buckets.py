@@ -7,24 +7,25 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
+from thalweg.answers.emit import AnswerBlock, Solution
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.nodes import Program
+from thalweg.kinds.answer_sets import AnswerSets
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
+from thalweg.kinds.answer_sets.windowed import Answered
+from thalweg.kinds.part import Part
+from thalweg.kinds.rules.rule_engine import RuleEngine
+from thalweg.kinds.rules.rule_part import Rules
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.parts.answer_sets import AnswerSets
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.answer_sets.windowed import Answered
-from thalweg.parts.part import Part, spread, start
-from thalweg.parts.rule_part import Rules
-from thalweg.runtimes.emit import AnswerBlock, Solution
-from thalweg.runtimes.rule_engine import RuleEngine
+from thalweg.runtimes.local import start
 from thalweg.runtimes.spark.dataframe import _opened
 from thalweg.runtimes.spark.delivery import Delivered, Delivery, answer_blocks
-from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.job import Job, spread
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
@@ -41,7 +42,7 @@ def rule_job(program: Program, settings: Settings = Settings(), partitions: int 
 
 def worker_with(engine: type[RuleEngine], job: Job, fragment: int, bucket: int) -> Worker:
     """A worker whose rules are evaluated by a class of engines of one's own."""
-    with patch("thalweg.parts.rule_operator.RuleEngine", engine):
+    with patch("thalweg.kinds.rules.rule_operator.RuleEngine", engine):
         return Worker(job, fragment, bucket)
 
 
@@ -99,13 +100,13 @@ class Buckets:
 
     def _answers(self, rows: pa.Table) -> list[AnswerBlock]:
         sent = self._delivery.read(rows)
-        self.late += (row["fact"] for row in sent.others["late"])
+        self.late += (row["fact"] for row in sent.reports["late"])
         self._delivery._note(sent)
         done, decided = self._delivery.done, sent.decided
         first = min((row["until"] for row in decided), default=0) if done.tick < 0 else done.tick + 1
         last = max([done.tick, *(row["t"] for row in decided)])
         sent, waiting = self._delivery._open(sent, last)
-        last -= bool(sent.others["open"])
+        last -= bool(sent.reports["open"])
         self._delivery.done = Delivered(tick=last, waiting=waiting)
         emit = self.job.settings.emit if self.job.plan.shows_facts else None
         return [self._work.watch.present(block) for block in answer_blocks(sent.answers, emit, [], first, last)]

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from pattern_meaning import found_above
 from random_patterns import MENU, NAMES, looking, patterns
+from thalweg.answers.event_answers import AbstractEvent, ComplexEvent
 from thalweg.ir.pattern_semantics import Instance, TripleTerms
 from thalweg.ir.pattern_text import show_pattern
 from thalweg.ir.patterns import Absent, Both, Occurs, Pattern, Sequence, Triple
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.model.rdf import GENERATED_AT, RDF_TYPE, XSD
-from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent
 
 LAST = 14
 SPACE = "http://e/"

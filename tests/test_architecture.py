@@ -19,9 +19,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ROWS = (
     ("cli", "spark"),
     ("api",),
-    ("parts",),
     ("runtimes",),
-    ("dataflow",),
+    ("kinds",),
+    ("answers", "dataflow"),
     ("connectors", "engine"),
     ("explain",),
     ("languages",),
@@ -53,7 +53,7 @@ PATHS = {"connectors/documents.py", "connectors/json_lines.py", "bench/universit
 # Streams have suffixes of their own, some of which are also those of RDF.
 STREAMS = "connectors/readers.py"
 # Answers are written as what streams and backgrounds are read from.
-OUTPUTS = "runtimes/answer_formats.py"
+OUTPUTS = "answers/answer_formats.py"
 # One language is built like another, and what is planned is explained in a file of the same name.
 MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain", "dataflow"})
 TYPED = {"cli": {"run", "check", "explain", "why", "bench", "demo", "timeline"}, "bench": set(BENCHMARKS)}
@@ -265,10 +265,10 @@ def test_a_language_of_each_package_is_listed() -> None:
     assert folders == {entry.name for entry in BUILT_IN}
 
 
-# Whatever runs or shows programs is handed plans: which kinds there are is known to `parts` alone.
+# Whatever runs or shows programs is handed plans: which kinds there are is known to `kinds` alone.
 BLIND = ("api", "cli", "spark", "runtimes", "dataflow")
 # What all kinds have in common.
-CONTRACT = {"part", "member", "compose", "choose_outputs", "local_run"}
+CONTRACT = {"part", "member", "compose", "choose_outputs"}
 
 
 def test_nothing_outside_asks_which_kind_it_has() -> None:
@@ -280,7 +280,7 @@ def asked_kinds(code: ast.Module) -> list[str]:
     classes = {
         alias.asname or alias.name
         for node in ast.walk(code)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("thalweg.parts.")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("thalweg.kinds.")
         if (node.module or "").split(".")[2] not in CONTRACT
         for alias in node.names
     }
@@ -300,8 +300,8 @@ def asked_kinds(code: ast.Module) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("from thalweg.parts.queries import ContinuousQuery\nisinstance(part, ContinuousQuery)", 1),
-        ("from thalweg.parts.part import Examined\nisinstance(part, Examined)", 0),
+        ("from thalweg.kinds.queries import ContinuousQuery\nisinstance(part, ContinuousQuery)", 1),
+        ("from thalweg.kinds.part import Examined\nisinstance(part, Examined)", 0),
         ('hasattr(run, "why")', 1),
         ('hasattr(sink, "fileno")', 0),
     ],

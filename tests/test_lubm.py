@@ -7,8 +7,8 @@ import pytest
 from pyoxigraph import NamedNode, RdfFormat, Store, parse
 
 from thalweg.api import load
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.rdf import triple_of
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 LUBM = Path(__file__).parents[2] / "shared" / "data" / "lubm"
 ONTOLOGY = "http://swat.cse.lehigh.edu/onto/univ-bench.owl#"

@@ -24,10 +24,10 @@ from thalweg.cli import app
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source
 from thalweg.ir.nodes import Program
+from thalweg.kinds.part import Part
 from thalweg.languages.registry import GROUP, registry
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
-from thalweg.parts.part import Part
 from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 from thalweg.testing import Case, Changes, Difference, check, read_page

@@ -6,10 +6,10 @@ import pytest
 
 from thalweg.bench.conformance import CONSISTENT, INCONSISTENT, Test, find_tests
 from thalweg.connectors.ontology_documents import read_triples
+from thalweg.kinds.classes.contradiction import is_consistent
+from thalweg.kinds.classes.ladder import Ladder
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
-from thalweg.parts.abstraction.contradiction import is_consistent
-from thalweg.parts.abstraction.ladder import Ladder
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "owl2"
 TESTS = [test for test in find_tests(DATA) if test.kind in (CONSISTENT, INCONSISTENT)] if DATA.is_dir() else []

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         Solution,
         Truth,
     )
-    from thalweg.api.rule_engine_face import Engine
+    from thalweg.api.public_engine import Engine
     from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, ThalwegWarning
     from thalweg.engine import BusyError
     from thalweg.ir.nodes import Program
@@ -86,7 +86,7 @@ _NAMES = {
         "Solution",
         "Truth",
     ),
-    "api.rule_engine_face": ("Engine",),
+    "api.public_engine": ("Engine",),
     "diagnostics": ("Diagnostic", "FailedError", "RejectedError", "Source", "ThalwegWarning"),
     "engine": ("BusyError",),
     "ir.nodes": ("Program",),

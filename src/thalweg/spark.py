@@ -30,16 +30,16 @@ from thalweg.diagnostics import Diagnostic, RejectedError, warn
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
-from thalweg.parts.part import SparkWork, spread
 from thalweg.planning.argument_types import DecimalType
+from thalweg.runtimes.spark.job import SparkWork, spread
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 from thalweg.runtimes.unzoned_times import unzoned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from thalweg.answers.answer_columns import Column
     from thalweg.planning.argument_types import Type, Types
-    from thalweg.runtimes.answer_columns import Column
     from thalweg.runtimes.spark.answer_frame import AnswerFrame
     from thalweg.runtimes.spark.columns import Shape
 
@@ -125,7 +125,7 @@ def reason(
             warn(unzoned())
         with usage():
             chosen = None if of is None else predicates_of(of, resolved.prefixes)[0]
-        return _Asked(part, tables, shapes, resolved.timing, emit, on_error, partitions).answers(late, chosen)
+        return _Reasoning(part, tables, shapes, resolved.timing, emit, on_error, partitions).answers(late, chosen)
 
 
 def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
@@ -144,13 +144,13 @@ def _usual_emit(
     programs: Iterable[Program | Text], kinds: Mapping[str, object]
 ) -> Literal["intervals", "changes", "snapshot"]:
     """Intervals, where programs know of such."""
-    known = understood([*programs])
-    events = "--event" in known or kinds.get("as_") == "abstraction"
-    return "intervals" if "--emit" in known and not events else "changes"
+    options = understood([*programs])
+    events = "--event" in options or kinds.get("as_") == "abstraction"
+    return "intervals" if "--emit" in options and not events else "changes"
 
 
-class _Asked:
-    """What was asked of `reason`, and how it is answered."""
+class _Reasoning:
+    """A call of `reason`: its tables and settings, and the query that answers it."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ class _Asked:
         )
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
-        from thalweg.runtimes.answer_columns import AnswerSetColumns, ClashColumns, FactColumns
+        from thalweg.answers.answer_columns import AnswerSetColumns, ClashColumns, FactColumns
         from thalweg.runtimes.spark.answer_frame import AnswerFrame
 
         kind = self._part.answer_columns(self._emit)
@@ -228,12 +228,12 @@ class _Asked:
         """A column with times as what they came as."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        found = F.col(f"`{column.name}`")
+        cells = F.col(f"`{column.name}`")
         if column.type == "time":
-            found = self._time(found)
+            cells = self._time(cells)
         elif column.type == "window":
-            found = F.transform(found, self._time)
-        return found.alias(column.name)
+            cells = F.transform(cells, self._time)
+        return cells.alias(column.name)
 
     def _parcels(self, job: Any, all_wrong: bool) -> "DataFrame":
         from thalweg.runtimes.spark.dataframe import pack_clock, pack_table
@@ -244,7 +244,7 @@ class _Asked:
         ]
         if job.idle is not None:
             parcels.append(pack_clock(job, self._session))
-        return reduce(lambda one, other: one.unionAll(other), parcels)
+        return reduce(lambda union, other: union.unionAll(other), parcels)
 
     def _checked(self, rows: "DataFrame", kinds: list[str]) -> "DataFrame":
         """The rows of some kinds; a worker that could not go on, or a row that is to stop the job, fails it."""
@@ -278,13 +278,13 @@ class _Asked:
         return {name: _sql_type(kind) for name, kind in zip(head_names(program, predicate), types, strict=True)}
 
 
-def _background(given: Any, mapped: Tally | None) -> tuple[Any, Tally | None]:
+def _background(background: Any, mapped: Tally | None) -> tuple[Any, Tally | None]:
     """The background without DataFrames: as tables of Arrow, and mapped under their names."""
-    if isinstance(given, Mapping):
-        texts = [f"{name}: {name}({', '.join(map(spelled, table.columns))})" for name, table in given.items()]
+    if isinstance(background, Mapping):
+        texts = [f"{name}: {name}({', '.join(map(spelled, table.columns))})" for name, table in background.items()]
         mapped = Tally([*(mapped.mappings if mapped is not None else ()), *read_mappings(texts)])
-        return {name: table.toArrow() for name, table in given.items()}, mapped
-    return (given.toArrow() if hasattr(given, "sparkSession") else given), mapped
+        return {name: table.toArrow() for name, table in background.items()}, mapped
+    return (background.toArrow() if hasattr(background, "sparkSession") else background), mapped
 
 
 def _shape(name: str, table: "DataFrame", mapped: Tally | None, timing: Timing) -> "Shape":
@@ -292,8 +292,8 @@ def _shape(name: str, table: "DataFrame", mapped: Tally | None, timing: Timing) 
 
     clock = timing.clock
     tick_length = clock.tick_length
-    if mapped is not None and any(one.time is not None for one in mapped.mappings):
-        timed = [one for one in mapped.mappings if one.time is not None]
+    if mapped is not None and any(mapping.time is not None for mapping in mapped.mappings):
+        timed = [mapping for mapping in mapped.mappings if mapping.time is not None]
         shape = mapped_shape(table.columns, timed, name or None, tick_length)
     else:
         shape = shape_of(table.columns, name or None, tick_length)
@@ -306,7 +306,7 @@ def _is_stamped(shape: "Shape", table: "DataFrame") -> bool:
 
 def _is_unzoned(shape: "Shape", table: "DataFrame") -> bool:
     """Whether a table has a column of local times, and no zone is known."""
-    times = [one.time for one in shape.mappings if one.time is not None]
+    times = [mapping.time for mapping in shape.mappings if mapping.time is not None]
     columns = [time.path.whole for time in times if time.zone is None] if shape.mappings else ["t"]
     return shape.zone is None and any(name in table.columns and _type(table, name) == _LOCAL for name in columns)
 
@@ -320,10 +320,10 @@ def _inputs(shape: "Shape", table: "DataFrame") -> "dict[Predicate, Types]":
     if shape.predicate is not None:
         kinds = tuple(_kind(table, Path((column,))) for column in shape.columns)
         return {Predicate(shape.predicate, len(kinds)): kinds}
-    found: dict[Predicate, Types] = {}
+    by_predicate: dict[Predicate, Types] = {}
     for mapping in shape.mappings:
-        found[mapping.predicate] = tuple(_argument_kind(table, argument) for argument in mapping.arguments)
-    return found
+        by_predicate[mapping.predicate] = tuple(_argument_kind(table, argument) for argument in mapping.arguments)
+    return by_predicate
 
 
 def _argument_kind(table: "DataFrame", argument: Any) -> Any:

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import thalweg
 from thalweg import load
 from thalweg.cli import app
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.fact import Fact
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parents[1]

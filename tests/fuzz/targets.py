@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 import thalweg
 from fuzz.seeds import SAVED, command_in, saved_run
 from thalweg import Event, FailedError, RejectedError, api, load
+from thalweg.answers.emit import FORMATS, formatter
 from thalweg.api import SolveOptions, Timing
 from thalweg.cli import app
 from thalweg.connectors.interrupt import Interrupt
@@ -30,6 +31,7 @@ from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import CATALOGUE, Diagnostic, Source
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.explain.plan import explain
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.asp.directives import signatures
 from thalweg.languages.deployment.read_deployment import read_deployment
 from thalweg.languages.lars.facts import read_fact
@@ -37,8 +39,6 @@ from thalweg.model.arrow import DamagedError, decode
 from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import FOREVER, Clock, milliseconds
-from thalweg.runtimes.emit import FORMATS, formatter
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 MOST_NODES: Final = 100
 """Of a rule that is run: atoms that have nothing in common have more answers than anyone can wait for."""

@@ -9,6 +9,9 @@ import pytest
 
 from random_knowledge import CLASSES, KINDS, Case, random_case
 from thalweg.bench.abstraction import SPACE, events, knowledge
+from thalweg.kinds.classes import event_selection
+from thalweg.kinds.classes.ladder import SELECTION, UNDECIDED, Decision, Ladder
+from thalweg.kinds.classes.signatures import Decisions, Given, Signatures
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts, compile_abstraction
@@ -16,9 +19,6 @@ from thalweg.languages.owl.dl.selection import derive_selection, rspql
 from thalweg.model.rdf import as_ntriples, as_resource
 from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS
-from thalweg.parts.abstraction import event_selection
-from thalweg.parts.abstraction.ladder import SELECTION, UNDECIDED, Decision, Ladder
-from thalweg.parts.abstraction.signatures import Decisions, Given, Signatures
 from thalweg.solvers.dl import hermit
 
 pytestmark = pytest.mark.hermit

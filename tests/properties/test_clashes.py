@@ -11,6 +11,7 @@ from test_partitioned import Answers, answers, cuts, kept, loaded, replayed
 
 from buckets import rule_job
 from thalweg import Change, Clash, Interval, Snapshot, api
+from thalweg.answers.clash_answers import ClashChange, Clashing, ClashInterval
 from thalweg.dataflow.context import Settings
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
@@ -22,7 +23,6 @@ from thalweg.model.fact import Fact
 from thalweg.model.python_values import term_of
 from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.route_justifications import route_justifications
-from thalweg.runtimes.consistency.clashes import ClashChange, Clashing, ClashInterval
 
 Stream = list[tuple[int, list[Fact]]]
 Named = set[tuple[str, str, str]]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from thalweg.ir.nodes import Interface, Program
 from thalweg.ir.semantics import output
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
@@ -26,7 +27,6 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import unquote
 from thalweg.planning import topology
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 CLASSES = tuple(f"<{name}>" for name in "ABCDEFG")
 PROPERTIES = ("<r>", "<s>", "<t>")

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from thalweg import run
 from thalweg.diagnostics import Source
+from thalweg.kinds.queries.per_window import answer_once
 from thalweg.languages.rspql.query import Query
 from thalweg.languages.rspql.read_query import read_query
 from thalweg.model.dataset import Dataset
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.parts.queries.per_window import answer_once
 
 EX = "http://ex.org/"
 FACTS = [Fact(f"<{EX}{p}>", (f"<{EX}{s}>", o)) for p in "pq" for s in "ab" for o in (f"<{EX}a>", f"<{EX}b>", "1", "2")]

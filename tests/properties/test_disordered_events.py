@@ -17,11 +17,11 @@ from thalweg.cli import app
 from thalweg.connectors import files, interrupt
 from thalweg.diagnostics import Diagnostic, FailedError, Source
 from thalweg.ir.patterns import Pattern
+from thalweg.kinds.events import joins
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.cascade.read_events import read_events
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.parts.patterns import joins
 from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
 

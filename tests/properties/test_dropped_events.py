@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from thalweg import api
 from thalweg.diagnostics import Source
+from thalweg.kinds.classes import event_selection
+from thalweg.kinds.events import usable_events
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS
-from thalweg.parts.abstraction import event_selection
-from thalweg.parts.patterns import usable_events
 
 SPACE = "http://ex/"
 ROADS = 3

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from random_large_programs import large_scenarios
 from thalweg.engine import assemble
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.event import Batch, Event
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import batch_of, by_engine, by_semantics, differences, feed
 from thalweg.testing.strategies import Scenario, remembering_scenarios, scenarios
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from random_knowledge import CLASSES, KINDS, Case, random_case
+from thalweg.kinds.classes.entailed_triples import EntailedTriples
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS, Triple
-from thalweg.parts.abstraction.entailed_triples import EntailedTriples
 from thalweg.solvers.dl import hermit
 
 pytestmark = pytest.mark.hermit

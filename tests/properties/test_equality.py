@@ -7,11 +7,11 @@ from test_shedding import tight
 
 from thalweg.engine.equality import Classes
 from thalweg.ir.semantics import answers
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.owl.program import as_fact, specialised
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS, TYPE, Triple
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 EDGES = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 6), st.integers(0, 6), st.integers(0, 5)).filter(

@@ -7,19 +7,19 @@ from hypothesis import strategies as st
 
 from buckets import LOSSES, in_buckets, stopped
 from thalweg import api
+from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventLine
 from thalweg.api.answer_values import Change
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import Instance, matches, solutions
+from thalweg.kinds.events.restrictions import holds
 from thalweg.languages.cascade.event_definitions import NamedEvent
 from thalweg.languages.cascade.read_events import read_events
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
-from thalweg.parts.patterns.restrictions import holds
-from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventLine
 from thalweg.testing.evaluators import changes_of
 
 LAST = 9

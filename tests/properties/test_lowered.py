@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
 from thalweg.ir.semantics import output
+from thalweg.kinds.answer_sets.solving import Spelling
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.asp import program as asp
 from thalweg.languages.asp.directives import take_out
 from thalweg.languages.asp.lower import INCONSISTENT
@@ -16,8 +18,6 @@ from thalweg.languages.asp.parse import parse
 from thalweg.languages.asp.program import AspProgram
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.solving import Spelling
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 INPUTS = {"p": 1, "q": 1, "e": 2}
 DERIVED = {"a": 1, "b": 1, "c": 2, "d": 2}

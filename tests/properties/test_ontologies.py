@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Comparison, Constant, Now, Rule
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.lars import read
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.knowledge import close
@@ -23,7 +24,6 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import fact_of
 from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import OWL, RDF, RDFS, SAME_AS, TYPE, XSD, Triple, is_schema
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 CLASSES = tuple(f"<{name}>" for name in "ABCD")
 PROPERTIES = ("<p>", "<q>", "<r>")

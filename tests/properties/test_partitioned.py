@@ -12,11 +12,13 @@ from test_ontologies import STREAMS, WINDOW, ontologies
 from test_ontologies import data as statements
 
 from buckets import rule_job
+from thalweg.answers.emit import Change
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.dependency import strata
 from thalweg.ir.nodes import Interface, Program
+from thalweg.kinds.rules.rule_part import Rules
 from thalweg.languages.lars import read
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.owl.program import over_triples, specialised
@@ -25,13 +27,11 @@ from thalweg.model.fact import Fact
 from thalweg.model.rdf import fact_of
 from thalweg.model.time import FOREVER, Clock
 from thalweg.model.vocabulary import Triple
-from thalweg.parts.part import start as start_part
-from thalweg.parts.rule_part import Rules
 from thalweg.planning.partition import partition
 from thalweg.planning.placing import place_rules
 from thalweg.runtimes.embedded import Embedded
-from thalweg.runtimes.emit import Change
 from thalweg.runtimes.inputs import Values
+from thalweg.runtimes.local import start as start_part
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import ANSWERS, FAILURE, OUT, Parcel, error_of, unwrap

@@ -12,12 +12,12 @@ from pattern_meaning import found_above, in_order
 from random_patterns import NAMES, looking, patterns
 from thalweg.ir.pattern_semantics import Holds, Instance, Match, Pair, matches
 from thalweg.ir.patterns import Clause, Filter, Occurs, Pattern, Sequence, Triple
+from thalweg.kinds.events import joins
+from thalweg.kinds.events.event_layers import EventLayers
+from thalweg.kinds.events.matcher import Matcher
+from thalweg.kinds.events.next_event import matcher
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 from thalweg.languages.cascade.impossible_patterns import impossible_patterns
-from thalweg.parts.patterns import joins
-from thalweg.parts.patterns.event_layers import EventLayers
-from thalweg.parts.patterns.matcher import Matcher
-from thalweg.parts.patterns.next_event import matcher
 
 LAST = 14
 Stream = Mapping[int, Mapping[str, list[Pair]]]

@@ -10,6 +10,9 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
+from thalweg.kinds.queries.compiled_query import CompiledQuery
+from thalweg.kinds.queries.evaluator import Row
+from thalweg.kinds.queries.per_window import answer_once
 from thalweg.languages.rspql.lower import lower
 from thalweg.languages.rspql.lowered import LoweredQuery
 from thalweg.languages.rspql.query import Query
@@ -20,9 +23,6 @@ from thalweg.model.fact import Fact
 from thalweg.model.number import shortest
 from thalweg.model.rdf import XSD, literal
 from thalweg.model.values import number_of
-from thalweg.parts.queries.compiled_query import CompiledQuery
-from thalweg.parts.queries.evaluator import Row
-from thalweg.parts.queries.per_window import answer_once
 
 T = TypeVar("T")
 BASE = "http://ex.org/"

@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
+from thalweg.kinds.events.selected_events import SelectedEvent, SelectedEvents
+from thalweg.kinds.queries.per_window import answer_once
+from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.languages.cascade.read_events import read_events
 from thalweg.languages.rspql.closings import closings_of, evaluation_ticks
 from thalweg.languages.rspql.query import Query
@@ -15,9 +18,6 @@ from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.parts.patterns.selected_events import SelectedEvent, SelectedEvents
-from thalweg.parts.queries.per_window import answer_once
-from thalweg.parts.queries.streams_read import StreamsRead
 
 LAST = 12
 SPACE = "http://ex/"

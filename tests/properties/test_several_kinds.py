@@ -14,9 +14,9 @@ from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Atom, Constant, Interface, Program, Rule
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.parts.answer_sets.solve_options import SolveOptions
 from thalweg.testing.evaluators import changes_of
 
 LAST = 8

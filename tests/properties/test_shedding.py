@@ -16,12 +16,12 @@ from thalweg.engine.shed import add_difference, shed, standing
 from thalweg.ir.dependency import strata
 from thalweg.ir.nodes import Program
 from thalweg.ir.semantics import answers
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.lars import read
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Calendar
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker

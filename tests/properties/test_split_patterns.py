@@ -10,14 +10,14 @@ from random_cascades import NUMBERS
 from random_patterns import NAMES, looking, patterns
 from thalweg.dataflow.context import Context, Settings
 from thalweg.ir.patterns import Pattern
+from thalweg.kinds.events import EventCascade
 from thalweg.languages.cascade.event_definitions import CascadeProgram, ClassText, NamedEvent
 from thalweg.languages.owl.axioms import Ontology, SubClassOf
 from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.parts.part import start
-from thalweg.parts.patterns import EventCascade
 from thalweg.planning.stage_patterns import stage_patterns
+from thalweg.runtimes.local import start
 from thalweg.runtimes.watermark import Watermark
 
 LAST = 14

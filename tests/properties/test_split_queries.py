@@ -7,10 +7,10 @@ from buckets import LOSSES, in_buckets
 from thalweg import api
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
+from thalweg.kinds.queries.join_operator import JoinSpec
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.parts.queries.join_operator import JoinSpec
 
 LAST = 12
 EX = "http://ex/"

@@ -10,9 +10,9 @@ from buckets import LOSSES, Buckets
 from thalweg import api
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import RejectedError, Source
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.parts.answer_sets.solve_options import SolveOptions
 
 LAST = 9
 EX = "http://ex/"

@@ -8,21 +8,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from buckets import LOSSES, Cluster
+from thalweg.answers.emit import Solution
 from thalweg.api import Observer, RunOptions, start
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
+from thalweg.kinds.answer_sets import AnswerSets
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
+from thalweg.kinds.answer_sets.solving import Solving
+from thalweg.kinds.answer_sets.windowed import Inputs, Windowed
+from thalweg.kinds.part import Unwatched
 from thalweg.languages.asp.frame import read_frame
 from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.model.time import Clock
-from thalweg.parts.answer_sets import AnswerSets
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.answer_sets.solving import Solving
-from thalweg.parts.answer_sets.windowed import Inputs, Windowed
-from thalweg.parts.part import Unwatched
 from thalweg.runtimes.embedded import Embedded
-from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.inputs import Values
 from thalweg.solvers.clingo import Task, solve
 from thalweg.solvers.pool import SolverPool

@@ -11,16 +11,16 @@ from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Atom, Now, Program, Rule, Variable
+from thalweg.kinds.choose_outputs import Shown
+from thalweg.kinds.member import Beside, Member
 from thalweg.languages.options import SplitName
 from thalweg.model.predicate import Predicate
-from thalweg.parts.choose_outputs import Shown
-from thalweg.parts.member import Beside, Member
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
+    from thalweg.answers.answer_columns import AnswerColumns
     from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import ExplainedMember
-    from thalweg.runtimes.answer_columns import AnswerColumns
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Counters(Member):
         return text, sha256(repr((text, sorted(self.shown or ()))).encode()).hexdigest()
 
     def answer_columns(self, emit: str) -> "AnswerColumns":
-        from thalweg.runtimes.answer_columns import FactColumns
+        from thalweg.answers.answer_columns import FactColumns
 
         return FactColumns(emit)
 

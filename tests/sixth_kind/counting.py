@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from sixth_kind.tallies import Step, Tally
+from thalweg.answers.emit import TextDelta
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Exchange, Hash
 from thalweg.dataflow.operator import HeldKey, Operator, OpSpec, Output, Share, Updates, Words
@@ -18,7 +19,6 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.saved_rows import load_rows, save_rows
-from thalweg.runtimes.emit import TextDelta
 
 
 @dataclass(frozen=True)

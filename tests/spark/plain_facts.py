@@ -1,7 +1,7 @@
 """Facts as tables have them: texts without quotes."""
 
+from thalweg.answers.answer_columns import cell
 from thalweg.model.fact import Fact
-from thalweg.runtimes.answer_columns import cell
 
 
 def plain(fact: Fact) -> str:

@@ -14,7 +14,7 @@ PROGRAM = "q(X) :- p(X) in [2]."
 EXHAUSTED = """
 from unittest.mock import patch
 from thalweg.diagnostics import Diagnostic, FailedError
-from thalweg.runtimes.rule_engine import RuleEngine
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.runtimes.spark import dataframe
 
 class ExhaustedEngine(RuleEngine):
@@ -25,7 +25,7 @@ class ExhaustedEngine(RuleEngine):
 
 class ExhaustedProcessor(dataframe.LastProcessor):
     def handleInputRows(self, *rows):
-        with patch("thalweg.parts.rule_operator.RuleEngine", ExhaustedEngine):
+        with patch("thalweg.kinds.rules.rule_operator.RuleEngine", ExhaustedEngine):
             yield from super().handleInputRows(*rows)
 
 dataframe.LastProcessor = ExhaustedProcessor

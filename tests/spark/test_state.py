@@ -24,7 +24,7 @@ from thalweg.model.fact import Fact
 from thalweg.runtimes.spark import processor
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
-from thalweg.runtimes.spark.watch import state_rows
+from thalweg.runtimes.spark.progress_line import state_rows
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker_cache import WORKERS
 from thalweg.runtimes.watermark import Watermark

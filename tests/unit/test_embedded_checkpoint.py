@@ -233,7 +233,7 @@ def test_without_a_state_a_table_that_exists_is_refused_and_stays() -> None:
 
 
 def test_a_folder_that_is_in_use_is_refused() -> None:
-    with embedded_checkpoint.held(Path("kept")):
+    with embedded_checkpoint.locked(Path("kept")):
         result = thalweg(*COMMAND)
     assert (result.exit_code, "another run is using the checkpoint `kept`" in result.output) == (1, True)
 

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
+from thalweg.answers.answer_formats import AnswerFormat
+from thalweg.answers.emit import Change
 from thalweg.api import Timing, load_part
 from thalweg.cli import app
 from thalweg.cli.picture import drawn
@@ -20,8 +22,6 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import fact_of_text
 from thalweg.model.time import Calendar
-from thalweg.runtimes.answer_formats import AnswerFormat
-from thalweg.runtimes.emit import Change
 from thalweg.runtimes.recorded_answers import read_answers
 from thalweg.testing.evaluators import batch_of
 
@@ -70,7 +70,7 @@ def test_bands_curves_and_guaranteed_ends_are_drawn(folder: Path) -> None:
 
 def test_the_beginning_of_a_run_elsewhere_is_proved_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a run on Spark hands to its picture; of the last two readings one comes at the tick of the other."""
-    monkeypatch.setattr("thalweg.runtimes.kept_beginning.MOST_KEPT", 3)
+    monkeypatch.setattr("thalweg.runtimes.first_facts.MOST_KEPT", 3)
     words, timing = Dictionary(), Timing(first=0)
     part = load_part(["hot(D) :- temp(D,V) in [60 sec], V > 26, not off(D)."])
     with drawn(folder / "run.html", AnswerFormat()) as pencil:

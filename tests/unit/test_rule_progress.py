@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from thalweg.cli import app
+from thalweg.kinds.rules.premise_facts import Condition
 from thalweg.model.dictionary import Dictionary
-from thalweg.runtimes.premise_facts import Condition
 
 FACTS = """
 press(d1,3) at 0. press(d2,3) at 0. temp(d1,20) at 1. temp(d2,980.5) at 2. room(d1,r2) at 3. place(d7,hall) at 3.

@@ -25,10 +25,10 @@ from thalweg.api.sources import Background, On, Text, language_of_program, on_co
 from thalweg.api.timing import Moment, Timing
 from thalweg.api.verbs import check, explain, load, open, run, why, why_event, why_not, why_row
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
+from thalweg.kinds.part import Part
 from thalweg.languages.compile_options import PROFILES, TASKS, OntologyOptions
 from thalweg.model.prefixes import Prefixes, given_prefixes
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.part import Part
 from thalweg.runtimes.observer import Observer
 
 __all__ = [

@@ -10,11 +10,11 @@ from html import escape
 from typing import Any
 from weakref import finalize
 
+from thalweg.answers.answer_columns import AnswerColumns
 from thalweg.api.answer_values import value_of_answer
 from thalweg.api.jobs import Job
 from thalweg.api.spark_answers import SparkAnswers
 from thalweg.model.time import AS_TICKS, TimeFormat
-from thalweg.runtimes.answer_columns import AnswerColumns
 
 
 class Answers:
@@ -81,7 +81,7 @@ class Answers:
         >>> answers.to_arrow().to_pylist()
         [{'t': 3, 'op': '+', 'predicate': 'slow', 'S': 'a'}]
         """
-        from thalweg.runtimes.answer_tables import AnswerTable
+        from thalweg.answers.answer_tables import AnswerTable
 
         table = AnswerTable(self._columns, self._times)
         return table.arrow([row for block in map(_block, self.collect()) for row in table.rows(block)])

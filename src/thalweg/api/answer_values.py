@@ -18,12 +18,12 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from thalweg.answers import clash_answers as clashes
+from thalweg.answers import emit, event_answers, query_answers
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.model.python_values import PythonValue, value_of
 from thalweg.model.time import AS_TICKS, TimeFormat
-from thalweg.runtimes import emit, event_answers, query_answers
-from thalweg.runtimes.consistency import clashes
 
 Facts = tuple[Fact, ...]
 Tick = int | datetime

@@ -16,23 +16,24 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
+from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import TimeFormat
-from thalweg.parts.part import Part, Watch, spread
-from thalweg.parts.part import start as start_part
+from thalweg.runtimes.local import start as start_part
 from thalweg.runtimes.observer import Observer
+from thalweg.runtimes.spark.job import spread
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
+    from thalweg.answers.answer_formats import AnswerFormat
+    from thalweg.answers.emit import AnswerBlock
     from thalweg.connectors.transport import Transport
-    from thalweg.parts.local_run import LocalRun
-    from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.embedded import Embedded, Items
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
-    from thalweg.runtimes.emit import AnswerBlock
     from thalweg.runtimes.live_warnings import LiveWarnings
-    from thalweg.runtimes.spark.run import Outcome, SparkTarget
+    from thalweg.runtimes.local import LocalRun
+    from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,14 +235,14 @@ def run_on_spark(
     written: "AnswerFormat | None" = None,
     observer: Observer = Observer(),
     interrupt: Interrupt | None = None,
-) -> "Outcome":
+) -> "RunOutcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
     Answers are `written` to `out`, and lines about late facts to `late`. The memory of the options is a budget for each
     bucket of each stage. If the observer is interested in it, the outcome says until when what holds at the end is
     guaranteed.
     """
-    from thalweg.runtimes.answer_formats import AnswerFormat
+    from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
 
     need_spark()
@@ -329,7 +330,7 @@ def _unchanging(on: On, options: RunOptions, sinks: dict[str, str | None], forma
     }
 
 
-def _ended(outcome: "Outcome", report: Callable[[Diagnostic], None]) -> "Outcome":
+def _ended(outcome: "RunOutcome", report: Callable[[Diagnostic], None]) -> "RunOutcome":
     for summary in (outcome.late_warning, outcome.shed_warning):
         if summary is not None:
             report(summary)
@@ -402,9 +403,9 @@ def _items(
     mapped: Tally | None,
 ) -> "Items":
     """The items of a run, from open streams or from Python itself."""
-    from thalweg.runtimes.far_times import TimeLimits
     from thalweg.runtimes.inputs import Streams, Values
-    from thalweg.runtimes.passing_time import PassingTime
+    from thalweg.runtimes.plausible_times import TimeLimits
+    from thalweg.runtimes.wall_clock import PassingTime
 
     clock = timing.clock
     limits = TimeLimits(clock, timing.max_ahead_milliseconds, timing.ticks()[2])

@@ -20,13 +20,13 @@ from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.languages.options import IN_PYTHON, flag_of, flags_for, option_named
 from thalweg.languages.registry import registry
 from thalweg.model.local_times import zone_named
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import Prefixes
-from thalweg.parts.answer_sets.solve_options import SolveOptions
 
 _DEFAULTS: Final[Mapping[str, object]] = {name: option.default for name, option in IN_PYTHON.items()}
 
@@ -222,7 +222,7 @@ def with_frequencies(ontology: OntologyOptions, streams: On | None, timing: Timi
     recorded = all(isinstance(name, Source) or (isinstance(name, Path) and name.is_file()) for name in names)
     if not (ontology.wants_frequencies and names and recorded):
         return ontology
-    from thalweg.parts.consistency.frequencies import frequencies
+    from thalweg.api.frequencies import frequencies
 
     return replace(ontology, frequencies=frequencies(names, timing.clock) or None)
 

@@ -27,7 +27,7 @@ from thalweg.model.event import Event
 from thalweg.model.fact import Fact, PythonFact
 from thalweg.model.prefixes import Prefixes
 from thalweg.model.python_values import PythonValue
-from thalweg.runtimes.far_times import PATIENCE
+from thalweg.runtimes.plausible_times import PATIENCE
 
 if TYPE_CHECKING:
     from thalweg.api.jobs import Job

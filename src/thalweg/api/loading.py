@@ -29,6 +29,10 @@ from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.merge import TOGETHER
 from thalweg.ir.nodes import Program, Rule, TermAnnotations
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
+from thalweg.kinds.choose_outputs import Shown
+from thalweg.kinds.compose import compose
+from thalweg.kinds.part import Examined, Part
 from thalweg.languages.compile_options import OntologyOptions, Options, Outlined, QuestionsOntologies
 from thalweg.languages.registry import Graph, Language
 from thalweg.model.dataset import Dataset
@@ -37,10 +41,6 @@ from thalweg.model.predicate import Predicate, without_files
 from thalweg.model.rdf import fact_of
 from thalweg.model.time import Duration
 from thalweg.model.triples import TRIPLES
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.choose_outputs import Shown
-from thalweg.parts.compose import compose
-from thalweg.parts.part import Examined, Part
 from thalweg.planning.check_nodes import check_nodes
 
 EVERYTHING: Final = "everything"

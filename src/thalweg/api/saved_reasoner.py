@@ -13,7 +13,7 @@ from thalweg.api.sources import On, named, unnamed
 from thalweg.api.timing import Timing
 from thalweg.connectors.open import is_remote
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.parts.part import Part
+from thalweg.kinds.part import Part
 
 _BY_RECORDING: Final = "record the streams, and ask with `--stream RECORDING --at T`"
 _BY_EITHER: Final = f"ask the checkpoint of the run (`--checkpoint DIR`, without `--at`), or {_BY_RECORDING}"

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from thalweg.answers.answer_formats import AnswerFormat
+from thalweg.answers.emit import AnswerBlock, Formatter
 from thalweg.model.records import as_json, of_json
 from thalweg.model.time import TimeFormat
-from thalweg.runtimes.answer_formats import AnswerFormat
-from thalweg.runtimes.emit import AnswerBlock, Formatter
 
 
 @dataclass(frozen=True, slots=True)
 class BlockFormat(AnswerFormat):
     """Answers as they are, a block in each line, for the process that reads them back.
 
-    >>> from thalweg.runtimes.emit import Change
+    >>> from thalweg.answers.emit import Change
     >>> line = "".join(BlockFormat().formatter()(Change(3, ("q(a)",), ())))
     >>> of_json(json.loads(line))
     Change(t=3, begin=('q(a)',), end=(), partial=False, shed=(), unknown=(), until=())

@@ -27,21 +27,21 @@ from thalweg.api.timing import Moment, Timing
 from thalweg.api.unmapped_tables import check_tables
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.nodes import Program
+from thalweg.kinds.part import Part
 from thalweg.languages.options import Decomposition, Emit, OnError, Passing, RuntimeName, SplitName, Times
 from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import Duration
-from thalweg.parts.part import Part
 from thalweg.runtimes.observer import Observer, Report
 
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
     from thalweg.engine.proof import Proof
     from thalweg.explain.document import PlanDocument
-    from thalweg.parts.patterns.why_event import EventExplanation
-    from thalweg.parts.queries.why_row import RowProof
+    from thalweg.kinds.events.why_event import EventExplanation
+    from thalweg.kinds.queries.why_row import RowProof
 
 __all__ = ["Source", "check", "explain", "load", "open", "run", "why", "why_event", "why_not", "why_row"]
 

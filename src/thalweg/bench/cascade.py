@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from thalweg.answers.event_answers import ComplexEvent
 from thalweg.bench.abstraction import ROADS
 from thalweg.bench.esper import by_esper
 from thalweg.bench.event_city import program, quads, subscriptions
@@ -23,12 +24,11 @@ from thalweg.bench.running_city import CHUNK, City, EndToEnd, by_tick
 from thalweg.bench.selection_windows import WindowCost, by_window
 from thalweg.connectors.nquads import QuadReader
 from thalweg.ir.pattern_semantics import Instance
+from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.events.event_layers import EventLayers
+from thalweg.kinds.events.event_run import instances
+from thalweg.kinds.events.restrictions import known_besides
 from thalweg.model.time import Clock
-from thalweg.parts.abstraction.abstract_events import Classifier
-from thalweg.parts.patterns.event_layers import EventLayers
-from thalweg.parts.patterns.event_run import instances
-from thalweg.parts.patterns.restrictions import known_besides
-from thalweg.runtimes.event_answers import ComplexEvent
 
 EVENTS: Final = 1_000_000
 _BATCHES: Final = (1, 10, 100, 1_000, 10_000, 25_000, 50_000, 80_000)

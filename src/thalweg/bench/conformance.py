@@ -23,12 +23,12 @@ from thalweg.bench.sparql_tests import find_sparql_tests
 from thalweg.bench.subjects import data_folder
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages.owl.kinds import owl
 from thalweg.languages.owl.program import over_triples
 from thalweg.model.fact import Fact
 from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.vocabulary import Triple
-from thalweg.runtimes.rule_engine import RuleEngine
 
 Read = Callable[[Path], list[Triple]]
 

@@ -27,13 +27,13 @@ from thalweg.bench.subjects import data_folder
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.engine.memory import size_of
 from thalweg.ir.nodes import Program
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages.owl.checking import checked
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.vocabulary import OWL, RDFS, Triple
 from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.topology import Bolt, Taxonomy, Topology, assigned, bits, groups, ltm, ntm
-from thalweg.runtimes.rule_engine import RuleEngine
 
 AUTO: Final = "auto"
 NTM: Final = "NTM"

@@ -29,10 +29,10 @@ from thalweg.bench.subjects import Subject, generated_subject, universities, wel
 from thalweg.connectors.batches import code_facts
 from thalweg.connectors.ontology_documents import read_triples
 from thalweg.ir.nodes import Program
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages.owl.program import as_fact, over_triples, specialised
 from thalweg.model.rdf import as_ntriples
 from thalweg.model.vocabulary import Triple
-from thalweg.runtimes.rule_engine import RuleEngine
 
 PROFILES: Final = ("rdfs", "pd", "rl")
 ENGINE: Final = "engine"

@@ -16,14 +16,14 @@ from thalweg.bench.denial import Denials
 from thalweg.bench.refutation import claims_of, declarations_of
 from thalweg.bench.report import BenchmarkTarget, Row
 from thalweg.diagnostics import RejectedError
+from thalweg.kinds.classes.contradiction import is_consistent
+from thalweg.kinds.classes.ladder import Ladder
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
 from thalweg.languages.owl.kinds import owl, rdfs
 from thalweg.model.rdf import RDF_TYPE, XSD
 from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import Triple, short
-from thalweg.parts.abstraction.contradiction import is_consistent
-from thalweg.parts.abstraction.ladder import Ladder
 
 # Published for the approved tests of OWL 2 DL.
 PUBLISHED: Final = "HermiT 346 and Pellet 348 of 350"

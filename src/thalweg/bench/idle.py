@@ -9,17 +9,17 @@ import numpy as np
 
 from thalweg.engine import Delta, Given
 from thalweg.engine.decoder import Decoder, Rows
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.planning.plan import Plan, Relation
-from thalweg.runtimes.rule_engine import RuleEngine
 
 
 class Silent(RuleEngine):
     """Takes everything in and concludes nothing."""
 
     def advance(
-        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
+        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), imports: Sequence[Given] = ()
     ) -> list[Delta]:
         self.now = to
         return []
@@ -56,10 +56,10 @@ class Echo(RuleEngine):
         self._decoder = _Alike(self.plan, self.dictionary)
 
     def advance(
-        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), given: Sequence[Given] = ()
+        self, to: int, facts: Iterable[Fact] | Batch | Sequence[Batch] = (), imports: Sequence[Given] = ()
     ) -> list[Delta]:
         self.now = self._decoder.now = to
-        taken = [*self._streamed(facts), *(change.begun for change in given)]
+        taken = [*self._streamed(facts), *(change.begun for change in imports)]
         if not taken:
             return []
         rows = np.concatenate(taken)

@@ -22,10 +22,10 @@ import numpy as np
 from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.workload import Workload
 from thalweg.diagnostics import Source
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages import lars
-from thalweg.runtimes.rule_engine import RuleEngine
+from thalweg.runtimes.spark.progress_line import state_bytes, state_rows
 from thalweg.runtimes.spark.session import open_session, stop_session
-from thalweg.runtimes.spark.watch import state_bytes, state_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -246,12 +246,12 @@ class _Entrant:
 
     def _answers(self) -> "DataFrame":
         from thalweg.dataflow.context import Context, Settings
+        from thalweg.kinds.rules.rule_operator import RuleStageSpec
+        from thalweg.kinds.rules.rule_part import Rules
         from thalweg.model.time import Clock
-        from thalweg.parts.part import spread
-        from thalweg.parts.rule_operator import RuleStageSpec
-        from thalweg.parts.rule_part import Rules
         from thalweg.runtimes.spark.columns import shape_of
         from thalweg.runtimes.spark.dataframe import BEGIN, END, chain, pack_table
+        from thalweg.runtimes.spark.job import spread
 
         contender, stream = self.result.contender, self.result.heat.stream
         if contender.engine is None:

@@ -9,10 +9,10 @@ from typing import Final, TypeVar
 
 from thalweg.ir.pattern_semantics import Instance, Pair
 from thalweg.ir.patterns import Clause, Occurs, Pattern, Sequence, Triple
+from thalweg.kinds.events.event_layers import EventLayers
+from thalweg.kinds.events.next_event import matcher
+from thalweg.kinds.events.restrictions import holds
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
-from thalweg.parts.patterns.event_layers import EventLayers
-from thalweg.parts.patterns.next_event import matcher
-from thalweg.parts.patterns.restrictions import holds
 
 T = TypeVar("T")
 

@@ -38,11 +38,11 @@ from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages import lars
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.solvers.clingo import solve_once
 
 _GAP: Final = 1_000_000

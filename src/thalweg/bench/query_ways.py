@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Final
 
 from thalweg import api
+from thalweg.kinds.queries import ContinuousQuery
+from thalweg.kinds.queries.compiled_query import CompiledQuery
+from thalweg.kinds.queries.continuous import Continuous
+from thalweg.kinds.queries.evaluator import Evaluator
+from thalweg.kinds.queries.per_window import PerWindow
+from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.languages.rspql.lower import lower
-from thalweg.parts.queries import ContinuousQuery
-from thalweg.parts.queries.compiled_query import CompiledQuery
-from thalweg.parts.queries.continuous import Continuous
-from thalweg.parts.queries.evaluator import Evaluator
-from thalweg.parts.queries.per_window import PerWindow
-from thalweg.parts.queries.streams_read import StreamsRead
 
 RULES: Final = "rules"
 PER_WINDOW: Final = "SPARQL per window"

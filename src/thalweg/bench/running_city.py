@@ -14,11 +14,11 @@ from thalweg.bench.event_city import program, quads, write_city, write_stream
 from thalweg.connectors.nquads import QuadReader
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
+from thalweg.kinds.events import EventCascade
+from thalweg.kinds.events.event_run import EventRun
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock
-from thalweg.parts.patterns import EventCascade
-from thalweg.parts.patterns.event_run import EventRun
 
 CHUNK: Final = 20_000
 Ticks = list[tuple[int, list[Batch]]]

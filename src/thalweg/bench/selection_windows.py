@@ -13,15 +13,15 @@ from thalweg.bench.event_city import PER_TICK, selecting
 from thalweg.bench.running_city import City, Ticks
 from thalweg.diagnostics import Source
 from thalweg.ir.pattern_semantics import Instance
+from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.events import EventCascade
+from thalweg.kinds.events.event_layers import EventLayers
+from thalweg.kinds.events.event_run import instances
+from thalweg.kinds.events.restrictions import known_besides
+from thalweg.kinds.events.selected_events import SelectedEvent, SelectedEvents
+from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.languages.cascade.read_events import read_events
 from thalweg.model.event import Batch
-from thalweg.parts.abstraction.abstract_events import Classifier
-from thalweg.parts.patterns import EventCascade
-from thalweg.parts.patterns.event_layers import EventLayers
-from thalweg.parts.patterns.event_run import instances
-from thalweg.parts.patterns.restrictions import known_besides
-from thalweg.parts.patterns.selected_events import SelectedEvent, SelectedEvents
-from thalweg.parts.queries.streams_read import StreamsRead
 
 RANGES: Final[tuple[int, ...]] = (1, 2, 5, 10, 20, 50, 100)
 RATES: Final[tuple[int, ...]] = (10, 30, 100, 300, 1_000)

@@ -29,7 +29,7 @@ from thalweg.bench.interleaved import (
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row
 from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
-from thalweg.runtimes.rule_engine import RuleEngine
+from thalweg.kinds.rules.rule_engine import RuleEngine
 
 _ENOUGH: Final = 0.6
 _FLAT: Final = 1.25

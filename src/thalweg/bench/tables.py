@@ -15,12 +15,12 @@ from random import Random
 from time import process_time
 from typing import Any, Final, NamedTuple
 
+from thalweg.answers.emit import formatter
 from thalweg.api import RunOptions, Timing, load_part, start
 from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_most
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.runtimes.emit import formatter
 
 DEVICES: Final = 500
 READINGS: Final = 400_000

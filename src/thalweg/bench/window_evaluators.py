@@ -15,9 +15,14 @@ from itertools import islice
 from math import nan
 from typing import Final, Protocol
 
+from thalweg.answers.emit import Solution
 from thalweg.bench.processes import MEGABYTE, Footprint, cpu_seconds, isolated, resident
 from thalweg.connectors.ntriples import TripleReader
 from thalweg.diagnostics import Source
+from thalweg.kinds.answer_sets.lowering import Lowered
+from thalweg.kinds.answer_sets.solving import Solving
+from thalweg.kinds.answer_sets.windowed import Inputs
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.program import AspProgram
 from thalweg.languages.asp.reader import read_program
@@ -25,11 +30,6 @@ from thalweg.model.fact import Fact
 from thalweg.model.rdf import as_ntriples, fact_of, term
 from thalweg.model.time import Clock
 from thalweg.model.vocabulary import Triple
-from thalweg.parts.answer_sets.lowering import Lowered
-from thalweg.parts.answer_sets.solving import Solving
-from thalweg.parts.answer_sets.windowed import Inputs
-from thalweg.runtimes.emit import Solution
-from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.solvers.clingo import Task, solve
 from thalweg.solvers.pool import SolverPool
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from thalweg.model.time import FOREVER, Notation
 
 if TYPE_CHECKING:
+    from thalweg.answers.answer_formats import AnswerFormat
+    from thalweg.answers.emit import AnswerBlock
     from thalweg.api import Part, Timing
     from thalweg.model.dictionary import Dictionary
     from thalweg.model.event import Batch
-    from thalweg.runtimes.answer_formats import AnswerFormat
-    from thalweg.runtimes.emit import AnswerBlock
-    from thalweg.runtimes.kept_beginning import KeptBeginning
+    from thalweg.runtimes.first_facts import KeptBeginning
     from thalweg.runtimes.timeline_recorder import TimelineRecorder
 
 
@@ -45,7 +45,7 @@ class Pencil:
 
     def observe_elsewhere(self, tick: int, batch: "Batch", words: "Dictionary") -> None:
         """Sees what comes to a run elsewhere, and keeps the beginning of it."""
-        from thalweg.runtimes.kept_beginning import KeptBeginning
+        from thalweg.runtimes.first_facts import KeptBeginning
 
         self.observe(tick, batch, words)
         if self._with_proofs:
@@ -64,16 +64,16 @@ class Pencil:
         """Until when what holds at the end is guaranteed."""
         if self.engine is None:
             return self.ends
+        from thalweg.answers.emit import Lasting
         from thalweg.planning.revocable import guaranteed
-        from thalweg.runtimes.emit import Lasting
 
         return Lasting(guaranteed(self.engine.program)).chosen(self.engine.guaranteed())
 
     def prove(self, part: "Part", timing: "Timing") -> None:
         """Evaluates the beginning of a run elsewhere again, and keeps the proofs of what it concludes."""
         from thalweg import api
-        from thalweg.runtimes.answer_columns import FactColumns
-        from thalweg.runtimes.emit import Change
+        from thalweg.answers.answer_columns import FactColumns
+        from thalweg.answers.emit import Change
         from thalweg.runtimes.timeline_recorder import TimelineRecorder, explaining
 
         if self._recorder is None or self._beginning is None or type(self._columns) is not FactColumns:

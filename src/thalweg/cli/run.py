@@ -29,13 +29,13 @@ from thalweg.cli.summary import RunSummary, summarised
 from thalweg.cli.write_answers import Channel, LateLines, Opener, deliver, open_anew
 
 if TYPE_CHECKING:
+    from thalweg.answers.answer_formats import AnswerFormat
+    from thalweg.answers.emit import AnswerBlock
     from thalweg.api import Job, Observer, Part, RunOptions, SolveOptions
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.diagnostics import Diagnostic
-    from thalweg.parts.part import Account
-    from thalweg.runtimes.answer_formats import AnswerFormat
+    from thalweg.kinds.part import Account
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
-    from thalweg.runtimes.emit import AnswerBlock
 
 
 @with_options("run")
@@ -45,8 +45,8 @@ def run(context: typer.Context, programs: Programs, values: Values) -> None:
     Answers are written as soon as they are final: a live stream is answered as it arrives, and Ctrl-C ends it cleanly.
     """
     from thalweg import api
+    from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.model.byte_size import size_in_bytes
-    from thalweg.runtimes.answer_formats import AnswerFormat
     from thalweg.runtimes.picture_files import check_picture
 
     with outcome() as ending, stoppable():

@@ -73,7 +73,7 @@ class Delivery:
 
         `ValueError` where a name says another format than the options do.
         """
-        from thalweg.runtimes.answer_formats import format_of_output
+        from thalweg.answers.answer_formats import format_of_output
 
         out, format = values["out"], values["answer_format"]
         named = None if out is None else format_of_output(out)

@@ -11,11 +11,11 @@ import typer
 from thalweg.cli.errors import complain
 
 if TYPE_CHECKING:
+    from thalweg.answers.emit import AnswerBlock
     from thalweg.api import Part
     from thalweg.diagnostics import Diagnostic
     from thalweg.model.event import Batch
     from thalweg.model.predicate import Predicate
-    from thalweg.runtimes.emit import AnswerBlock
 
 _SHOWN = 5
 
@@ -81,9 +81,9 @@ class RunSummary:
     def see(self, block: "AnswerBlock") -> None:
         """Sees what is answered."""
         self.has_answered = True
-        from thalweg.runtimes.emit import Change, Interval, SnapshotRun, Solution
-        from thalweg.runtimes.event_answers import EventAnswers
-        from thalweg.runtimes.query_answers import Bindings, ConstructedGraph
+        from thalweg.answers.emit import Change, Interval, SnapshotRun, Solution
+        from thalweg.answers.event_answers import EventAnswers
+        from thalweg.answers.query_answers import Bindings, ConstructedGraph
 
         match block:
             case Change():

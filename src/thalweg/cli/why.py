@@ -16,12 +16,12 @@ from thalweg.diagnostics import VISIBLE
 
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
+    from thalweg.kinds.events.why_event import EventExplanation
+    from thalweg.kinds.queries.why_row import RowProof
     from thalweg.model.fact import Fact
     from thalweg.model.predicate import Predicate
     from thalweg.model.prefixes import Prefixes
     from thalweg.model.time import TimeFormat
-    from thalweg.parts.patterns.why_event import EventExplanation
-    from thalweg.parts.queries.why_row import RowProof
 
 
 @with_options("why")

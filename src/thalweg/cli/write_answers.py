@@ -11,13 +11,13 @@ from thalweg.cli.settings import Delivery
 from thalweg.cli.summary import RunSummary
 
 if TYPE_CHECKING:
+    from thalweg.answers.answer_formats import AnswerFormat
+    from thalweg.answers.answer_tables import AnswerTable
+    from thalweg.answers.emit import AnswerBlock
+    from thalweg.answers.parquet_output import ParquetFile, ParquetParts
     from thalweg.api import Job, Observer
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Sink
-    from thalweg.runtimes.answer_formats import AnswerFormat
-    from thalweg.runtimes.answer_tables import AnswerTable
-    from thalweg.runtimes.emit import AnswerBlock
-    from thalweg.runtimes.parquet_output import ParquetFile, ParquetParts
 
 
 Look = Callable[["AnswerBlock"], None]
@@ -30,7 +30,7 @@ Opener = Callable[[str, str | None], Any]
 def open_anew(purpose: str, name: str | None) -> Any:
     """Opens an output; what was in a file is gone."""
     if purpose == "table":
-        from thalweg.runtimes.parquet_output import ParquetFile
+        from thalweg.answers.parquet_output import ParquetFile
 
         return ParquetFile(Path(name or ""))
     from thalweg.connectors.open import open_output
@@ -126,8 +126,8 @@ def _goes_on(sink: "Sink") -> bool:
 
 
 def _write_table(job: "Job", sink: "ParquetFile | ParquetParts", table: "AnswerTable", see: Look) -> None:
+    from thalweg.answers.parquet_output import ParquetFile
     from thalweg.diagnostics import RejectedError
-    from thalweg.runtimes.parquet_output import ParquetFile
 
     sink.begin(table)
     answered = False

@@ -37,7 +37,7 @@ class Terms:
     """Terms are equal if they are spelled alike."""
 
     def hashes(self, column: Words, words: Dictionary) -> Words:
-        """The same in every process, whatever its dictionary calls a term.
+        """Hashes of the spelling of terms: equal in every process, though dictionaries number terms differently.
 
         >>> here, there = Dictionary(), Dictionary()
         >>> _ = there.code("y")

@@ -47,7 +47,7 @@ class Node:
         near = [edge for edge in edges if edge.source in inside]
         self.sources = tuple(sorted({edge.source for edge in near if not edge.delayed}))
         self.late = Arrivals()
-        """What held at the last tick, for the next one."""
+        """Facts that held at the last tick, which delayed edges bring to the next one."""
         self.waiting: tuple[int, Arrivals] | None = None
         """The last tick, where what comes at it is not decided."""
         self.received: dict[int, Arrivals] = {}
@@ -246,14 +246,14 @@ class Executor:
         outside: Iterator[Incoming] = ((tick, _OUTSIDE, node.received.pop(tick)) for tick in sent)
         inputs: Iterator[Incoming] = merge(*map(_tagged, sources), outside, key=itemgetter(0))
         waiting, node.waiting = node.waiting, None
-        for tick, given in groupby(inputs, key=itemgetter(0)):
+        for tick, incoming in groupby(inputs, key=itemgetter(0)):
             if waiting is not None and waiting[0] < tick:
                 yield from node.advance(*waiting)
                 waiting = None
             here = arrivals if tick == to and batches is not None else Arrivals()
             if waiting is not None and waiting[0] == tick:
                 here, waiting = waiting[1], None
-            for _, source, output in given:
+            for _, source, output in incoming:
                 if isinstance(output, Arrivals):
                     here.add(output)
                 else:
@@ -307,7 +307,7 @@ class Executor:
         self.dictionary.collect(np.concatenate(words))
 
     def save(self) -> bytes:
-        """Where all operators are, and what waits between them."""
+        """The states of all operators, and the arrivals that wait between them."""
         about = encode({"first": self.first, "now": self.now}, {})
         return sealed(FORMAT, frame([about, *(node.save(self.dictionary) for node in self.nodes)]))
 

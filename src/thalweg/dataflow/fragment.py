@@ -75,6 +75,6 @@ def levels(plan: Plan, parts: Sequence[Fragment]) -> tuple[tuple[Fragment, ...],
     """The fragments that can run at the same time, each level after those that it needs."""
     home = {number: fragment.number for fragment in parts for number in fragment.operators}
     needs = [(home[edge.target], home[edge.source], 1) for edge in plan.edges if home[edge.source] != home[edge.target]]
-    found = least_levels((fragment.number for fragment in parts), needs)
-    assert found is not None, "a fragment needs only what stands before it"
-    return tuple(tuple(parts[number] for number in numbers) for numbers in by_level(found))
+    level_of = least_levels((fragment.number for fragment in parts), needs)
+    assert level_of is not None, "a fragment needs only what stands before it"
+    return tuple(tuple(parts[number] for number in numbers) for numbers in by_level(level_of))

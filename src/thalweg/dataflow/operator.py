@@ -28,6 +28,7 @@ from thalweg.model.shipped import Shipped
 
 if TYPE_CHECKING:
     from thalweg.dataflow.context import Context
+    from thalweg.engine.engine import Engine
     from thalweg.engine.proof import Proof
     from thalweg.explain.plan_stage import PlanStage
 
@@ -169,6 +170,13 @@ class Operator(ABC):
 
 
 @runtime_checkable
+class Concludes(Protocol):
+    """An operator whose facts an engine of rules derives, which can be asked for derivations."""
+
+    engine: "Engine"
+
+
+@runtime_checkable
 class Explains(Protocol):
     """An operator that can be asked why it gives a fact."""
 
@@ -194,7 +202,7 @@ class ExplainsEvents(Protocol):
     def event_behind(self, leaf: "Proof") -> "Proof | None":
         """A fact of a derivation with the events that it is; None where it is not an event."""
 
-    def why_event(self, asked: Fact) -> Any:
+    def why_event(self, event: Fact) -> Any:
         """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
 
 
@@ -226,7 +234,7 @@ class OpSpec(Shipped, ABC):
         return ()
 
     def called(self, route: int, signature: Predicate) -> Predicate:
-        """What it calls the facts of a route."""
+        """The predicate under which the operator takes in facts of a route."""
         return signature
 
     def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:

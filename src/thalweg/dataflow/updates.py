@@ -43,9 +43,9 @@ class Arrivals:
         self.records += more.records
         self.doubts += more.doubts
 
-    def updates(self, held: list[Given]) -> Updates:
-        """What the operator is handed, with held facts as they are to it."""
-        return Updates(self.events, held, self.records, self.doubts)
+    def updates(self, changes: list[Given]) -> Updates:
+        """The updates for an operator, with `changes` of held facts as it sees them."""
+        return Updates(self.events, changes, self.records, self.doubts)
 
     def words(self) -> Iterator[Words]:
         """The words that are needed until it is taken in."""
@@ -55,12 +55,12 @@ class Arrivals:
             yield from (change.begun.reshape(-1), change.ended.reshape(-1))
 
     def save(self, tick: int, words: Dictionary) -> bytes:
-        """All of it, with its tick."""
+        """The arrivals and their tick as bytes."""
         changes = [*((None, 0, change) for change in self.held), *self.heard]
         tables = [
-            ((stream, source, change.signature, change.timed, which), rows)
+            ((stream, source, change.signature, change.timed, side), rows)
             for stream, source, change in changes
-            for which, rows in (("begun", change.begun), ("ended", change.ended))
+            for side, rows in (("begun", change.begun), ("ended", change.ended))
         ]
         batches = save_batches(((tick, batch) for batch in self.events), words)
         about = {"tick": tick, "records": json.dumps(as_json(self.records))}
@@ -68,7 +68,7 @@ class Arrivals:
 
     @classmethod
     def load(cls, data: bytes, words: Dictionary) -> "tuple[int, Arrivals]":
-        """What was saved, and its tick."""
+        """The tick and the arrivals that were saved."""
         about, batches, rows = unframe(data)
         header, _ = decode(about)
         arrivals = cls([batch for _, batch in load_batches(batches, words)])
@@ -97,13 +97,13 @@ class Union:
     def __init__(self, shared: Iterable[HeldKey]) -> None:
         self._count: dict[HeldKey, Counter[Row]] = {key: Counter() for key in shared}
 
-    def turn(self, held: list[Given]) -> list[Given]:
-        """What begins and ends to the reader; of one tick, from all that give something."""
+    def turn(self, updates: list[Given]) -> list[Given]:
+        """The changes of one tick as the reader sees them: a fact that several operators give begins and ends once."""
         if not self._count:
-            return held
+            return updates
         single: list[Given] = []
         steps: dict[HeldKey, Counter[Row]] = {}
-        for change in held:
+        for change in updates:
             if (change.signature, change.timed) in self._count:
                 changes = steps.setdefault((change.signature, change.timed), Counter())
                 changes.update(map(tuple, change.begun.tolist()))

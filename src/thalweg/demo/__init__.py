@@ -109,7 +109,7 @@ def _replayed(streams: list[Path], seconds: float) -> list[api.Text]:
 
 
 def _embedded(part: "Part", streams: list[api.Text], answers: Path, interrupt: Interrupt) -> int | None:
-    from thalweg.runtimes.answer_formats import AnswerFormat
+    from thalweg.answers.answer_formats import AnswerFormat
 
     timing = api.Timing()
     lines = AnswerFormat(times=timing.format).formatter()

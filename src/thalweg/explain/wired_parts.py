@@ -21,7 +21,9 @@ _RULES: Final = "rules"
 _CLASS: Final = "class"
 
 _TOGETHER: Final = "parts of several kinds are evaluated one after the other at each tick"
-_MEETING: Final = "they read what others give, and one more shuffle would cost more than it saves: `--split always` splits what it can"
+_MEETING: Final = (
+    "they read what others give, and one more shuffle would cost more than it saves; `--split always` splits more"
+)
 _WHOLE: Final = "no key splits all of it"
 _LOOP: Final = "a loop through `before` stays together"
 

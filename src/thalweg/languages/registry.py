@@ -51,7 +51,7 @@ class Graph(Source):
 Compile = Callable[[Sequence[Any], Options], tuple[Any, list[Diagnostic]]]
 """Compiles all texts of a language (`Source`, or `Graph` where it `takes_triples`), as far as they can be read.
 
-What it returns is what one part of a plan evaluates (`thalweg.parts.compose`), a `Program` of rules for example, and
+What it returns is what one part of a plan evaluates (`thalweg.kinds.compose`), a `Program` of rules for example, and
 all that is wrong.
 """
 

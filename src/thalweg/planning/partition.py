@@ -218,8 +218,8 @@ class _Writer:
             if route.stage is not None:
                 yield _given(route)
             else:
-                held = ((route.signature, timed) for timed in (False, True))
-                yield from ((route.called, key[1]) for key in held if key in self.program.interface.imports)
+                keys = ((route.signature, timed) for timed in (False, True))
+                yield from ((route.called, key[1]) for key in keys if key in self.program.interface.imports)
 
     def hints(
         self, draft: Draft, routes: Iterable[Route], supplies: Iterable[tuple[Predicate, Predicate, bool]]

@@ -28,7 +28,7 @@ _AGAIN: Final = "to run it again, name a new folder"
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> Iterator[None]:
     """Keeps a checkpoint folder from two runs at once; however a run ends, the folder is free again."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,13 +60,13 @@ class Claim:
         manifest = folder / MANIFEST
         if not manifest.exists():
             return
-        known = read_sealed(manifest, self.format, unseal_json)
-        if known["program"] != self.program:
+        manifest_data = read_sealed(manifest, self.format, unseal_json)
+        if manifest_data["program"] != self.program:
             raise refused(f"the checkpoint `{folder}` belongs to another program")
-        if known["fingerprint"] != self.fingerprint:
+        if manifest_data["fingerprint"] != self.fingerprint:
             raise refused(f"the checkpoint `{folder}` belongs to the same program with other settings")
         for option, value in self.options.items():
-            if known["options"].get(option) != value:
+            if manifest_data["options"].get(option) != value:
                 raise refused(f"the checkpoint `{folder}` belongs to a run with another `{option}`")
 
     def make(self, folder: Path) -> None:

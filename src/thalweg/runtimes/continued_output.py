@@ -8,10 +8,10 @@ import stat
 import sys
 from pathlib import Path
 
+from thalweg.answers.parquet_output import ParquetParts
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.runtimes.parquet_output import ParquetParts
 
 
 def continued(name: str | None, length: int) -> Sink:

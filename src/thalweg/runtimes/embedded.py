@@ -15,6 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from thalweg.answers.emit import AnswerBlock
+from thalweg.answers.shedding import Shedding
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import SKIP
 from thalweg.dataflow.context import Settings
@@ -25,14 +27,12 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.model.time import AS_TICKS, TimeFormat
-from thalweg.runtimes.emit import AnswerBlock
-from thalweg.runtimes.far_times import Far, FarFacts, PlausibleTimes, limits_of
-from thalweg.runtimes.late import Late
+from thalweg.runtimes.late_facts import Late
 from thalweg.runtimes.live_warnings import LiveWarnings
-from thalweg.runtimes.passing_time import PassingTime
+from thalweg.runtimes.plausible_times import Far, FarFacts, PlausibleTimes, limits_of
 from thalweg.runtimes.reorder import Reorder
-from thalweg.runtimes.shedding import Shedding
 from thalweg.runtimes.unzoned_times import UnzonedTimes
+from thalweg.runtimes.wall_clock import PassingTime
 from thalweg.runtimes.watermark import Watermark
 
 Item = tuple[int, Batch] | Far | Diagnostic | None
@@ -244,8 +244,8 @@ class Embedded:
             items.acknowledge()
         if malformed is not None:
             raise RejectedError([malformed])
-        for found in self._summary(self._resumed):
-            self._report(found)
+        for warning in self._summary(self._resumed):
+            self._report(warning)
 
     def _take(self, tick: int, batch: Batch, group: int | None) -> None:
         if self._look is not None:
@@ -256,8 +256,8 @@ class Embedded:
         first, last = self._watermark.bounds
         if first <= tick <= last:
             if tick < watermark:
-                found = [str(fact) for fact in batch.facts(self.run.dictionary)]
-                self.late.add(tick, watermark, batch.stream, found)
+                facts = [str(fact) for fact in batch.facts(self.run.dictionary)]
+                self.late.add(tick, watermark, batch.stream, facts)
             else:
                 self._buffer.add(tick, batch)
 
@@ -341,8 +341,8 @@ class Embedded:
     def end(self) -> None:
         """Reports what was late or shed, and what deserves a warning now that nothing more is put."""
         self._summarise()
-        for found in self._summary(self._resumed):
-            self._report(found)
+        for warning in self._summary(self._resumed):
+            self._report(warning)
 
     def _follow(self, items: Items) -> None:
         """Sees which groups of streams are silent, and which have ended; the last one ends with the input."""

@@ -14,13 +14,21 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Final
 
+from thalweg.answers.parquet_output import ParquetParts
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.sealed import seal, unseal
-from thalweg.runtimes.checkpoint_folder import Claim, complete, ended_at, held, need_manifest, read_sealed, replace_file
+from thalweg.runtimes.checkpoint_folder import (
+    Claim,
+    complete,
+    ended_at,
+    locked,
+    need_manifest,
+    read_sealed,
+    replace_file,
+)
 from thalweg.runtimes.continued_output import continued, need_no_output, settled
-from thalweg.runtimes.parquet_output import ParquetParts
 
 FORMAT: Final = 6
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
@@ -59,7 +67,7 @@ class EmbeddedCheckpoint:
     def __enter__(self) -> "EmbeddedCheckpoint":
         """Holds the folder and reads it; `RejectedError` where it is not this run's, or the run ended with an error."""
         with ExitStack() as stack:
-            stack.enter_context(held(self.folder))
+            stack.enter_context(locked(self.folder))
             self._claim.check(self.folder)
             if (self.folder / STATE).exists():
                 need_manifest(self.folder)
@@ -91,8 +99,10 @@ class EmbeddedCheckpoint:
         """
         if self.state is None:
             need_no_output(path)
-        known = self._lengths.get(name, 0)
-        self._sinks[name] = sink = ParquetParts(Path(path or ""), known) if name == "table" else continued(path, known)
+        length = self._lengths.get(name, 0)
+        self._sinks[name] = sink = (
+            ParquetParts(Path(path or ""), length) if name == "table" else continued(path, length)
+        )
         return sink
 
     @property

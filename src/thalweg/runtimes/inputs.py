@@ -34,8 +34,8 @@ from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import NEVER, Clock
-from thalweg.runtimes.far_times import PATIENCE, Far, PlausibleTimes, Timed, TimeLimits
-from thalweg.runtimes.passing_time import PassingTime
+from thalweg.runtimes.plausible_times import PATIENCE, Far, PlausibleTimes, Timed, TimeLimits
+from thalweg.runtimes.wall_clock import PassingTime
 
 PythonEvent = Event | tuple[Instant, Facts] | Mapping[str, Any]
 Position = dict[str, Any]
@@ -52,16 +52,16 @@ def open_all(streams: Iterable[Opening], tally: Tally | None = None) -> list[Tra
     """Opens files, texts, tables and the streams that URIs name; all that cannot be opened is reported at once."""
     wanted = tally.columns if tally is not None else ()
     transports: list[Transport] = []
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for stream in streams:
         try:
             transports.append(_opened(stream, wanted))
         except RejectedError as error:
-            found += error.diagnostics
-    if found:
+            diagnostics += error.diagnostics
+    if diagnostics:
         for transport in transports:
             transport.close()
-        raise RejectedError(found)
+        raise RejectedError(diagnostics)
     return transports
 
 
@@ -96,19 +96,25 @@ class Streams:
         self._passing = passing = passing or PassingTime(clock)
         self._live = [
             _Live(
-                one,
-                open_ordered(one.name, one.stream, words, clock, tally, "live"),
-                position_of(one),
+                transport,
+                open_ordered(transport.name, transport.stream, words, clock, tally, "live"),
+                position_of(transport),
                 PlausibleTimes(limits, lambda: passing.tick, live=True),
-                _keeping(one, MappedStream(words, one.name, one.stream, clock, tally or Tally(), "live")),
+                _keeping(
+                    transport, MappedStream(words, transport.name, transport.stream, clock, tally or Tally(), "live")
+                ),
             )
-            for one in transports
-            if one.live
+            for transport in transports
+            if transport.live
         ]
-        factors = [one.factor for one in transports if isinstance(one, ReplayTransport)]
+        factors = [transport.factor for transport in transports if isinstance(transport, ReplayTransport)]
         self._pace = ReplayPace(clock.tick_length, min(factors)) if factors else None
-        recorded = [one.inner if isinstance(one, ReplayTransport) else one for one in transports if not one.live]
-        recordings = [Recording(one, words, clock, interrupt, tally, limits) for one in recorded]
+        recorded = [
+            transport.inner if isinstance(transport, ReplayTransport) else transport
+            for transport in transports
+            if not transport.live
+        ]
+        recordings = [RecordedStream(transport, words, clock, interrupt, tally, limits) for transport in recorded]
         self._recorded = Merge(recordings, interrupt)
         self._arrived: Timed | Far | None = None
         self._notation = clock.notation
@@ -129,7 +135,7 @@ class Streams:
             yield item
 
     def _items(self) -> Iterator[Timed | Far | None]:
-        passing, transports = self._passing, [one.transport for one in self._live]
+        passing, transports = self._passing, [live.transport for live in self._live]
         passing.listen(len(transports))
         self._see_gaps()
         for arrival in arrivals(transports, self._interrupt, self.pause):
@@ -144,50 +150,50 @@ class Streams:
             self.resting = passing.silent | self._drained | self._behind
             yield None
         # What waits when the user asks to end has come all the same.
-        for which in range(len(self._live)):
-            yield from self._released(which)
+        for number in range(len(self._live)):
+            yield from self._released(number)
         self.group = self.groups - 1
         self.resting = frozenset()
         if not self._interrupt.asked:
             yield from self._recorded.up_to(inf) if self._pace is None else self._paced(self._pace)
 
-    def _arrives(self, which: int, block: bytes, position: Any) -> Iterator[Timed | Far]:
-        live = self._live[which]
-        self._passing.hear(which)
+    def _arrives(self, number: int, block: bytes, position: Any) -> Iterator[Timed | Far]:
+        live = self._live[number]
+        self._passing.hear(number)
         items = live.feed(block, self._passing.elapsed)
         for self._arrived in items:
-            yield from self._with_recorded(which, self._arrived)
+            yield from self._with_recorded(number, self._arrived)
         self._arrived, live.position = None, position
         if not block:
-            yield from self._released(which)
-            self._passing.forget(which)
-            self.ended |= {which}
+            yield from self._released(number)
+            self._passing.forget(number)
+            self.ended |= {number}
 
-    def _with_recorded(self, which: int, item: Timed | Far) -> Iterator[Timed | Far]:
+    def _with_recorded(self, number: int, item: Timed | Far) -> Iterator[Timed | Far]:
         """An item of a live stream, behind what recorded streams have up to its tick."""
         if isinstance(item, tuple):
             self.group = self.groups - 1
             yield from self._recorded.up_to(item[0])
-            if which in self._passing.draining:
-                self._passing.meet(which, item[0])
-        self.group = which
+            if number in self._passing.draining:
+                self._passing.meet(number, item[0])
+        self.group = number
         yield item
 
-    def _released(self, which: int) -> Iterator[Timed | Far]:
-        """What waits of a live stream, with nothing more to wait for."""
-        for item in self._live[which].times.release():
-            yield from self._with_recorded(which, item)
+    def _released(self, number: int) -> Iterator[Timed | Far]:
+        """The waiting items of a live stream, which need not wait any longer."""
+        for item in self._live[number].times.release():
+            yield from self._with_recorded(number, item)
 
     def _overdue(self) -> Iterator[Timed | Far]:
         """What has waited for too long to be decided by what comes after it."""
-        for which, live in enumerate(self._live):
+        for number, live in enumerate(self._live):
             if live.held_since is not None and live.held_since + PATIENCE <= self._passing.elapsed():
-                yield from self._released(which)
+                yield from self._released(number)
 
     def _pause(self) -> float | None:
         """The seconds until something happens although nothing arrives; None where nothing will."""
-        held = [live.held_since for live in self._live if live.held_since is not None]
-        pauses = [max(0.0, since + PATIENCE - self._passing.elapsed()) for since in held]
+        starts = [live.held_since for live in self._live if live.held_since is not None]
+        pauses = [max(0.0, since + PATIENCE - self._passing.elapsed()) for since in starts]
         if self._passing.matters and (pause := self._passing.pause()) is not None:
             pauses.append(pause)
         return min(pauses, default=None)
@@ -204,18 +210,18 @@ class Streams:
 
     def _see_gaps(self) -> None:
         """Sees for which streams a broker may have kept something, and which of them have brought it."""
-        for which, live in enumerate(self._live):
-            if live.keeping is None or which in self.ended:
+        for number, live in enumerate(self._live):
+            if live.keeping is None or number in self.ended:
                 continue
             if live.keeping.gaps > live.gaps:
                 live.gaps = live.keeping.gaps
-                self._passing.drain(which)
-            if which in self._passing.draining:
+                self._passing.drain(number)
+            if number in self._passing.draining:
                 match live.keeping.backlog(live.position):
                     case True:
-                        self._passing.hear(which)
+                        self._passing.hear(number)
                     case False:
-                        self._passing.drained(which)
+                        self._passing.drained(number)
 
     @property
     def _drained(self) -> frozenset[int]:
@@ -247,7 +253,7 @@ class Streams:
                 yield item[1] if isinstance(item, tuple) else item.batch
         for times in (*(live.times for live in self._live), *self._recorded.times()):
             yield from (batch for _, batch in times.waiting())
-        for reader in (*(one.reader for one in self._live), *self._recorded.readers()):
+        for reader in (*(source.reader for source in self._live), *self._recorded.readers()):
             if isinstance(reader, Ahead):
                 yield from reader.waiting()
 
@@ -258,7 +264,7 @@ class Streams:
         recorded = self._recorded.positions()
         if None in recorded:
             return None
-        return {"live": [one.save() for one in self._live], "recorded": recorded}
+        return {"live": [live.save() for live in self._live], "recorded": recorded}
 
     def hold(self) -> None:
         """From now on brokers are told what was taken when `acknowledge` is called."""
@@ -296,8 +302,8 @@ def _mixed_times() -> Diagnostic:
 
 def check_resumable(transports: Iterable[Transport]) -> None:
     """Refuses streams that a run which is resumed could not read on."""
-    for one in transports:
-        inner = one.inner if isinstance(one, ReplayTransport) else one
+    for transport in transports:
+        inner = transport.inner if isinstance(transport, ReplayTransport) else transport
         if isinstance(inner, InputTransport):
             message = f"`{inner.name}` cannot be read again after a crash: with `--checkpoint` use a file or a broker"
             raise RejectedError([Diagnostic("E403", message)])
@@ -317,7 +323,7 @@ class _Live:
     """How often so far its broker may have kept something for it, as was seen."""
 
     def feed(self, block: bytes, elapsed: Callable[[], float]) -> Iterator[Timed | Far]:
-        """What a block brings, and what no longer waits; an empty block ends the stream."""
+        """Reads a block; the items whose times are decided, new or waiting. An empty block ends the stream."""
         items = self.reader.feed(block) if block else self.reader.finish()
         times = self.times
         for item in items:
@@ -399,7 +405,7 @@ class Values:
         yield from times.release()
 
     def _together(self) -> Iterator[Sequence[PythonEvent]]:
-        """What is there already, many at once; what comes, one after the other."""
+        """The events of a sequence in groups; those of an iterator one at a time, because the next may take long."""
         if not isinstance(self._events, Sequence):
             return ([event] for event in self._events)
         return (self._events[start : start + _TOGETHER] for start in range(0, len(self._events), _TOGETHER))
@@ -416,7 +422,7 @@ class Values:
         return isinstance(self._events, Sequence)
 
     def position(self) -> Position | None:
-        """What Python hands over is not read again."""
+        """None: values of Python are not read again."""
         return None
 
     def acknowledge(self) -> None:
@@ -433,7 +439,7 @@ def _message(event: PythonEvent) -> Mapping[str, Any]:
     return message
 
 
-class Recording:
+class RecordedStream:
     """A recorded stream, and the next item of it.
 
     Its position is a place where reading can begin (before a block, or else before a file), and the number of items
@@ -482,8 +488,8 @@ class Recording:
         if items and not place.repeats:
             return None
         last = self.times.last if self.taken else self._last
-        known = {"part": place.part, "at": place.at, "reader": place.reader, "items": items, "tick": self.tick}
-        return {**known, "last": last}
+        position = {"part": place.part, "at": place.at, "reader": place.reader, "items": items, "tick": self.tick}
+        return {**position, "last": last}
 
     def _behind_taken(self) -> "tuple[_Place, int]":
         """Where reading can begin, and how many of the items from there on were taken."""
@@ -571,10 +577,10 @@ class _Place:
 class Merge:
     """Recordings merged by tick, and in the order given within a tick."""
 
-    def __init__(self, recordings: Sequence[Recording], interrupt: Interrupt) -> None:
+    def __init__(self, recordings: Sequence[RecordedStream], interrupt: Interrupt) -> None:
         self._all = list(recordings)
         self._flowing = list(recordings)
-        self._behind: Sequence[Recording] = recordings
+        self._behind: Sequence[RecordedStream] = recordings
         self._interrupt = interrupt
 
     def up_to(self, tick: float) -> Iterator[Timed | Far]:
@@ -591,7 +597,7 @@ class Merge:
         first = self._first()
         return None if first is None else first.tick
 
-    def _first(self) -> Recording | None:
+    def _first(self) -> RecordedStream | None:
         """The recording whose turn it is; None at the end.
 
         When the user asks to end, reading may have ended anywhere: what others have is no longer next.
@@ -602,12 +608,12 @@ class Merge:
     def _step(self) -> None:
         """Has the next item of each recording at hand."""
         behind, self._behind = self._behind, ()
-        for one in behind:
-            if not one.step():
-                self._flowing.remove(one)
+        for recording in behind:
+            if not recording.step():
+                self._flowing.remove(recording)
 
     def times(self) -> list[PlausibleTimes]:
-        """What looks at the times of the recordings that flow."""
+        """The checks of the times of recordings that have not ended."""
         return [recording.times for recording in self._flowing]
 
     def heads(self) -> list[Timed | Far | None]:

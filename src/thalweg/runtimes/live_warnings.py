@@ -48,8 +48,8 @@ class LiveWarnings:
             if due <= self._clock():
                 self._reported[counted.what] = counted.count
                 self._due[counted.what] = self._clock() + EVERY
-                if (found := counted.warning()) is not None:
-                    self._report(found)
+                if (warning := counted.warning()) is not None:
+                    self._report(warning)
 
     def pause(self) -> float | None:
         """The seconds until something is due although nothing more happens; None where nothing is."""
@@ -57,7 +57,7 @@ class LiveWarnings:
         return min((max(0.0, due - now) for _, due in self._grown()), default=None)
 
     def _grown(self) -> Iterator[tuple[Counted, float]]:
-        """What has grown since it was reported, and when that is due."""
+        """The counts that have grown since they were reported, each with the time at which its warning is due."""
         for counts in self._watched:
             for counted in counts():
                 if counted.count > self._reported.get(counted.what, 0):

@@ -9,7 +9,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 
 if TYPE_CHECKING:
-    from thalweg.runtimes.emit import AnswerBlock
+    from thalweg.answers.emit import AnswerBlock
 
 Report = Callable[[Diagnostic], None]
 

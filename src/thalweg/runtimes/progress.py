@@ -19,7 +19,7 @@ class Meter:
     """Shows itself when a run has lasted long enough to wonder, unless the answers go to the same terminal."""
 
     def __init__(self, transports: Sequence[Transport], answers_on_terminal: bool) -> None:
-        self._files = [one for one in transports if isinstance(one, FileTransport)]
+        self._files = [transport for transport in transports if isinstance(transport, FileTransport)]
         self._silent = not self._files or answers_on_terminal or not sys.stderr.isatty()
         self._due = monotonic() + PATIENCE
         self._bar: tuple[Progress, TaskID] | None = None

@@ -60,7 +60,7 @@ def _take(timeline: RecordedTimeline, data: Mapping[str, Any]) -> None:
         timeline.change(data["t"], map(_name, data["begin"]), ended)
     elif "facts" in data:
         timeline.snapshot(data["t"], data["facts"])
-    elif "inconsistent" in data and all("axiom" in one for one in data["inconsistent"]):
+    elif "inconsistent" in data and all("axiom" in clash for clash in data["inconsistent"]):
         timeline.snapshot(data["t"], map(_name, data["inconsistent"]))
     elif "answers" in data:
         timeline.solution(data["t"], data["answers"][0] if data["answers"] else ())

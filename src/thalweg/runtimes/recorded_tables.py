@@ -52,8 +52,8 @@ def _take(timeline: RecordedTimeline, names: Sequence[str], rows: Iterable[Row],
         message = f"`{name}` does not have the columns of answers"
         raise RejectedError([Diagnostic("E301", message, help=_WAY_OUT)])
     try:
-        for (kind, t), some in groupby(rows, key=lambda row: (layout.kind(row), row.get("t"))):
-            _TAKEN[kind](timeline, t, list(some), layout)
+        for (kind, t), group in groupby(rows, key=lambda row: (layout.kind(row), row.get("t"))):
+            _TAKEN[kind](timeline, t, list(group), layout)
     except (ValueError, KeyError, TypeError):
         raise RejectedError([Diagnostic("E301", f"`{name}` has a row that is not an answer", help=_WAY_OUT)]) from None
 
@@ -72,7 +72,7 @@ class _Layout:
         self.emit = "changes" if "op" in columns else "intervals" if "until" in columns else "snapshot"
         self._kind = next((kind for kind, needed in _NEEDED.items() if needed <= columns), None)
         behind = names[names.index("predicate") + 1 :] if "predicate" in columns else ()
-        self._arguments = list(takewhile(lambda one: one not in _AFTER_ARGUMENTS, behind))
+        self._arguments = list(takewhile(lambda name: name not in _AFTER_ARGUMENTS, behind))
 
     @property
     def is_known(self) -> bool:
@@ -116,14 +116,14 @@ def _take_clashes(timeline: RecordedTimeline, t: Any, rows: list[Row], layout: _
     _take_held(timeline, t, [(clash_as_fact(row["individual"], row["axiom"]), row) for row in rows], layout.emit)
 
 
-def _take_held(timeline: RecordedTimeline, t: Any, held: list[tuple[str, Row]], emit: str) -> None:
+def _take_held(timeline: RecordedTimeline, t: Any, facts: list[tuple[str, Row]], emit: str) -> None:
     if emit == "changes":
-        begun = [fact for fact, row in held if row["op"] == "+"]
-        timeline.change(t, begun, [fact for fact, row in held if row["op"] != "+"])
+        begun = [fact for fact, row in facts if row["op"] == "+"]
+        timeline.change(t, begun, [fact for fact, row in facts if row["op"] != "+"])
     elif emit == "snapshot":
-        timeline.at(t, [fact for fact, _ in held])
+        timeline.at(t, [fact for fact, _ in facts])
     else:
-        for fact, row in held:
+        for fact, row in facts:
             timeline.interval(fact, row["from"], row.get("until"))
 
 

@@ -44,14 +44,14 @@ class RecordedTimeline:
 
     def snapshot(self, t: Written, facts: Iterable[str]) -> None:
         """These facts hold at a time, and no others."""
-        held = set(facts)
-        self.change(t, held - self._open.keys(), self._open.keys() - held)
+        current = set(facts)
+        self.change(t, current - self._open.keys(), self._open.keys() - current)
 
     def solution(self, t: Written, facts: Iterable[str]) -> None:
         """These facts are in the answer set of a window, and hold until the program is solved again."""
-        held = set(facts)
-        self.change(t, held - self._solved, self._solved - held)
-        self._solved = held
+        current = set(facts)
+        self.change(t, current - self._solved, self._solved - current)
+        self._solved = current
 
     def interval(self, fact: str, start: Written, until: Written | None) -> None:
         """A fact holds up to a last tick, or still."""
@@ -79,7 +79,7 @@ class RecordedTimeline:
     # The chart ------------------------------------------------------------------------------------------------------
 
     def chart(self, tick: int | None = None) -> Chart:
-        """All of it; `tick` is how many milliseconds a tick lasts, and is found out from the times without one."""
+        """The chart of all answers; `tick` is how many milliseconds a tick lasts, else the times of answers say it."""
         if tick is not None and self._zone is None and self._seen:
             message = "`--tick` is for answers with timestamps, and these have bare ticks"
             raise RejectedError([Diagnostic("E403", message, help="leave it out")])

@@ -37,15 +37,15 @@ class Reorder:
             yield tick, self._batches.pop(tick)
 
     def save(self, words: Dictionary) -> bytes:
-        """What is still held."""
-        held = ((tick, batch) for tick, batches in self._batches.items() for batch in batches)
-        return save_batches(held, words)
+        """The waiting batches as bytes."""
+        waiting = ((tick, batch) for tick, batches in self._batches.items() for batch in batches)
+        return save_batches(waiting, words)
 
     def load(self, saved: bytes, words: Dictionary) -> None:
-        """Holds what another one held."""
+        """Takes in the batches that were saved."""
         for tick, batch in load_batches(saved, words):
             self.add(tick, batch)
 
     def waiting(self) -> list[Batch]:
-        """What is still held."""
+        """The batches that wait."""
         return [batch for batches in self._batches.values() for batch in batches]

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from thalweg.answers.clash_answers import Clash, ClashChange, Clashing, ClashInterval
+from thalweg.answers.emit import AnswerBlock, Change, Interval, SnapshotRun, Solution
+from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers
+from thalweg.answers.query_answers import Bindings, ConstructedGraph, Truth
 from thalweg.explain.timeline_chart import Chart, Span, chart_of, clash_as_fact, event_as_fact, row_as_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.term import NUMERIC
 from thalweg.model.time import FOREVER, TimeFormat
-from thalweg.runtimes.consistency.clashes import Clash, ClashChange, Clashing, ClashInterval
-from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun, Solution
-from thalweg.runtimes.event_answers import AbstractEvent, ComplexEvent, EventAnswers
-from thalweg.runtimes.query_answers import Bindings, ConstructedGraph, Truth
 
 MOST_SPANS: Final = 200_000
 MOST_POINTS: Final = 100_000
@@ -58,15 +58,15 @@ class TimelineRecorder:
             case Interval():
                 self._add(_name_in(block)(block.fact), block.start, block.until)
             case SnapshotRun():
-                held = set(map(_name_in(block), block.facts))
-                self._end(block.first, [fact for fact in self._open if fact not in held])
-                self._begin(block.first, [fact for fact in held if fact not in self._open])
+                current = set(map(_name_in(block), block.facts))
+                self._end(block.first, [fact for fact in self._open if fact not in current])
+                self._begin(block.first, [fact for fact in current if fact not in self._open])
                 self._last = max(self._last, block.last)
             case Solution():
-                held = set(block.sets[0]) if block.sets else set()
-                self._end(block.t, self._solved - held)
-                self._begin(block.t, held - self._solved)
-                self._solved = held
+                current = set(block.sets[0]) if block.sets else set()
+                self._end(block.t, self._solved - current)
+                self._begin(block.t, current - self._solved)
+                self._solved = current
             case ConstructedGraph():
                 self._at(block.t, block.facts)
             case Bindings():

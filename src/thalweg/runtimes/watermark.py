@@ -91,7 +91,7 @@ class Watermark:
         return self._highest[group] - self.delay
 
     def late_before(self, group: int) -> int:
-        """The same, but what others have decided while the group was silent stays decided."""
+        """Events of a group before this tick are late, also because of what was decided while the group was silent."""
         return max(self.of(group), self.reached + 1)
 
     def meet(self, tick: int, group: int = 0) -> int:
@@ -105,9 +105,12 @@ class Watermark:
         return highest - self.delay
 
     def meet_in(self, group: int | None, tick: int) -> int:
-        """The same in a group, or in all of them; what others have decided while it was silent stays decided."""
+        """Sees one event of a group, or of all groups where it is None, and settles; the watermark that it met.
+
+        What was decided while the group was silent stays decided.
+        """
         groups = range(self.groups) if group is None else (group,)
-        return max(min(self.meet(tick, each) for each in groups), self.reached + 1)
+        return max(min(self.meet(tick, number) for number in groups), self.reached + 1)
 
     def see(self, group: int, ticks: NDArray[np.int64]) -> None:
         """Sees the ticks of many events, in any order; they count once `settle` is called."""
@@ -180,13 +183,13 @@ class Watermark:
 
     def save(self) -> dict[str, Any]:
         """What must be remembered."""
-        known = {
+        state = {
             "lowest": self._lowest,
             "highest": self._highest,
             "ended": sorted(self._ended),
             "cut_short": self._cut_short,
         }
-        return known if self._followed is None else known | {"followed": self._followed}
+        return state if self._followed is None else state | {"followed": self._followed}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Goes on where another one was saved."""

@@ -1,8 +1,8 @@
 """A clock that a test winds by hand: time moves when the test says so, and never by itself."""
 
 from thalweg.diagnostics import Source
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages import lars
-from thalweg.runtimes.rule_engine import RuleEngine
 
 
 class HandWoundClock:

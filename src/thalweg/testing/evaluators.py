@@ -12,9 +12,9 @@ from thalweg import api
 from thalweg.engine import Delta
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
-from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.pack import Arrived
 from thalweg.runtimes.watermark import Watermark
 

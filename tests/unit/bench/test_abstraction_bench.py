@@ -12,9 +12,9 @@ from thalweg.bench.abstraction import (
     two_workers_agree,
     verdict,
 )
+from thalweg.kinds.classes.ladder import Ladder
+from thalweg.kinds.classes.signatures import Decisions, Signatures
 from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
-from thalweg.parts.abstraction.ladder import Ladder
-from thalweg.parts.abstraction.signatures import Decisions, Signatures
 
 
 @pytest.mark.parametrize("full", [False, True])

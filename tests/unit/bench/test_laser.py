@@ -23,7 +23,7 @@ from thalweg.bench.laser import (
 from thalweg.bench.report import BenchmarkReport
 from thalweg.bench.workload import BOX, COOLING, DIAMOND, JOIN, Workload, joins
 from thalweg.ir import semantics
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.solvers.clingo import solve_once
 
 WINDOW, RATE = 3, 20

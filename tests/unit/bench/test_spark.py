@@ -32,11 +32,11 @@ from thalweg.bench.report import BenchmarkReport, BenchmarkTarget
 from thalweg.bench.spark import batch_rows, draw_results, heats, row, verdict
 from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
 from thalweg.diagnostics import Source
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages import lars
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.planning.partition import partition
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 HEAT = Heat("engines", 2, DENSE, engines(2), batches=8, rows=1_000)
 STREAMS = (DIAMOND, KEYED, DENSE, CLOSURE)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from thalweg.bench.subjects import KNOWN, about, generated_subject, instances, universities, well_known
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.owl.program import specialised
 from thalweg.model.vocabulary import OWL, RDFS, TYPE
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 OBJECT, KIND = f"<{OWL}ObjectProperty>", f"<{OWL}Class>"
 

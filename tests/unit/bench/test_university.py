@@ -5,9 +5,9 @@ from itertools import chain
 import pytest
 
 from thalweg.bench import university
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.owl.program import specialised
 from thalweg.model.vocabulary import TYPE, Triple
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 def word(name: str) -> str:

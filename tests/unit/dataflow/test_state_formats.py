@@ -13,12 +13,13 @@ from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.executor import FORMAT, Executor
 from thalweg.dataflow.state import StateFormat, sealed, unsealed
 from thalweg.diagnostics import RejectedError, Source
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
+from thalweg.kinds.part import Part
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.arrow import decode, unframe
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import Clock
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.part import Part, start
+from thalweg.runtimes.local import start
 
 EX = "http://ex/"
 RULES = f"""@prefix : <{EX}> .

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from thalweg import api
 from thalweg.engine import absence
 from thalweg.engine.absence import Absence
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import feed
 from thalweg.testing.strategies import Scenario, scenarios
 

@@ -3,8 +3,8 @@
 import pytest
 
 from thalweg import api
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.fact import Fact
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 @pytest.mark.parametrize("tick", [2, 3])

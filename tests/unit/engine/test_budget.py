@@ -4,9 +4,9 @@ import pytest
 
 from thalweg.diagnostics import FailedError, Source
 from thalweg.engine import BusyError, budget, memory
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 ENDLESS = "n(0).\nn(X+1) :- n(X)."
 

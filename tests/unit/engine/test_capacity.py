@@ -3,11 +3,11 @@
 import pytest
 
 from thalweg.diagnostics import RejectedError, Source
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 from thalweg.planning.check_capacity import MOST_COLUMNS, MOST_LOOKUPS
 from thalweg.planning.passes import check
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 def variables(count: int, letter: str = "X") -> str:

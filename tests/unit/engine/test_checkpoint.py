@@ -4,8 +4,8 @@ import pytest
 
 from thalweg import api
 from thalweg.engine.checkpoint import MismatchError
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.arrow import encode
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 def test_what_is_no_state_is_not_restored():

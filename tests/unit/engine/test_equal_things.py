@@ -5,9 +5,9 @@ from pathlib import Path
 
 from thalweg import api
 from thalweg.ir.nodes import Program
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, SAME_AS
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 SCHEMA = """@prefix : <http://e/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . :A rdfs:subClassOf :B . :B owl:disjointWith :C .

@@ -5,10 +5,10 @@ import pytest
 
 from thalweg import api
 from thalweg.engine.checkpoint import MismatchError
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 def integers(*rows: tuple[int, ...]) -> np.ndarray:

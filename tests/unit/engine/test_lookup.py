@@ -3,11 +3,11 @@
 import pytest
 
 from thalweg.engine.lookup import facts_about
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.owl.checking import checked
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, RDFS
 from thalweg.planning.choose_topology import lay_out
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 TRIPLES = [("<A>", f"<{OWL}disjointWith>", "<B>"), ("<r>", f"<{RDFS}domain>", "<A>")]
 

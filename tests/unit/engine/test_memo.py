@@ -9,9 +9,9 @@ from thalweg.diagnostics import Source
 from thalweg.engine import memo
 from thalweg.engine.calls import ENTRY
 from thalweg.ir.text import show
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 def engine(rules: str) -> Engine:

@@ -12,7 +12,7 @@ import thalweg
 from thalweg.engine.compiled import SOURCES
 
 REACHES_BEYOND = """
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.engine import layout
 from thalweg.diagnostics import Source
 from thalweg.languages.lars import read

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from thalweg import api
 from thalweg.engine.proof import Proof
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 
 def test_a_derivation_ends_at_stream_facts_and_knows_its_end():

@@ -9,6 +9,7 @@ from thalweg.diagnostics import Source
 from thalweg.engine import engine as engine_module
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.ir.nodes import Interface
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.lars import read
 from thalweg.model.arrow import decode, encode
 from thalweg.model.event import Event
@@ -16,7 +17,6 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import interned
 from thalweg.planning.partition import partition
 from thalweg.planning.stratify import check_strata
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import by_engine, by_semantics, differences
 
 LATCH = """

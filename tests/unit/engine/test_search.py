@@ -8,10 +8,10 @@ from hypothesis import given, settings
 
 from thalweg.diagnostics import Source
 from thalweg.engine.search import Search
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages import lars
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import feed
 from thalweg.testing.strategies import Scenario, scenarios
 

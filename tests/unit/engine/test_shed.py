@@ -10,9 +10,9 @@ from thalweg.engine import Given
 from thalweg.engine.checkpoint import save
 from thalweg.engine.shed import add_difference, shed, standing
 from thalweg.ir.nodes import Interface
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import differences
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from thalweg.diagnostics import Source
 from thalweg.engine import BusyError
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.lars import read
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 CROSS = "h(X) :- p(X), p(Y), p(Z), X + Y + Z < 0."
 

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from thalweg import api
 from thalweg.engine.tuples import KeyedState
 from thalweg.ir.nodes import KeyedWindow
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.planning.plan import KeyedFeed, Relation
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 P = Predicate("p", 3)
 Row = tuple[int, ...]

@@ -9,10 +9,10 @@ from thalweg.diagnostics import Source
 from thalweg.engine.checkpoint import MismatchError
 from thalweg.ir.fingerprint import fingerprint
 from thalweg.ir.nodes import Atom, Constant, Equality, Hints, Interface, Program, Rule, TermAnnotations
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages import lars
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 PROGRAM = lars.read(Source("a.lars", "q(X) :- p(X) in [3]. r(X) :- q(X), not s(X,_).\nt(a)."))
 CHANGED = {

@@ -5,10 +5,10 @@ from rdflib.plugins.sparql import algebra as rdflib_algebra
 from rdflib.plugins.sparql import parser as rdflib_parser
 
 from thalweg.diagnostics import RejectedError, Source
+from thalweg.kinds.queries.why_row import read_row
 from thalweg.languages.rspql import algebra
 from thalweg.languages.rspql.read_query import read_query
 from thalweg.model.prefixes import Prefixes
-from thalweg.parts.queries.why_row import read_row
 
 TEXT = "SELECT ?s FROM NAMED WINDOW <w> ON <s> [RANGE 10, SLIDE 2] { WINDOW <w> { ?s ?p ?o FILTER(?v > 3) } }"
 SPARQL = "SELECT ?s { ?s ?p ?o }"

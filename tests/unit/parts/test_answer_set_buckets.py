@@ -7,20 +7,20 @@ import pytest
 
 import thalweg
 from buckets import LOSSES, Buckets, Cluster
+from thalweg.answers.emit import Solution
 from thalweg.dataflow.context import Settings
 from thalweg.dataflow.operator import Share
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source
+from thalweg.kinds.answer_sets.combine_operator import CombineSpec
+from thalweg.kinds.answer_sets.solve_operator import SolveSpec
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
+from thalweg.kinds.choose_outputs import Shown
+from thalweg.kinds.compose import compose
 from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.combine_operator import CombineSpec
-from thalweg.parts.answer_sets.solve_operator import SolveSpec
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.choose_outputs import Shown
-from thalweg.parts.compose import compose
 from thalweg.runtimes.checkpoint_folder import Claim
-from thalweg.runtimes.emit import Solution
 from thalweg.runtimes.spark.job import Job
 from thalweg.solvers.pool import SolverPool
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from thalweg.diagnostics import RejectedError
+from thalweg.kinds.classes import Abstraction
+from thalweg.kinds.classes.contradiction import check_background
+from thalweg.kinds.classes.ladder import REASONER, UNDECIDED, Ladder
+from thalweg.kinds.classes.signatures import MOST_CODES, Decisions, Given, Signatures
 from thalweg.languages.owl import syntaxes
 from thalweg.languages.owl.axioms import Axiom, DifferentIndividuals, Ontology, SameIndividual
 from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction
 from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS
-from thalweg.parts.abstraction import Abstraction
-from thalweg.parts.abstraction.contradiction import check_background
-from thalweg.parts.abstraction.ladder import REASONER, UNDECIDED, Ladder
-from thalweg.parts.abstraction.signatures import MOST_CODES, Decisions, Given, Signatures
 
 PAGE = Path(__file__).parents[2] / "cases_of_events.md"
 SPACE = "<http://ex.org/"

@@ -5,6 +5,9 @@ from collections import Counter
 import pytest
 
 from thalweg.diagnostics import Source
+from thalweg.kinds.queries.choose_evaluator import choose_evaluator, placement
+from thalweg.kinds.queries.compiled_query import CompiledQuery
+from thalweg.kinds.queries.per_window import PerWindow
 from thalweg.languages.rspql.closings import closings_of, evaluation_ticks
 from thalweg.languages.rspql.lower import lower
 from thalweg.languages.rspql.lowered import LoweredQuery
@@ -12,9 +15,6 @@ from thalweg.languages.rspql.read_query import read_query
 from thalweg.model.dataset import Dataset
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.parts.queries.choose_evaluator import choose_evaluator, placement
-from thalweg.parts.queries.compiled_query import CompiledQuery
-from thalweg.parts.queries.per_window import PerWindow
 
 WINDOW = "FROM NAMED WINDOW :w ON STREAM :s [RANGE 3, SLIDE 1]"
 DOUBLE = '"{}"^^<http://www.w3.org/2001/XMLSchema#double>'

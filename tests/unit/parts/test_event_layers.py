@@ -2,8 +2,8 @@
 
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.ir.patterns import Absent, Clause, Filter, Occurs, Pattern, Sequence, Triple
+from thalweg.kinds.events.event_layers import EventLayers
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
-from thalweg.parts.patterns.event_layers import EventLayers
 
 VALUE = Clause("A", (Triple("?o", "<v>", "?v"),), (Filter("(?v > 2)", ("v",)),))
 

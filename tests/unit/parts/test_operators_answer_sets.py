@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buckets import LOSSES, Buckets
+from thalweg.answers.emit import Solution
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.exchange import GATHER, Hash
 from thalweg.dataflow.executor import Executor, open_fragment
@@ -20,6 +21,15 @@ from thalweg.dataflow.plan import Edge, Plan
 from thalweg.dataflow.updates import Arrivals
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.engine import Given
+from thalweg.kinds.answer_sets import AnswerSets
+from thalweg.kinds.answer_sets.answers_operator import AnswersOperator, AnswersSpec
+from thalweg.kinds.answer_sets.combine_operator import CombineSpec
+from thalweg.kinds.answer_sets.pieces import PieceAnswer
+from thalweg.kinds.answer_sets.solve_operator import SolveSpec
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
+from thalweg.kinds.answer_sets.windowed import Answered
+from thalweg.kinds.answer_sets.windowed import Share as PieceShare
+from thalweg.kinds.member import Beside
 from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -28,16 +38,6 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json, of_json
 from thalweg.model.time import Clock
-from thalweg.parts.answer_sets import AnswerSets
-from thalweg.parts.answer_sets.answers_operator import AnswersOperator, AnswersSpec
-from thalweg.parts.answer_sets.combine_operator import CombineSpec
-from thalweg.parts.answer_sets.pieces import PieceAnswer
-from thalweg.parts.answer_sets.solve_operator import SolveSpec
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.answer_sets.windowed import Answered
-from thalweg.parts.answer_sets.windowed import Share as PieceShare
-from thalweg.parts.member import Beside
-from thalweg.runtimes.emit import Solution
 from thalweg.testing.evaluators import batch_of
 
 LAST = 12

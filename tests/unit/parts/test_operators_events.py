@@ -10,26 +10,7 @@ import numpy as np
 import pytest
 
 from thalweg import api
-from thalweg.dataflow.context import Context, Settings
-from thalweg.dataflow.executor import open_fragment
-from thalweg.dataflow.operator import Operator, OpSpec, Output, Share, Updates
-from thalweg.dataflow.plan import Edge, Plan
-from thalweg.dataflow.state import StateFormat
-from thalweg.diagnostics import Diagnostic, RejectedError, Source
-from thalweg.engine import Given
-from thalweg.languages.compile_options import OntologyOptions
-from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch
-from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate
-from thalweg.model.records import as_json, of_json
-from thalweg.model.time import Clock
-from thalweg.parts.abstraction import Abstraction, AbstractionReport
-from thalweg.parts.abstraction.abstract_events import Classifier
-from thalweg.parts.abstraction.ladder import UNDECIDED, Decision, Ladder
-from thalweg.parts.member import Beside
-from thalweg.parts.patterns import EventCascade, Surroundings
-from thalweg.runtimes.event_answers import (
+from thalweg.answers.event_answers import (
     AbstractEvent,
     ComplexEvent,
     EventAnswers,
@@ -37,6 +18,25 @@ from thalweg.runtimes.event_answers import (
     UndecidedEvents,
     UndecidedTotals,
 )
+from thalweg.dataflow.context import Context, Settings
+from thalweg.dataflow.executor import open_fragment
+from thalweg.dataflow.operator import Operator, OpSpec, Output, Share, Updates
+from thalweg.dataflow.plan import Edge, Plan
+from thalweg.dataflow.state import StateFormat
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
+from thalweg.engine import Given
+from thalweg.kinds.classes import Abstraction, AbstractionReport
+from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.classes.ladder import UNDECIDED, Decision, Ladder
+from thalweg.kinds.events import EventCascade, Surroundings
+from thalweg.kinds.member import Beside
+from thalweg.languages.compile_options import OntologyOptions
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.model.records import as_json, of_json
+from thalweg.model.time import Clock
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, unwrap

@@ -9,10 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import RejectedError, api
+from thalweg.answers.query_answers import Bindings, ConstructedGraph, Truth
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.executor import open_fragment
 from thalweg.dataflow.plan import Edge, Plan
 from thalweg.diagnostics import Diagnostic, Source
+from thalweg.kinds.member import Beside
+from thalweg.kinds.queries import ContinuousQuery
+from thalweg.kinds.queries.count_rows import CountRowsSpec
+from thalweg.kinds.queries.join_operator import JoinSpec
+from thalweg.kinds.queries.query_operator import QueryOperator, QuerySpec
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
@@ -20,12 +26,6 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json, of_json
 from thalweg.model.time import Clock
 from thalweg.model.triples import TRIPLES
-from thalweg.parts.member import Beside
-from thalweg.parts.queries import ContinuousQuery
-from thalweg.parts.queries.count_rows import CountRowsSpec
-from thalweg.parts.queries.join_operator import JoinSpec
-from thalweg.parts.queries.query_operator import QueryOperator, QuerySpec
-from thalweg.runtimes.query_answers import Bindings, ConstructedGraph, Truth
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import ANSWERS, FAILURE, OUT, unwrap

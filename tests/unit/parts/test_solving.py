@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg.diagnostics import Source
+from thalweg.kinds.answer_sets.solving import Solving, Spelling
 from thalweg.languages.asp.reader import read_program
 from thalweg.languages.asp.terms import Names
 from thalweg.model.fact import Fact
-from thalweg.parts.answer_sets.solving import Solving, Spelling
 from thalweg.solvers.clingo import Solved, Task
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"

@@ -6,11 +6,11 @@ from buckets import LOSSES, Buckets
 from thalweg import api
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, FailedError, Source
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
+from thalweg.kinds.part import Part
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.model.predicate import Predicate
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.part import Part
 from thalweg.runtimes.spark.job import Job
 from thalweg.solvers.pool import SolverPool
 

@@ -9,13 +9,15 @@ from buckets import LOSSES, Graphs, in_buckets, with_graphs
 from thalweg import api
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
+from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.part import Part
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.parts.abstraction.abstract_events import Classifier
-from thalweg.parts.answer_sets.solve_options import SolveOptions
-from thalweg.parts.part import Part, spread, start
+from thalweg.runtimes.local import start
+from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, unwrap
 from thalweg.runtimes.spark.worker import Worker

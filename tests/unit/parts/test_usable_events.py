@@ -3,12 +3,12 @@
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir.patterns import Clause, Occurs, Pattern, Triple
+from thalweg.kinds.classes.abstract_events import ClassifiedEvent
+from thalweg.kinds.events import EventCascade
+from thalweg.kinds.events.restrictions import TripleIndex, known_besides
+from thalweg.kinds.events.usable_events import UsableEvents
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 from thalweg.model.rdf import RDF_TYPE
-from thalweg.parts.abstraction.abstract_events import ClassifiedEvent
-from thalweg.parts.patterns import EventCascade
-from thalweg.parts.patterns.restrictions import TripleIndex, known_besides
-from thalweg.parts.patterns.usable_events import UsableEvents
 
 EVENT = ClassifiedEvent("<g>", [("<A>", (8,)), ("<v>", (8, 16))], classes=[("A", "<x>")])
 

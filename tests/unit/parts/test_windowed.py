@@ -14,12 +14,12 @@ from thalweg.api import SolveOptions
 from thalweg.connectors.batches import code_facts
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
+from thalweg.kinds.answer_sets import AnswerSets
 from thalweg.languages.asp.frame import read_frame
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.time import Clock
-from thalweg.parts.answer_sets import AnswerSets
-from thalweg.parts.local_run import LocalRun
-from thalweg.parts.part import start as start_part
+from thalweg.runtimes.local import LocalRun
+from thalweg.runtimes.local import start as start_part
 from thalweg.solvers import pool
 
 PAPER = Path(__file__).parents[4] / "shared" / "seeds"

@@ -4,9 +4,9 @@ from itertools import groupby
 
 from hypothesis import given
 
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.time import FOREVER
 from thalweg.planning.horizons import horizons
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.testing.evaluators import batch_of
 from thalweg.testing.strategies import Scenario, scenarios
 

@@ -10,11 +10,11 @@ import pytest
 from thalweg.diagnostics import Source
 from thalweg.explain.plan import explain
 from thalweg.ir.nodes import Program
+from thalweg.kinds.rules.unmatched import Unmatched
 from thalweg.languages.lars.program import parse, read
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.planning.passes import check, plan
-from thalweg.runtimes.unmatched import Unmatched
 
 CHAINS: dict[str, Callable[[int], str]] = {
     "of one premise": lambda n: f"p{n + 1}(X) :- p{n}(X).",

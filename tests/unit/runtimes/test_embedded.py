@@ -3,13 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import NaiveEngine
 
+from thalweg.answers.emit import emitter_of
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.kinds.part import Unwatched
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.parts.part import Unwatched
 from thalweg.runtimes.embedded import Embedded, Observing
-from thalweg.runtimes.emit import emitter_of
 
 
 class Listed(list):

@@ -5,12 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import Delta
 
-from thalweg.connectors.readers import open_reader
-from thalweg.model.arrow import decode, encode
-from thalweg.model.dictionary import Dictionary
-from thalweg.model.rdf import GENERATED_AT, read_graph
-from thalweg.model.time import Calendar, Clock, TimeFormat
-from thalweg.runtimes.emit import (
+from thalweg.answers.emit import (
     EMITTERS,
     FORMATS,
     LONGEST_RUN,
@@ -21,6 +16,11 @@ from thalweg.runtimes.emit import (
     SnapshotRun,
     formatter,
 )
+from thalweg.connectors.readers import open_reader
+from thalweg.model.arrow import decode, encode
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.rdf import GENERATED_AT, read_graph
+from thalweg.model.time import Calendar, Clock, TimeFormat
 
 
 def pieces(emit, *steps):

@@ -19,9 +19,9 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock
-from thalweg.runtimes.far_times import Far, PlausibleTimes, TimeLimits
 from thalweg.runtimes.inputs import Streams
-from thalweg.runtimes.passing_time import PassingTime
+from thalweg.runtimes.plausible_times import Far, PlausibleTimes, TimeLimits
+from thalweg.runtimes.wall_clock import PassingTime
 
 DAY = 86_400
 NOW = 1_794_729_600

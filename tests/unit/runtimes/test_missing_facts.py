@@ -1,7 +1,7 @@
 """When facts were missing, as answers are marked with it."""
 
+from thalweg.answers.shedding import MissingFacts
 from thalweg.model.arrow import decode, encode
-from thalweg.runtimes.shedding import MissingFacts
 
 
 def test_what_lasts_is_said_again_each_span_for_itself():

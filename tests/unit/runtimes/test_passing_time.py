@@ -12,27 +12,27 @@ from queue import Queue
 import pytest
 
 from buckets import rule_job
+from thalweg.answers.emit import Change, Changes
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.open import open_output
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import RejectedError, Source
+from thalweg.kinds.rules.rule_part import Rules
 from thalweg.languages import lars
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
-from thalweg.parts.part import start
-from thalweg.parts.rule_part import Rules
 from thalweg.runtimes.embedded import Embedded
-from thalweg.runtimes.emit import Change, Changes
 from thalweg.runtimes.inputs import Streams
-from thalweg.runtimes.passing_time import PassingTime
-from thalweg.runtimes.spark.answers import deltas_of
+from thalweg.runtimes.local import start
+from thalweg.runtimes.spark.bucket_answers import deltas_of
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.spool import Feeder, Segment, Spool
 from thalweg.runtimes.spark.wire import ANSWERS, Parcel, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.wall_clock import PassingTime
 
 Opening = Callable[[Dictionary], Streams]
 Runtime = Callable[[str, Opening, Callable[[Iterable[Change]], None]], None]

@@ -16,8 +16,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.rdf import GENERATED_AT, XSD
 from thalweg.model.time import Clock
-from thalweg.runtimes.far_times import Far
 from thalweg.runtimes.inputs import Streams, check_resumable, open_all
+from thalweg.runtimes.plausible_times import Far
 
 FACTS = "@prefix ex: <http://e/> .\n" + "".join(
     f"ex:p(a{number}) at {number // 3}. q at {number // 3}.\n" + "/* a\ncomment */ (\n" * (number % 7 == 5)

@@ -7,7 +7,7 @@ from pathlib import Path
 RUN = """
 import resource, sys
 from pathlib import Path
-import thalweg.parts.answer_sets.windowed
+import thalweg.kinds.answer_sets.windowed
 pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 150_000
 limit = pages * resource.getpagesize() + 100_000_000
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

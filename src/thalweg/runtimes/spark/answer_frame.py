@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+from thalweg.answers.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row
+from thalweg.answers.answer_tables import arrow_column
+from thalweg.answers.emit import AnswerBlock, Change, Interval, SnapshotRun
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import of_json
 from thalweg.model.time import TimeFormat
-from thalweg.runtimes.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row
-from thalweg.runtimes.answer_tables import arrow_column
-from thalweg.runtimes.emit import AnswerBlock, Change, Interval, SnapshotRun
 from thalweg.runtimes.spark.dataframe import (
     BECAME_UNKNOWN,
     BEGIN,
@@ -81,7 +81,7 @@ class AnswerFrame:
     @property
     def schema(self) -> str:
         """The columns as SQL writes them."""
-        return ", ".join(f"`{one.name}` {self._type(one)}" for one in self.columns)
+        return ", ".join(f"`{column.name}` {self._type(column)}" for column in self.columns)
 
     def _type(self, column: Column) -> str:
         return self.types.get(column.name, _SQL[column.type])
@@ -102,23 +102,23 @@ class AnswerFrame:
             is_late = pc.equal(batch.column("kind"), LATE_FACT)
             is_other = pc.is_in(batch.column("kind"), value_set=pa.array([*_OPS]))
             is_answer = pc.invert(pc.or_(is_late, is_other))
-            for which, made in ((is_answer, read), (is_late, self._late_facts), (is_other, _others)):
-                part = batch.filter(which)
+            for mask, arrays_of in ((is_answer, read), (is_late, self._late_facts), (is_other, _others)):
+                part = batch.filter(mask)
                 if part.num_rows:
-                    yield self._batch(made(part))
+                    yield self._batch(arrays_of(part))
 
-    def _batch(self, known: Arrays) -> Any:
+    def _batch(self, by_name: Arrays) -> Any:
         import pyarrow as pa
 
-        count = len(next(iter(known.values())))
+        count = len(next(iter(by_name.values())))
         arrays = []
         for column in self.columns:
             type_ = arrow_type(self._type(column))
-            arrays.append(known[column.name].cast(type_) if column.name in known else pa.nulls(count, type_))
+            arrays.append(by_name[column.name].cast(type_) if column.name in by_name else pa.nulls(count, type_))
         return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self.columns])
 
     def _facts(self, batch: Any) -> Arrays:
-        """What an emitter's rows are as columns of facts, or of clashes."""
+        """The rows of an emitter as columns of facts, or of clashes."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -130,11 +130,11 @@ class AnswerFrame:
             types = [self.types.get(name, "string") for name in names]
             kept, arrays = fact_columns(batch.column("fact"), self.of, types)
             own = dict(zip(names if self.of else ("predicate", "args"), arrays, strict=True))
-        rest = batch.take(kept)
-        ticks, until = rest.column("t"), rest.column("until")
+        rows = batch.take(kept)
+        ticks, until = rows.column("t"), rows.column("until")
         if self.kind.emit == "intervals":
             return {**own, "from": ticks, "until": pc.if_else(pc.greater_equal(until, 0), until, None)}
-        signs = pc.index_in(rest.column("kind"), value_set=pa.array(_KINDS["changes"]))
+        signs = pc.index_in(rows.column("kind"), value_set=pa.array(_KINDS["changes"]))
         return {**own, "t": ticks, "op": pa.array(["+", "-", "?"]).take(signs)}
 
     def _clashes(self, texts: Any) -> Arrays:
@@ -143,7 +143,7 @@ class AnswerFrame:
         return _arrays(self.kind.inner, rows)
 
     def _blocks(self, batch: Any) -> Arrays:
-        """What blocks of answers are in the columns of their kind."""
+        """Blocks of answers as the columns of their kind."""
         rows: list[Row] = []
         for row in sorted(batch.to_pylist(), key=lambda row: (row["t"], row["kind"] != BLOCK, row["until"] or 0)):
             rows += self.kind.rows(_block(row), self.times)
@@ -186,11 +186,11 @@ def _others(batch: Any) -> Arrays:
 
 def _arrays(columns: Sequence[Column], rows: Sequence[Row]) -> Arrays:
     cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    return {column.name: _array(column, some) for column, some in zip(columns, cells, strict=True)}
+    return {column.name: _array(column, values) for column, values in zip(columns, cells, strict=True)}
 
 
 def _array(column: Column, cells: Sequence[Any]) -> Any:
     """A column whose type does not depend on what is in it."""
     if column.type != "value":
         return arrow_column(column, cells)
-    return arrow_column(Column(column.name, "text"), [None if one is None else str(one) for one in cells])
+    return arrow_column(Column(column.name, "text"), [None if cell is None else str(cell) for cell in cells])

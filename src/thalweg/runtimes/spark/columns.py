@@ -36,7 +36,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.python_values import term_of
 from thalweg.model.rdf import RDF_TYPE, names_a_predicate
 from thalweg.model.time import Clock
-from thalweg.runtimes.spark.ingest import Arrivals
+from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.pack import gather
 from thalweg.runtimes.spark.wire import Words
 
@@ -80,8 +80,8 @@ class Shape:
         if self.mappings:
             return (
                 None
-                if any(one.predicate.name == RDF_TYPE for one in self.mappings)
-                else frozenset(one.predicate for one in self.mappings)
+                if any(mapping.predicate.name == RDF_TYPE for mapping in self.mappings)
+                else frozenset(mapping.predicate for mapping in self.mappings)
             )
         return None if self.predicate is None else frozenset({Predicate(self.predicate, len(self.columns))})
 
@@ -107,13 +107,13 @@ def shape_of(names: Sequence[str], predicate: str | None, tick_length: int) -> S
     if TIME not in names:
         help = f"{_SHAPES}; {proposal(dict.fromkeys(names))}"
         raise RejectedError([Diagnostic("E402", f"the column `{TIME}` is missing", help=help)])
-    rest = tuple(name for name in names if name not in (TIME, STREAM))
+    arguments = tuple(name for name in names if name not in (TIME, STREAM))
     for columns in (("fact",), ("s", "p", "o")):
-        if predicate is None and set(columns) <= set(rest):
+        if predicate is None and set(columns) <= set(arguments):
             return Shape(None, columns, STREAM in names, tick_length)
     if predicate is None:
-        raise RejectedError([Diagnostic("E402", f"unknown columns: {', '.join(rest)}", help=_SHAPES)])
-    return Shape(predicate, rest, STREAM in names, tick_length)
+        raise RejectedError([Diagnostic("E402", f"unknown columns: {', '.join(arguments)}", help=_SHAPES)])
+    return Shape(predicate, arguments, STREAM in names, tick_length)
 
 
 def mapped_shape(names: Sequence[str], mappings: Sequence[Mapping], stream: str | None, tick_length: int) -> Shape:
@@ -123,16 +123,16 @@ def mapped_shape(names: Sequence[str], mappings: Sequence[Mapping], stream: str 
     >>> mapped_shape(["id", "meta", "ts"], read_mappings("temp(id, meta.temp) at ts"), None, 1000).columns
     ('id', 'meta', 'ts')
     """
-    serving = [one for one in mappings if one.serves(stream)]
-    fitting = [one for one in serving if all({path.column, path.whole} & {*names} for path in one.paths)]
+    serving = [mapping for mapping in mappings if mapping.serves(stream)]
+    fitting = [mapping for mapping in serving if all({path.column, path.whole} & {*names} for path in mapping.paths)]
     if not fitting and VALUE in names and serving:
         return Shape(None, (VALUE,), False, tick_length, tuple(serving), stream)
-    timeless = [one for one in fitting if one.time is None]
+    timeless = [mapping for mapping in fitting if mapping.time is None]
     if not fitting or timeless:
         message = f"`{timeless[0]}` says no time" if timeless else _misfit(serving, names, stream)
         help = proposal(dict.fromkeys(names))
         raise RejectedError([Diagnostic("E308" if timeless else "E402", message, help=help)])
-    paths = (path for one in fitting for path in one.paths)
+    paths = (path for mapping in fitting for path in mapping.paths)
     used = dict.fromkeys(path.whole if path.whole in names else path.column for path in paths)
     return Shape(None, tuple(used), False, tick_length, tuple(fitting), stream)
 
@@ -140,8 +140,11 @@ def mapped_shape(names: Sequence[str], mappings: Sequence[Mapping], stream: str 
 def _misfit(mappings: Sequence[Mapping], names: Sequence[str], stream: str | None) -> str:
     """Why no mapping fits a table: which columns each of those that serve it lacks."""
     table = f"the table `{stream}`" if stream else "the table"
-    lacking = {one: [path.quoted for path in one.paths if not {path.column, path.whole} & {*names}] for one in mappings}
-    reasons = [f"`{one}` needs {' and '.join(missing)}" for one, missing in lacking.items()]
+    lacking = {
+        mapping: [path.quoted for path in mapping.paths if not {path.column, path.whole} & {*names}]
+        for mapping in mappings
+    }
+    reasons = [f"`{mapping}` needs {' and '.join(missing)}" for mapping, missing in lacking.items()]
     return f"no mapping fits the columns of {table}{': ' if reasons else ''}{'; '.join(reasons)}"
 
 
@@ -153,10 +156,10 @@ class WrongRow(NamedTuple):
     is_empty: bool
 
 
-Found = Arrivals | WrongRow
+RowItem = CodedFacts | WrongRow
 
 
-def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int = 0) -> Iterator[Found]:
+def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int = 0) -> Iterator[RowItem]:
     """The facts of a record batch, and the rows that hold none; the places of facts begin with `start`."""
     if shape.mappings:
         yield from _mapped(batch, shape, words, clock, start)
@@ -164,11 +167,11 @@ def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: 
         yield from _unmapped(batch, shape, words, clock, start, 0)
 
 
-def _unmapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int, row: int) -> Iterator[Found]:
-    """The same for rows that state facts by themselves, of which `row` is the first."""
+def _unmapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int, row: int) -> Iterator[RowItem]:
+    """The facts of rows that need no mapping, and the rows that hold none; `row` is the number of the first row."""
     order = clock.save()
     try:
-        found = list(_stated_in(batch, shape, words, clock, start + row))
+        results = list(_stated_in(batch, shape, words, clock, start + row))
     except (ValueError, TypeError, RejectedError) as error:
         half = batch.num_rows // 2
         if not half:
@@ -179,7 +182,7 @@ def _unmapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: 
         yield from _unmapped(batch.slice(0, half), shape, words, clock, start, row)
         yield from _unmapped(batch.slice(half), shape, words, clock, start, row + half)
         return
-    yield from found
+    yield from results
 
 
 def _wrong(batch: Any, row: int, error: Exception) -> WrongRow:
@@ -188,7 +191,7 @@ def _wrong(batch: Any, row: int, error: Exception) -> WrongRow:
     return WrongRow(row, str(error), any(column.null_count for column in batch.columns))
 
 
-def _mapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[Found]:
+def _mapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[RowItem]:
     if shape.columns == (VALUE,):
         items = list(_mapped_messages(batch.column(0), shape, words, clock))
         yield from gather((item for _, item in items if isinstance(item, tuple)), start)
@@ -203,16 +206,16 @@ def _mapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: in
 
 def _read_by(
     mapping: Mapping, batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int
-) -> Iterator[Found]:
+) -> Iterator[RowItem]:
     """What a mapping makes of rows."""
     columns = columns_of(batch, mapping)
     if columns is None:
         return
-    made = facts_of(mapping, columns, words, clock, Tally(shape.mappings))
+    mapped = facts_of(mapping, columns, words, clock, Tally(shape.mappings))
     read = [np.zeros(0, dtype=np.int64)]
-    for facts in made:
+    for facts in mapped:
         read.append(facts.rows)
-        yield Arrivals(facts.mapping.predicate, shape.stream, facts.ticks, facts.arguments, start + facts.rows)
+        yield CodedFacts(facts.mapping.predicate, shape.stream, facts.ticks, facts.arguments, start + facts.rows)
         yield from (WrongRow(row, reason, False) for row, (_, reason) in sorted(facts.wrong.items()))
         read.append(np.array([*facts.wrong], dtype=np.int64))
     empty = np.setdiff1d(np.arange(batch.num_rows), np.concatenate(read))
@@ -231,16 +234,16 @@ def _mapped_messages(column: Any, shape: Shape, words: Dictionary, clock: Clock)
         yield from ((row, item) for item in chain(reader.feed(block), reader.finish()))
 
 
-def _stated_in(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[Arrivals]:
+def _stated_in(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[CodedFacts]:
     """The facts that rows state by themselves; `ValueError` where one states none."""
     if shape.is_messages:
         yield from gather(_messages(batch.column(VALUE), words, clock), start)
         return
     ticks = _ticks(batch.column(TIME), clock)
     places = np.arange(start, start + len(ticks), dtype=np.int64)
-    for stream, which in _streams(batch, shape):
-        for signature, chosen, rows in _facts(batch, shape, words, which):
-            yield Arrivals(signature, stream, ticks[chosen], rows, places[chosen])
+    for stream, selected in _streams(batch, shape):
+        for signature, chosen, rows in _facts(batch, shape, words, selected):
+            yield CodedFacts(signature, stream, ticks[chosen], rows, places[chosen])
 
 
 def _messages(column: Any, words: Dictionary, clock: Clock) -> Iterator[tuple[int, Batch]]:
@@ -264,26 +267,26 @@ def _streams(batch: Any, shape: Shape) -> Iterator[tuple[str | None, Words | sli
 
     column = batch.column(STREAM)
     for name in column.unique().to_pylist():
-        which = pc.is_null(column) if name is None else pc.fill_null(pc.equal(column, name), False)
-        yield name, np.flatnonzero(which.to_numpy(zero_copy_only=False))
+        mask = pc.is_null(column) if name is None else pc.fill_null(pc.equal(column, name), False)
+        yield name, np.flatnonzero(mask.to_numpy(zero_copy_only=False))
 
 
 def _facts(
-    batch: Any, shape: Shape, words: Dictionary, which: Words | slice
+    batch: Any, shape: Shape, words: Dictionary, selected: Words | slice
 ) -> Iterator[tuple[Predicate, Words | slice, Words]]:
     columns = [batch.column(name) for name in shape.columns]
     if shape.predicate is not None:
-        coded = [_coded(column, words)[which] for column in columns]
-        rows = np.stack(coded, axis=1) if coded else np.zeros((len(batch.column(TIME)), 0), dtype=np.int64)[which]
-        yield Predicate(shape.predicate, len(columns)), which, rows
+        coded = [_coded(column, words)[selected] for column in columns]
+        rows = np.stack(coded, axis=1) if coded else np.zeros((len(batch.column(TIME)), 0), dtype=np.int64)[selected]
+        yield Predicate(shape.predicate, len(columns)), selected, rows
         return
-    found: dict[Predicate, tuple[list[int], list[int]]] = {}
-    for place in np.arange(batch.num_rows)[which].tolist():
+    by_signature: dict[Predicate, tuple[list[int], list[int]]] = {}
+    for place in np.arange(batch.num_rows)[selected].tolist():
         signature, args = _stated([column[place].as_py() for column in columns])
-        places, flat = found.setdefault(signature, ([], []))
+        places, flat = by_signature.setdefault(signature, ([], []))
         places.append(place)
         flat += map(words.code, args)
-    for signature, (places, flat) in found.items():
+    for signature, (places, flat) in by_signature.items():
         rows = np.array(flat, dtype=np.int64).reshape(len(places), -1 if flat else 0)
         yield signature, np.array(places, dtype=np.int64), rows
 
@@ -333,7 +336,7 @@ def _ticks(column: Any, clock: Clock) -> Words:
     elif pa.types.is_integer(column.type):
         ticks = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
     else:
-        texts = (str(each) for each in column.to_pylist())
+        texts = (str(value) for value in column.to_pylist())
         ticks = np.array([int(text) if text.isdecimal() else clock.tick(text) for text in texts], dtype=np.int64)
     if len(ticks) and int(ticks.min()) < 0:
         raise ValueError("an event is before tick 0")

@@ -9,7 +9,7 @@ from pyspark import TaskContext
 
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
-from thalweg.runtimes.spark.ingest import Arrivals
+from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
@@ -51,9 +51,9 @@ def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wr
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         packer, clock = _packer(job, group), shape.clock()
-        for some in _gathered(_named(batches, shape.wanted)):
-            facts, wrong = _read(some, shape, packer, clock)
-            parcels = [*packer.pack_unordered(facts), *_about_rows(some, wrong, job, all_wrong)]
+        for chunk in _gathered(_named(batches, shape.wanted)):
+            facts, wrong = _read(chunk, shape, packer, clock)
+            parcels = [*packer.pack_unordered(facts), *_about_rows(chunk, wrong, job, all_wrong)]
             if shape.brings is None:
                 parcels.append(_came(facts, job))
             yield parcels_batch(job.labelled(parcels))
@@ -101,16 +101,16 @@ Wrong = tuple[int, WrongRow]
 """A row that holds no fact, and which of some record batches it is in."""
 
 
-def _read(batches: list[Any], shape: Shape, packer: Packer, clock: Clock) -> tuple[list[Arrivals], list[Wrong]]:
-    facts: list[Arrivals] = []
+def _read(batches: list[Any], shape: Shape, packer: Packer, clock: Clock) -> tuple[list[CodedFacts], list[Wrong]]:
+    facts: list[CodedFacts] = []
     wrong: list[Wrong] = []
     start = 0
     for number, batch in enumerate(batches):
-        for found in read_rows(batch, shape, packer.words, clock, start):
-            if isinstance(found, Arrivals):
-                facts.append(found)
+        for item in read_rows(batch, shape, packer.words, clock, start):
+            if isinstance(item, CodedFacts):
+                facts.append(item)
             else:
-                wrong.append((number, found))
+                wrong.append((number, item))
         start += batch.num_rows
     return facts, wrong
 
@@ -118,11 +118,11 @@ def _read(batches: list[Any], shape: Shape, packer: Packer, clock: Clock) -> tup
 def _about_rows(batches: list[Any], wrong: list[Wrong], job: Job, all_wrong: bool) -> Iterator[Parcel]:
     """Parcels that report what is wrong with rows; `counts` is how many rows a text stands for."""
     for kind in (MALFORMED, EMPTY):
-        rows = [(number, found) for number, found in wrong if found.is_empty == (kind == EMPTY)]
+        rows = [(number, wrong_row) for number, wrong_row in wrong if wrong_row.is_empty == (kind == EMPTY)]
         if rows:
             shown = rows if all_wrong else rows[:1]
             counts = [1] * len(shown) if all_wrong else [len(rows)]
-            texts = [f"{found.message}: {_row_text(batches[number], found.row)}" for number, found in shown]
+            texts = [f"{wrong_row.message}: {_row_text(batches[number], wrong_row.row)}" for number, wrong_row in shown]
             lists = {"counts": np.array(counts, dtype=np.int64), "texts": texts}
             yield wrap(OUT, job.buckets(0)[0], {"kind": kind}, lists)
 
@@ -131,7 +131,7 @@ def _row_text(batch: Any, row: int) -> str:
     return json.dumps(batch.slice(row, 1).to_pylist()[0], default=str, ensure_ascii=False)
 
 
-def _came(facts: list[Arrivals], job: Job) -> Parcel:
+def _came(facts: list[CodedFacts], job: Job) -> Parcel:
     counts: dict[str, int] = {}
     for arrivals in facts:
         counts[arrivals.signature] = counts.get(arrivals.signature, 0) + len(arrivals.ticks)
@@ -141,16 +141,16 @@ def _came(facts: list[Arrivals], job: Job) -> Parcel:
 
 def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
     """Record batches in groups that are worth a parcel; none at all is a group too, because all must hear of it."""
-    some: list[Any] = []
+    chunk: list[Any] = []
     rows = 0
     for batch in batches:
-        some.append(batch)
+        chunk.append(batch)
         rows += batch.num_rows
         if rows >= _ROWS_A_PARCEL:
-            yield some
-            some, rows = [], 0
-    if some or not rows:
-        yield some
+            yield chunk
+            chunk, rows = [], 0
+    if chunk or not rows:
+        yield chunk
 
 
 def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
@@ -177,7 +177,7 @@ class LastProcessor(LevelProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         import pandas as pd
 
-        parcels = (row for some in rows for row in some.itertuples(index=False))
+        parcels = (row for frame in rows for row in frame.itertuples(index=False))
         for parcel in super().handleInputRows(key, parcels, timerValues):
             for batch in _opened(bytes(parcel.payload), self._job.settings.emit):
                 yield batch.to_pandas(types_mapper=pd.ArrowDtype)

@@ -21,22 +21,22 @@ from typing import Any, Final
 
 import numpy as np
 
+from thalweg.answers.answer_columns import FactColumns
+from thalweg.answers.answer_formats import AnswerFormat
+from thalweg.answers.emit import EMITTERS, AnswerBlock, Interval, Run, SnapshotRun
+from thalweg.answers.event_answers import EventAnswers
+from thalweg.answers.parquet_output import ParquetParts
+from thalweg.answers.shedding import Shedding, Span
 from thalweg.connectors.files import NewFile
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
 from thalweg.model.records import of_json
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.model.time import FOREVER
-from thalweg.runtimes.answer_columns import FactColumns
-from thalweg.runtimes.answer_formats import AnswerFormat
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, settled
-from thalweg.runtimes.emit import EMITTERS, AnswerBlock, Interval, Run, SnapshotRun
-from thalweg.runtimes.event_answers import EventAnswers
-from thalweg.runtimes.late import Late
-from thalweg.runtimes.parquet_output import ParquetParts
-from thalweg.runtimes.shedding import Shedding, Span
-from thalweg.runtimes.spark.answers import deltas_of, grouped
+from thalweg.runtimes.late_facts import Late
+from thalweg.runtimes.spark.bucket_answers import deltas_of, grouped
 from thalweg.runtimes.spark.dataframe import (
     BECAME_UNKNOWN,
     BEGIN,
@@ -84,8 +84,8 @@ class Delivered:
     @classmethod
     def read(cls, ledger: Path) -> "Delivered":
         """What a ledger says; `RejectedError` where it is damaged."""
-        known = read_sealed(ledger, FORMAT, unseal_json)
-        return cls(**{field.name: known[field.name] for field in fields(cls)} | {"waiting": tuple(known["waiting"])})
+        data = read_sealed(ledger, FORMAT, unseal_json)
+        return cls(**{field.name: data[field.name] for field in fields(cls)} | {"waiting": tuple(data["waiting"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class _Sent:
     """What buckets have sent in a batch: a table of answers, and the few rows of other kinds."""
 
     answers: Any
-    others: dict[str, list[dict[str, Any]]]
+    reports: dict[str, list[dict[str, Any]]]
 
     @classmethod
     def read(cls, table: Any) -> "_Sent":
@@ -101,15 +101,15 @@ class _Sent:
         import pyarrow.compute as pc
 
         is_other = pc.is_in(table["kind"], value_set=pa.array(_NO_ANSWERS))
-        others: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _NO_ANSWERS}
+        reports: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _NO_ANSWERS}
         for row in table.filter(is_other).to_pylist():
-            others[row["kind"]].append(row)
-        return cls(table.filter(pc.invert(is_other)), others)
+            reports[row["kind"]].append(row)
+        return cls(table.filter(pc.invert(is_other)), reports)
 
     @property
     def decided(self) -> list[dict[str, Any]]:
         """How far each bucket has come."""
-        return self.others[DECIDED] + self.others[OVER]
+        return self.reports[DECIDED] + self.reports[OVER]
 
 
 class Delivery:
@@ -189,19 +189,19 @@ class Delivery:
             raise EndedError("the run has ended")
 
     def _deliver(self, batch: int, sent: _Sent) -> None:
-        if sent.others[FAILED]:
-            first = min(sent.others[FAILED], key=lambda row: (row["t"], row["fact"]))
+        if sent.reports[FAILED]:
+            first = min(sent.reports[FAILED], key=lambda row: (row["t"], row["fact"]))
             self._deliver_before(first["t"], sent)
             raise error_of(first["fact"])
         last = max((row["t"] for row in sent.decided), default=self.done.tick)
         sent, waiting = self._open(sent, last)
-        last -= bool(sent.others[OPEN])
+        last -= bool(sent.reports[OPEN])
         self._write(batch, sent, self._start(sent.decided), last)
         self._note(sent)
-        self.guaranteed.update((row["fact"], row["until"]) for row in sent.others[GUARANTEED])
-        for row in sorted(sent.others[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
+        self.guaranteed.update((row["fact"], row["until"]) for row in sent.reports[GUARANTEED])
+        for row in sorted(sent.reports[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
-        over = bool(sent.others[OVER])
+        over = bool(sent.reports[OVER])
         self._settle(Delivered(batch, last, settled(self._out), settled(self._late), over, waiting=waiting))
 
     def _open(self, sent: _Sent, last: int) -> tuple[_Sent, tuple[dict[str, Any], ...]]:
@@ -212,18 +212,18 @@ class Delivery:
         rows = sent.answers
         if self.done.waiting:
             rows = pa.concat_tables([pa.Table.from_pylist([*self.done.waiting], schema=rows.schema), rows])
-        if not sent.others[OPEN]:
+        if not sent.reports[OPEN]:
             return replace(sent, answers=rows), ()
         waits = (_decided_at(rows, self._emit) == last) & ~pc.equal(rows["kind"], BLOCK).to_numpy()
         return replace(sent, answers=rows.filter(~waits)), tuple(rows.filter(waits).to_pylist())
 
     def _note(self, sent: _Sent) -> None:
         """Reports what buckets warn of, once for each place, whichever bucket it comes from, and what windows took."""
-        for warning in sorted(map(warning_of, {row["fact"] for row in sent.others[WARNING]}), key=str):
+        for warning in sorted(map(warning_of, {row["fact"] for row in sent.reports[WARNING]}), key=str):
             if (place := _place(warning)) not in self._warned:
                 self._warned.add(place)
                 self._report(warning)
-        for row in sent.others[NOTE]:
+        for row in sent.reports[NOTE]:
             self._listen(*of_json(json.loads(row["fact"])))
 
     def _deliver_before(self, reached: int, sent: _Sent) -> None:
@@ -244,10 +244,10 @@ class Delivery:
 
     def _write(self, batch: int, sent: _Sent, start: int, last: int, upto: float = inf) -> None:
         """Writes the answers up to a tick, without those that an attempt which failed has delivered."""
-        rows, shed = sent.answers, sent.others[SHED]
+        rows, shed = sent.answers, sent.reports[SHED]
         if self.done.cut or upto < inf:
-            known = _decided_at(rows, self._emit)
-            rows = rows.filter((self.done.tick < known) & (known <= upto))
+            ticks = _decided_at(rows, self._emit)
+            rows = rows.filter((self.done.tick < ticks) & (ticks <= upto))
             shed = [row for row in shed if row["until"] > self.done.tick and row["t"] <= upto]
         self.rows += len(rows) + len(shed)
         if self._out is not None:
@@ -258,7 +258,9 @@ class Delivery:
                 self._header = ""
         elif self._parts is not None and len(rows):
             blocks = map(self._seen, self._blocks(rows, [], start, last))
-            self._parts.write_part(batch, self._table.arrow([row for one in blocks for row in self._table.rows(one)]))
+            self._parts.write_part(
+                batch, self._table.arrow([row for block in blocks for row in self._table.rows(block)])
+            )
         self._report_shed(shed, start, last)
 
     def _blocks(self, rows: Any, missing: list[Span], first: int, last: int) -> Iterator[AnswerBlock]:
@@ -347,7 +349,7 @@ def united(rows: list[dict[str, Any]]) -> Iterator[AnswerBlock]:
 def interleaved(blocks: Iterable[AnswerBlock], changes: Iterable[AnswerBlock]) -> Iterator[AnswerBlock]:
     """Answers of all kinds in the order of time: of one tick, those of facts come last.
 
-    >>> from thalweg.runtimes.emit import Change
+    >>> from thalweg.answers.emit import Change
     >>> answers = interleaved([Change(3, ("a",), ())], [SnapshotRun(2, 4, ("b",))])
     >>> [(answer.first, answer.last) if isinstance(answer, SnapshotRun) else answer.t for answer in answers]
     [(2, 2), 3, (3, 4)]
@@ -406,10 +408,10 @@ def _rows(emit: str, answers: Any, first: int, last: int) -> Iterable[Any]:
 
 def _runs(ticks: Words, facts: Any, first: int, last: int) -> Iterator[Run]:
     """What holds at each tick, also where it is nothing."""
-    for (tick,), some in grouped(facts, ticks):
+    for (tick,), texts in grouped(facts, ticks):
         if first < tick:
             yield first, tick - 1, ()
-        yield tick, tick, tuple(sorted(some))
+        yield tick, tick, tuple(sorted(texts))
         first = tick + 1
     if first <= last:
         yield first, last, ()

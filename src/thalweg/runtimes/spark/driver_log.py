@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.kinds.rules.unmatched import Unmatched
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import AS_TICKS, TimeFormat
@@ -26,7 +27,6 @@ from thalweg.planning.check_unmatched import Inputs
 from thalweg.runtimes.spark.dataframe import LATE_FACT, WARNING
 from thalweg.runtimes.spark.session import java_errors
 from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, warning_of
-from thalweg.runtimes.unmatched import Unmatched
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -103,8 +103,8 @@ class DriverLog:
         return [
             F.count(F.when(kind == LATE_FACT, 1)).alias(LATE_FACT),
             F.min(F.when(kind == LATE_FACT, late)).alias(f"first {LATE_FACT}"),
-            *(F.sum(F.when(kind == one, until)).alias(one) for one in (MALFORMED, EMPTY)),
-            *(F.min(F.when(kind == one, fact)).alias(f"first {one}") for one in (MALFORMED, EMPTY)),
+            *(F.sum(F.when(kind == problem, until)).alias(problem) for problem in (MALFORMED, EMPTY)),
+            *(F.min(F.when(kind == problem, fact)).alias(f"first {problem}") for problem in (MALFORMED, EMPTY)),
             F.min(F.when(kind == WARNING, fact)).alias("least warning"),
             F.max(F.when(kind == WARNING, fact)).alias("greatest warning"),
             F.bit_or(F.when(kind == CAME, is_read)).alias("read"),
@@ -131,8 +131,8 @@ class DriverLog:
         with self._lock:
             for kind in _COUNTED:
                 self._report(kind)
-            for found in self._unmatched.summary() if self._unmatched is not None else ():
-                self._say(found)
+            for warning in self._unmatched.summary() if self._unmatched is not None else ():
+                self._say(warning)
 
     def _late(self, row: Any) -> str:
         written = self.times.text
@@ -154,17 +154,17 @@ class DriverLog:
         unread = {metrics["least unread"], metrics["greatest unread"]} - {None}
         self._unmatched.look(Batch({name: [] for name in (*came, *map(Predicate.read, unread))}))
         if unread and not came:
-            for found in self._unmatched.summary():
-                self._say(found)
+            for warning in self._unmatched.summary():
+                self._say(warning)
 
-    def _say(self, found: Diagnostic) -> None:
-        if found.message not in self._said:
-            self._said.add(found.message)
-            _warn(found)
+    def _say(self, diagnostic: Diagnostic) -> None:
+        if diagnostic.message not in self._said:
+            self._said.add(diagnostic.message)
+            _warn(diagnostic)
 
 
-def _warn(found: Diagnostic) -> None:
-    LOG.warning("%s", found.render())
+def _warn(diagnostic: Diagnostic) -> None:
+    LOG.warning("%s", diagnostic.render())
 
 
 def _listener(log: DriverLog) -> Any:

@@ -4,12 +4,12 @@ from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any, Final
 
+from thalweg.answers.answer_columns import cell
 from thalweg.model.number import show_number
 from thalweg.model.predicate import Predicate
 from thalweg.model.python_values import value_of
 from thalweg.model.rdf import printed_fact
 from thalweg.model.values import number_of
-from thalweg.runtimes.answer_columns import cell
 
 _TIMES: Final = {"date": date, "timestamp": datetime}
 _WIDE: Final = Context(prec=100)
@@ -29,16 +29,16 @@ def fact_columns(facts: Any, of: Predicate | None, types: list[str]) -> tuple[An
     import pyarrow as pa
 
     encoded = facts.dictionary_encode()
-    known = [printed_fact(text) for text in encoded.dictionary.to_pylist()]
+    parsed = [printed_fact(text) for text in encoded.dictionary.to_pylist()]
     places = encoded.indices.to_pylist()
     if of is None:
-        names = pa.array([known[place].predicate for place in places], pa.string())
+        names = pa.array([parsed[place].predicate for place in places], pa.string())
         arguments = pa.array(
-            [[str(cell(term)) for term in known[place].terms] for place in places], pa.list_(pa.string())
+            [[str(cell(term)) for term in parsed[place].terms] for place in places], pa.list_(pa.string())
         )
         return pa.array(range(len(places)), pa.int64()), [names, arguments]
-    kept = [row for row, place in enumerate(places) if known[place].signature == of]
-    rows = [known[places[row]].terms for row in kept]
+    kept = [row for row, place in enumerate(places) if parsed[place].signature == of]
+    rows = [parsed[places[row]].terms for row in kept]
     columns = [_typed([terms[place] for terms in rows], kind) for place, kind in enumerate(types)]
     return pa.array(kept, pa.int64()), columns
 

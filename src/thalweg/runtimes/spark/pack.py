@@ -11,7 +11,7 @@ from thalweg.model.arrow import Lists, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.spark.ingest import Arrivals, admitted
+from thalweg.runtimes.spark.ingest import CodedFacts, admitted
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, wrap
 
@@ -48,9 +48,9 @@ class _Origins:
     @classmethod
     def of(cls, batches: Iterable[Batch], first: int) -> "_Origins":
         """The events of batches; one without graphs is an event without a name."""
-        known = [one for batch in batches for one in batch.graphs or [("", batch.size)]]
-        sizes = [size for _, size in known]
-        return cls(first + np.repeat(np.arange(len(known)), sizes), [name for name, _ in known], first)
+        graphs = [graph for batch in batches for graph in batch.graphs or [("", batch.size)]]
+        sizes = [size for _, size in graphs]
+        return cls(first + np.repeat(np.arange(len(graphs)), sizes), [name for name, _ in graphs], first)
 
     def columns(self, places: Words) -> Lists:
         """The events of some places, by their numbers among those that are there, and their names."""
@@ -80,27 +80,27 @@ class Packer:
         columns = [(tick, watermark, batch.size) for tick, batch, watermark in events]
         ticks, watermarks, sizes = np.array(columns, dtype=np.int64).reshape(-1, 3).T
         late = ticks < watermarks
-        known = gather((tick, batch) for tick, batch, _ in events)
+        arrivals = gather((tick, batch) for tick, batch, _ in events)
         met = np.repeat(watermarks, sizes) if late.any() else _EMPTY
         origins = None
         if self._keeps_events:
             origins = _Origins.of((batch for _, batch, _ in events), self._events)
             self._events += len(origins.graphs)
         return self._pack(
-            known, ticks[~late], met, {"ended": ended, "cut_short": cut_short, "decided": decided}, origins
+            arrivals, ticks[~late], met, {"ended": ended, "cut_short": cut_short, "decided": decided}, origins
         )
 
-    def pack_unordered(self, arrivals: Iterable[Arrivals]) -> Iterator[Parcel]:
+    def pack_unordered(self, arrivals: Iterable[CodedFacts]) -> Iterator[Parcel]:
         """The parcels of facts whose order of arrival is not known: none is late because of another."""
-        known = list(arrivals)
+        groups = list(arrivals)
         origins = None
         if self._keeps_events:
             # What has one place in a table is one event, which has no name.
-            places = _joined([each.places for each in known])
+            places = _joined([group.places for group in groups])
             count = int(places.max()) + 1 if len(places) else 0
             origins = _Origins(self._events + np.arange(count), [""] * count, self._events)
             self._events += count
-        return self._pack(known, _joined([each.ticks for each in known]), _EMPTY, _GOES_ON, origins)
+        return self._pack(groups, _joined([group.ticks for group in groups]), _EMPTY, _GOES_ON, origins)
 
     def pack_clock(self, milliseconds: int) -> Iterator[Parcel]:
         """The parcels of a moment: nothing has come with it, and groups that are silent for too long rest."""
@@ -108,7 +108,7 @@ class Packer:
 
     def _pack(
         self,
-        known: list[Arrivals],
+        arrivals: list[CodedFacts],
         seen: Words,
         watermarks: Words,
         time: dict[str, object],
@@ -119,13 +119,13 @@ class Packer:
         `watermarks` has the one that each fact met, by its place; it is empty where no fact is late.
         """
         boxes: dict[tuple[int, int], _Box] = {}
-        for each in admitted(known, self.job, self.words):
-            routes = list(self.job.routes(each.signature))
+        for group in admitted(arrivals, self.job, self.words):
+            routes = list(self.job.routes(group.signature))
             for fragment, number, exchange in routes:
-                self._address(each, fragment, number, exchange, boxes, origins)
+                self._address(group, fragment, number, exchange, boxes, origins)
             if not routes and len(watermarks):
                 # What no rule reads goes nowhere; but where it is late, it must be reported.
-                self._address(_late(each, watermarks), 0, UNKNOWN, None, boxes)
+                self._address(_late(group, watermarks), 0, UNKNOWN, None, boxes)
         seen = np.unique(seen)
         if len(seen) > _MOST_TICKS:
             seen = seen[[0, -1]]
@@ -144,7 +144,7 @@ class Packer:
 
     def _address(
         self,
-        arrivals: Arrivals,
+        arrivals: CodedFacts,
         fragment: int,
         number: int,
         exchange: Exchange | None,
@@ -178,7 +178,7 @@ class Packer:
     ) -> Parcel:
         names = sorted({name for name in box.streams if name is not None})
         words = _joined([rows.reshape(-1) for _, rows, _ in box.runs])
-        places = _joined([each for _, _, each in box.runs])
+        places = _joined([run_places for _, _, run_places in box.runs])
         lists = {
             "seen": seen,
             "routes": np.array(box.routes, dtype=np.int64),
@@ -194,7 +194,7 @@ class Packer:
         return wrap(fragment, bucket, header | {"names": names, "signatures": box.signatures}, lists)
 
 
-def _late(arrivals: Arrivals, watermarks: Words) -> Arrivals:
+def _late(arrivals: CodedFacts, watermarks: Words) -> CodedFacts:
     behind = arrivals.ticks < watermarks[arrivals.places]
     places = arrivals.places[behind]
     return replace(arrivals, ticks=arrivals.ticks[behind], rows=arrivals.rows[behind], places=places)
@@ -212,25 +212,25 @@ class _Gathered:
 
     def columns(self) -> tuple[Words, Words, Words]:
         """All of them in the order of arrival."""
-        ticks, words, places = (np.array(one, dtype=np.int64) for one in self.lists)
+        ticks, words, places = (np.array(values, dtype=np.int64) for values in self.lists)
         parts = [*self.arrays, (ticks, words.reshape(len(ticks), self.arity), places)]
         if len(parts) == 1:
             return parts[0]
         joined = tuple(map(np.concatenate, zip(*parts, strict=True)))
         order = np.argsort(joined[2], kind="stable")
-        ticks, rows, places = (one[order] for one in joined)
+        ticks, rows, places = (values[order] for values in joined)
         return ticks, rows, places
 
 
-def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]:
+def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[CodedFacts]:
     """The facts of coded batches, by signature and stream; where a batch knows the order of its facts it is kept."""
-    found: dict[tuple[Predicate, str | None], _Gathered] = {}
+    gathered: dict[tuple[Predicate, str | None], _Gathered] = {}
     place = start
     for tick, batch in items:
         into = {}
         for signature in batch.rows:
             key = signature, batch.stream
-            into[signature] = found[key] if key in found else found.setdefault(key, _Gathered(signature.arity))
+            into[signature] = gathered[key] if key in gathered else gathered.setdefault(key, _Gathered(signature.arity))
         if batch.order and all(isinstance(words, list) for words in batch.rows.values()):
             for signature, words in batch.rows.items():
                 into[signature].lists[1].extend(words)
@@ -248,7 +248,7 @@ def gather(items: Iterable[tuple[int, Batch]], start: int = 0) -> list[Arrivals]
             into[signature].arrays.append((np.full(count, tick, dtype=np.int64), rows, where))
             total += count
         place += total
-    return [Arrivals(signature, stream, *one.columns()) for (signature, stream), one in found.items()]
+    return [CodedFacts(signature, stream, *facts.columns()) for (signature, stream), facts in gathered.items()]
 
 
 def _counts(batch: Batch) -> dict[Predicate, int]:

@@ -18,7 +18,7 @@ from thalweg.model.arrow import frame, unframe
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import Parcel, failure
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import WORKERS, Task
+from thalweg.runtimes.spark.worker_cache import WORKERS, WorkerTask
 
 PARCELS: Final = StructType(
     [
@@ -62,8 +62,8 @@ class LevelProcessor(StatefulProcessor):
                 payloads.setdefault(row.fragment, []).append(bytes(row.payload))
             else:
                 yield row
-        for number, some in payloads.items():
-            for parcel in self._job.labelled(self._fragments[number].process(bucket, some)):
+        for number, received in payloads.items():
+            for parcel in self._job.labelled(self._fragments[number].process(bucket, received)):
                 yield Row(bucket=parcel.bucket, fragment=parcel.fragment, payload=parcel.payload)
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class _Fragment:
             raise RuntimeError("error[E408]: the checkpoint belongs to another program, or to other settings")
         size = sum(map(len, payloads))
         name = f"{self._job.name}/{self._number}/{bucket}"
-        task = Task(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
+        task = WorkerTask(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
         try:
             done = WORKERS.resume(task) or WORKERS.begin(self._rebuilt(bucket), task)
         except (FailedError, RejectedError) as error:

@@ -16,16 +16,17 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Counted, Diagnostic, FailedError, RejectedError
 from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
+from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.sealed import seal_json, unseal_json
-from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, held, read_sealed, replace_file
+from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
 from thalweg.runtimes.embedded import Items
 from thalweg.runtimes.live_warnings import LiveWarnings
-from thalweg.runtimes.rule_engine import RuleEngine
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.progress_line import ProgressLine
 from thalweg.runtimes.spark.session import (
     java_errors,
     java_may_be_gone,
@@ -36,7 +37,6 @@ from thalweg.runtimes.spark.session import (
 )
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.spool import Feeder, Observe, Spool
-from thalweg.runtimes.spark.watch import Watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ class SparkTarget:
 
 
 @dataclass(slots=True)
-class Outcome:
+class RunOutcome:
     """How a run ended."""
 
     batches: int = 0
@@ -90,7 +90,7 @@ def run(
     observe: Observe | None = None,
     compiles: bool = True,
     warnings: LiveWarnings | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
 
     `look` makes a function that sees every batch that comes in, and `observe` sees it with its tick. What `compiles`
@@ -100,7 +100,7 @@ def run(
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
         check_path(folder)
-        stack.enter_context(held(folder))
+        stack.enter_context(locked(folder))
         guard = stack.enter_context(Guard(interrupt))
         claim = Claim(job.text, job.fingerprint, options or {}, FORMAT)
         claim.check(folder)
@@ -120,7 +120,7 @@ def run(
             # An interrupt kills a Java that is starting, which then fails in many ways.
             if interrupt.asked:
                 log_error("starting, while the run was interrupted")
-                return Outcome()
+                return RunOutcome()
             raise
         stack.callback(stop_session, session)
         claim.make(folder)
@@ -134,7 +134,7 @@ def run(
         with _failures(interrupt, delivery):
             query = start_query(session, job, spool, delivery)
             stack.callback(_stop, query)
-            shown = stack.enter_context(Watch(query, delivery.on_terminal))
+            shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
             beat = watch or _beat(shown, feeder, warnings)
             _follow(query, feeder, delivery, lambda: _must_stop(interrupt, guard, feeder, target), beat)
         if feeder.error is not None:
@@ -144,7 +144,7 @@ def run(
             replace_file(folder / MALFORMED, seal_json({"malformed": feeder.malformed.render()}, FORMAT))
         shed = delivery.shedding.summary()
         late = delivery.late
-        return Outcome(
+        return RunOutcome(
             delivery.done.batch + 1,
             delivery.rows,
             late.summary(feeder.far.count),
@@ -155,12 +155,12 @@ def run(
         )
 
 
-def _over(folder: Path, report: Callable[[Diagnostic], None]) -> Outcome:
+def _over(folder: Path, report: Callable[[Diagnostic], None]) -> RunOutcome:
     """A run that is over stays over; one that ended at a malformed line says so again."""
     if (folder / MALFORMED).exists():
         raise ended_at(folder, read_sealed(folder / MALFORMED, FORMAT, unseal_json)["malformed"])
     report(complete(folder))
-    return Outcome()
+    return RunOutcome()
 
 
 def check_path(folder: Path) -> None:
@@ -201,13 +201,15 @@ def _stop(query: "StreamingQuery") -> None:
 
 
 def _counts(delivery: Delivery, feeder: Feeder) -> Iterator[Counted]:
-    """What was late, and what was far, which comes back from the workers as being late."""
+    """The counts of far and of late facts; workers report far ones as late, so they are subtracted there."""
     yield from feeder.far.counts()
     late, far = delivery.late, feeder.far.count
     yield Counted("late", late.count - far, lambda: late.summary(far))
 
 
-def _beat(shown: Watch, feeder: Feeder, warnings: LiveWarnings | None) -> "Callable[[StreamingQuery, Delivery], None]":
+def _beat(
+    shown: ProgressLine, feeder: Feeder, warnings: LiveWarnings | None
+) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
         if warnings is not None:
             warnings.look()
@@ -244,7 +246,7 @@ def _must_stop(interrupt: Interrupt, guard: Guard, feeder: Feeder, target: Spark
 
 @contextmanager
 def _failures(interrupt: Interrupt, delivery: Delivery) -> Iterator[None]:
-    """Whatever goes wrong in Spark ends a run with a sentence."""
+    """Turns an exception of Spark into a `FailedError` with one sentence."""
     try:
         yield
     except Exception as error:
@@ -260,7 +262,7 @@ def _failures(interrupt: Interrupt, delivery: Delivery) -> Iterator[None]:
 
 
 def failure(error: Exception) -> FailedError:
-    """What went wrong in Spark, in a sentence."""
+    """An exception of Spark as an error with one sentence."""
     try:
         text = str(getattr(error, "desc", None) or error)
     except java_errors():

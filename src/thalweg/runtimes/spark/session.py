@@ -155,11 +155,11 @@ def kill_processes() -> None:
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
-    found = set(_marked()) if Path("/proc/self/environ").exists() else set()
+    processes = set(_marked()) if Path("/proc/self/environ").exists() else set()
     # Elsewhere Java's own end has to be enough: the others notice it.
     if gateway is not None and gateway.proc is not None and gateway.proc.poll() is None:
-        found.add(gateway.proc.pid)
-    for process in found:
+        processes.add(gateway.proc.pid)
+    for process in processes:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
 
@@ -416,5 +416,5 @@ def _failed(error: Exception, complaint: str = "") -> FailedError:
 def _complaint(start: int) -> str:
     """The first reason that the log names behind a place."""
     text = log_file().read_bytes()[start:].decode(errors="replace")
-    found = re.search(r"(?:Exception|Error)\b[^:\n]*: (.+)", text)
-    return found.group(1) if found else ""
+    match = re.search(r"(?:Exception|Error)\b[^:\n]*: (.+)", text)
+    return match.group(1) if match else ""

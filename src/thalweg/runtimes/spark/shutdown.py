@@ -63,12 +63,12 @@ class Guard(AbstractContextManager["Guard"]):
     def _watch(self) -> None:
         if not _asked(self._interrupt, self._over) or self._over.is_set():
             return
-        asked = monotonic()
+        interrupted_at = monotonic()
         if self._delivery is not None:
-            self._wait_until(asked + QUIET)
+            self._wait_until(interrupted_at + QUIET)
             self._delivery.end()
             self.quiet = True
-            self._wait_until(asked + POLITE)
+            self._wait_until(interrupted_at + POLITE)
         # Again and again: the run may be about to start another one.
         while not self._over.wait(_PAUSE):
             kill_processes()

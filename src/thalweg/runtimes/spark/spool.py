@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.kinds.rules.schema import SchemaWatch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.checkpoint_folder import damaged
 from thalweg.runtimes.embedded import Items, stopped_at
-from thalweg.runtimes.far_times import Far, FarFacts
-from thalweg.runtimes.schema import SchemaWatch
+from thalweg.runtimes.plausible_times import Far, FarFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import Parcel, parcels_batch
@@ -100,7 +100,7 @@ class Spool:
             _set_age(self._folder / segment.name, segment)
 
     def segments(self) -> list[Segment]:
-        """Those that are there, in order."""
+        """The segments in the folder, in the order of their numbers."""
         return sorted(Segment.read(path.stem) for path in self._folder.glob("[0-9]*.parquet"))
 
     def write(self, segment: Segment, parcels: Iterable[Parcel]) -> None:
@@ -340,8 +340,8 @@ class Feeder(threading.Thread):
                 self._write(waiting)
                 waiting, facts = [], 0
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
-        if (found := self.far.summary()) is not None:
-            self._report(found)
+        if (warning := self.far.summary()) is not None:
+            self._report(warning)
 
     def _follow(self) -> None:
         """Sees which groups of streams are silent, and which have ended; the last one ends with the input."""
@@ -395,6 +395,6 @@ class Feeder(threading.Thread):
         self._spool.write(self._last, self._job.labelled(parcels))
         words = self._packer.words
         if words.wants_collection:
-            waiting = (each for batch in self._items.waiting() for each in batch.rows.values())
-            in_use = np.concatenate([_NO_WORDS, *(np.asarray(each, dtype=np.int64).reshape(-1) for each in waiting)])
+            waiting = (rows for batch in self._items.waiting() for rows in batch.rows.values())
+            in_use = np.concatenate([_NO_WORDS, *(np.asarray(rows, dtype=np.int64).reshape(-1) for rows in waiting)])
             words.collect(in_use)

@@ -68,7 +68,9 @@ def is_small(streams: Iterable[object]) -> bool:
     >>> is_small([Path(__file__)]), is_small([Path(__file__), "mqtt://localhost/readings"])
     (True, False)
     """
-    sizes = [each.stat().st_size if isinstance(each, Path) and each.is_file() else _SMALL + 1 for each in streams]
+    sizes = [
+        stream.stat().st_size if isinstance(stream, Path) and stream.is_file() else _SMALL + 1 for stream in streams
+    ]
     return sum(sizes) <= _SMALL
 
 
@@ -85,7 +87,7 @@ class ClassArchive:
 
     @classmethod
     def of(cls, java: Java, home: Path) -> "ClassArchive | None":
-        """That of a Java and a home of Spark; None where it would not be kept for the next run."""
+        """The archive for a Java and a home of Spark; None where it would not be kept for the next run."""
         if (kept := kept_directory()) is None:
             return None
         about = sha256(f"{java.home} {java.build} {home} {version('pyspark')}".encode()).hexdigest()[:12]

@@ -28,7 +28,7 @@ _COLLECTIONS: Final = {"map": "a map", "array": "an array", "struct": "a struct"
 
 def check_tables(program: Program | None, tables: "Mapping[str, DataFrame]", shapes: "Mapping[str, Shape]") -> None:
     """`RejectedError` where rules read nothing of a table, or one of its columns holds no values."""
-    wrong = [found for name, table in tables.items() for found in _columns(shapes[name], table)]
+    wrong = [diagnostic for name, table in tables.items() for diagnostic in _columns(shapes[name], table)]
     if program is not None:
         wrong += _names(program, shapes)
     if wrong:
@@ -58,7 +58,7 @@ def _names(program: Program, shapes: "Mapping[str, Shape]") -> Iterator[Diagnost
         return
     for name, shape in shapes.items():
         for predicate in sorted((shape.brings or frozenset()) - used):
-            awaited = [one for one in inputs.awaited if one not in brought]
+            awaited = [signature for signature in inputs.awaited if signature not in brought]
             meant = nearest(predicate, awaited)
             # What else a table is mapped to may be for another program; a slip, or all of it unread, is an error.
             if meant is not None or used.isdisjoint(shape.brings or ()):
@@ -66,19 +66,19 @@ def _names(program: Program, shapes: "Mapping[str, Shape]") -> Iterator[Diagnost
 
 
 def _unread(predicate: Predicate, table: str, meant: Predicate | None, awaited: list[Predicate]) -> Diagnostic:
-    which = f"the table `{table}`" if table else "the table"
+    source = f"the table `{table}`" if table else "the table"
     listed = ", ".join(f"`{name}`" for name in awaited[:3])
     help_ = f"did you mean `{meant}`?" if meant else f"rules wait for {listed}" if listed else ""
     if meant is not None and meant.name == predicate.name:
         help_ = f"rules read `{meant}`: it has another number of arguments"
-    return Diagnostic("E310", f"no rule reads `{predicate}`, which {which} brings", help=help_)
+    return Diagnostic("E310", f"no rule reads `{predicate}`, which {source} brings", help=help_)
 
 
 def _columns(shape: "Shape", table: "DataFrame") -> Iterator[Diagnostic]:
     """Columns whose cells are no values: maps, arrays, structs, bytes."""
     if shape.is_messages:
         return
-    paths = [path for one in shape.mappings for path in one.paths] or [Path((name,)) for name in shape.wanted]
+    paths = [path for mapping in shape.mappings for path in mapping.paths] or [Path((name,)) for name in shape.wanted]
     if shape.mappings and shape.columns == ("value",) and not any(path.column == "value" for path in paths):
         return
     for path in dict.fromkeys(paths):

@@ -86,25 +86,30 @@ def failure(bucket: int, error: FailedError | RejectedError, reached: int) -> Pa
     >>> header["reached"], str(error_of(header["error"]))
     (41, 'error[E407]: no memory is left')
     """
-    found = error.diagnostics if isinstance(error, RejectedError) else (error.diagnostic,)
-    text = json.dumps({"rejected": isinstance(error, RejectedError), "diagnostics": [_as_data(one) for one in found]})
+    diagnostics = error.diagnostics if isinstance(error, RejectedError) else (error.diagnostic,)
+    text = json.dumps(
+        {
+            "rejected": isinstance(error, RejectedError),
+            "diagnostics": [_as_data(diagnostic) for diagnostic in diagnostics],
+        }
+    )
     return wrap(FAILURE, bucket, {"kind": FAILED, "reached": reached, "error": text}, {})
 
 
 def error_of(text: str) -> FailedError | RejectedError:
     """The error that a worker could not go on after."""
     data = json.loads(text)
-    found = [_diagnostic(one) for one in data["diagnostics"]]
-    return RejectedError(found) if data["rejected"] else FailedError(found[0])
+    diagnostics = [_diagnostic(diagnostic) for diagnostic in data["diagnostics"]]
+    return RejectedError(diagnostics) if data["rejected"] else FailedError(diagnostics[0])
 
 
-def warning_text(found: Diagnostic) -> str:
+def warning_text(diagnostic: Diagnostic) -> str:
     """A diagnostic on its way to the driver; the inverse of `warning_of`.
 
     >>> warning_of(warning_text(Diagnostic("W302", "1 fact was late"))).message
     '1 fact was late'
     """
-    return json.dumps(_as_data(found))
+    return json.dumps(_as_data(diagnostic))
 
 
 def warning_of(text: str) -> Diagnostic:
@@ -112,13 +117,18 @@ def warning_of(text: str) -> Diagnostic:
     return _diagnostic(json.loads(text))
 
 
-def _as_data(found: Diagnostic) -> dict[str, Any]:
+def _as_data(diagnostic: Diagnostic) -> dict[str, Any]:
     """A diagnostic with the line that it points at, and not with the whole text."""
-    data: dict[str, Any] = {"code": found.code, "message": found.message, "help": found.help, "notes": found.notes}
-    if found.span is not NOWHERE:
-        source, start = found.span.source, found.span.start
+    data: dict[str, Any] = {
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "help": diagnostic.help,
+        "notes": diagnostic.notes,
+    }
+    if diagnostic.span is not NOWHERE:
+        source, start = diagnostic.span.source, diagnostic.span.start
         line, column = source.position(start)
-        data["place"] = [source.name, source.line_at(start), line, column - 1, column - 1 + found.span.end - start]
+        data["place"] = [source.name, source.line_at(start), line, column - 1, column - 1 + diagnostic.span.end - start]
     return data
 
 
@@ -134,12 +144,12 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
     """Parcels as they travel between the operators of Spark."""
     import pyarrow as pa
 
-    known = list(parcels)
+    rows = list(parcels)
     return pa.record_batch(
         {
-            "bucket": pa.array([each.bucket for each in known], type=pa.int32()),
-            "fragment": pa.array([each.fragment for each in known], type=pa.int32()),
-            "payload": pa.array([each.payload for each in known], type=pa.binary()),
+            "bucket": pa.array([parcel.bucket for parcel in rows], type=pa.int32()),
+            "fragment": pa.array([parcel.fragment for parcel in rows], type=pa.int32()),
+            "payload": pa.array([parcel.payload for parcel in rows], type=pa.binary()),
         }
     )
 
@@ -152,15 +162,15 @@ def labels(buckets: int, partitions: int) -> list[int]:
     >>> [_murmur(label) % 4 for label in labels(6, 4)]
     [0, 1, 2, 3, 0, 1]
     """
-    found: list[list[int]] = [[] for _ in range(partitions)]
+    by_partition: list[list[int]] = [[] for _ in range(partitions)]
     wanted = -(-buckets // partitions)
     label = 0
-    while any(len(some) < wanted for some in found):
-        some = found[_murmur(label) % partitions]
-        if len(some) < wanted:
-            some.append(label)
+    while any(len(taken) < wanted for taken in by_partition):
+        taken = by_partition[_murmur(label) % partitions]
+        if len(taken) < wanted:
+            taken.append(label)
         label += 1
-    return [found[bucket % partitions][bucket // partitions] for bucket in range(buckets)]
+    return [by_partition[bucket % partitions][bucket // partitions] for bucket in range(buckets)]
 
 
 def _murmur(number: int) -> int:

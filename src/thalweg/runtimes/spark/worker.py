@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from thalweg.answers.emit import TextDelta
 from thalweg.dataflow.executor import Numbered, open_fragment
 from thalweg.dataflow.operator import FactRows, Output, Share
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
@@ -20,9 +21,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json
 from thalweg.model.time import NEVER
-from thalweg.runtimes.emit import TextDelta
-from thalweg.runtimes.spark.answers import BucketAnswers
-from thalweg.runtimes.spark.inbox import Inbox, Run
+from thalweg.runtimes.spark.bucket_answers import BucketAnswers
+from thalweg.runtimes.spark.inbox import FactRun, Inbox
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.outbox import Outbox, receive
 from thalweg.runtimes.spark.wire import ANSWERS, FACTS, OUT, Parcel, failure, unwrap, warning_text, wrap
@@ -58,7 +58,7 @@ class Worker:
         """Whether another operator of the fragment reads what one gives: then it is needed when a batch is repeated."""
         return any(edge.target in self.executor.numbers for edge in self.job.plan.outgoing[number])
 
-    def _called(self, run: Run) -> Predicate:
+    def _called(self, run: FactRun) -> Predicate:
         return self.job.called(self.fragment, run.route, run.signature)
 
     def _listen(self, solution: Any, answered: Any) -> None:
@@ -80,7 +80,7 @@ class Worker:
         return out if error is None else [*out, failure(self.bucket, error, self._reached)]
 
     def replay(self, payloads: Iterable[bytes]) -> None:
-        """The same again, after all that came before: what follows has been answered."""
+        """Processes parcels of an earlier batch again without sending: what follows from them has been answered."""
         for operator in self._silenced:
             operator.quiet = True
         try:
@@ -123,8 +123,8 @@ class Worker:
             if over:
                 self._finished = True
                 self._take(list(executor.finish()))
-        except (FailedError, RejectedError) as found:
-            error = found
+        except (FailedError, RejectedError) as exception:
+            error = exception
         reached = time.decided if error is None else self._reached
         first, last = time.start if self._shown is None else self._shown + 1, reached - self._is_open
         lists = self.answers.batch(first, last, over and error is None)

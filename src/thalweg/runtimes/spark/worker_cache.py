@@ -38,7 +38,7 @@ _PROOF: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class WorkerTask:
     """The parcels of a batch for the worker of a bucket; `saving`: what it then knows is wanted, too."""
 
     bucket: str
@@ -70,7 +70,7 @@ class WorkerCache:
         self._port = 0
         self._lock = Lock()
 
-    def begin(self, worker: Worker, task: Task) -> Done:
+    def begin(self, worker: Worker, task: WorkerTask) -> Done:
         """Has a worker of this process do a task, and keeps it."""
         parcels = worker.process(task.payloads)
         if (done := Done("", parcels, b"")).failed:
@@ -87,7 +87,7 @@ class WorkerCache:
                 self._workers.popitem(last=False)
         return Done(ticket, parcels, saved)
 
-    def resume(self, task: Task) -> Done | None:
+    def resume(self, task: WorkerTask) -> Done | None:
         """Has the worker of the ticket do a task, here or in the process that keeps it; None where it is gone."""
         done = self._resume_here(task)
         if done is not None or not task.ticket:
@@ -96,14 +96,14 @@ class WorkerCache:
         if key == self._key or host != gethostname():
             return None
         try:
-            with create_connection((_HERE, int(port)), _PATIENCE) as asked:
-                _greet(asked, key, b"guest", b"host")
-                _send(asked, _written(task))
-                return _read_done(_receive(asked))
+            with create_connection((_HERE, int(port)), _PATIENCE) as connection:
+                _greet(connection, key, b"guest", b"host")
+                _send(connection, _written(task))
+                return _read_done(_receive(connection))
         except OSError:
             return None
 
-    def _resume_here(self, task: Task) -> Done | None:
+    def _resume_here(self, task: WorkerTask) -> Done | None:
         # Taken out while it works: an attempt that fails leaves no half-fed worker behind.
         with self._lock:
             ticket, worker = self._workers.pop(task.bucket, ("", None))
@@ -158,8 +158,8 @@ def _greet(other: socket, key: str, mine: bytes, its: bytes) -> None:
     other.settimeout(None)
 
 
-def _proof(key: str, who: bytes, nonce: bytes) -> bytes:
-    return hmac.digest(key.encode(), who + nonce, "sha256")
+def _proof(key: str, role: bytes, nonce: bytes) -> bytes:
+    return hmac.digest(key.encode(), role + nonce, "sha256")
 
 
 def _send(other: socket, data: bytes) -> None:
@@ -182,19 +182,19 @@ def _exactly(other: socket, size: int) -> bytes:
     return bytes(data)
 
 
-def _written(task: Task) -> bytes:
+def _written(task: WorkerTask) -> bytes:
     return frame([json.dumps([task.bucket, task.ticket, task.saving]).encode(), *task.payloads])
 
 
-def _read_task(data: bytes) -> Task:
+def _read_task(data: bytes) -> WorkerTask:
     about, *payloads = unframe(data)
     bucket, ticket, saving = json.loads(about)
-    return Task(bucket, ticket, payloads, saving)
+    return WorkerTask(bucket, ticket, payloads, saving)
 
 
 def _written_done(done: Done) -> bytes:
-    about = [done.ticket, [(each.fragment, each.bucket) for each in done.parcels]]
-    return frame([json.dumps(about).encode(), done.saved, *(each.payload for each in done.parcels)])
+    about = [done.ticket, [(parcel.fragment, parcel.bucket) for parcel in done.parcels]]
+    return frame([json.dumps(about).encode(), done.saved, *(parcel.payload for parcel in done.parcels)])
 
 
 def _read_done(data: bytes) -> Done:

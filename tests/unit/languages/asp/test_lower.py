@@ -7,13 +7,13 @@ import pytest
 
 from thalweg.diagnostics import Source
 from thalweg.ir.text import show
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.asp.lower import INCONSISTENT
 from thalweg.languages.asp.program import AspProgram
 from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 STREAMRULE = Path(__file__).parents[5] / "shared" / "data" / "streamrule"
 UB = "#prefix ub: <http://example.org/ub#>. #prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>. "

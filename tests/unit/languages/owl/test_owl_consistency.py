@@ -7,6 +7,7 @@ import pytest
 
 from thalweg.ir.nodes import Interface, Now, Program
 from thalweg.ir.text import show
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axiom_rules import INCONSISTENT
@@ -19,7 +20,6 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import unquote
 from thalweg.planning import topology
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 UNIVERSITY: list[Axiom] = [
     *(ax.SubClassOf(sub, "<Person>") for sub in ("<Student>", "<Employee>")),

@@ -19,13 +19,13 @@ from thalweg.bench.conformance import close_by_rules
 from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Comparison, Now, Program
 from thalweg.ir.text import show
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages import lars
 from thalweg.languages.lars.terms import canonical
 from thalweg.model.fact import Fact
 from thalweg.model.literals import describe, stand_in
 from thalweg.model.rdf import RDF_TYPE, as_ntriples, read_graph
 from thalweg.model.term import BARE, is_literal
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 
 Triple = tuple[str, str, str]
 

@@ -5,10 +5,10 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from thalweg.answers.answer_columns import FactColumns
+from thalweg.answers.answer_formats import AnswerFormat
+from thalweg.answers.emit import FORMATS, Change, Interval, SnapshotRun, as_jsonl, formatter
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
-from thalweg.runtimes.answer_columns import FactColumns
-from thalweg.runtimes.answer_formats import AnswerFormat
-from thalweg.runtimes.emit import FORMATS, Change, Interval, SnapshotRun, as_jsonl, formatter
 from thalweg.runtimes.spark.dataframe import BEGIN, OVER
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.wire import warning_text

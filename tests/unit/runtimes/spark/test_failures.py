@@ -17,9 +17,9 @@ from thalweg import api
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, Span
 from thalweg.engine import Delta
+from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.rule_engine import RuleEngine as Engine
 from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.job import Job
@@ -27,7 +27,7 @@ from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.wire import FAILURE, error_of, failure, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import WORKERS, Task, WorkerCache
+from thalweg.runtimes.spark.worker_cache import WORKERS, WorkerCache, WorkerTask
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
@@ -116,14 +116,14 @@ def test_of_several_workers_the_first_that_failed_ends_the_answers(tmp_path):
 def test_nothing_is_kept_of_a_worker_that_failed(in_another_process):
     job = job_of("changes")
     one = WorkerCache()
-    begun = one.begin(exhausted(job, 0, 0), Task("b", "", payloads(job, [1, 3], ended=False), saving=False))
+    begun = one.begin(exhausted(job, 0, 0), WorkerTask("b", "", payloads(job, [1, 3], ended=False), saving=False))
     asked = WorkerCache() if in_another_process else one
-    done = asked.resume(Task("b", begun.ticket, payloads(job, [6], ended=False), saving=True))
+    done = asked.resume(WorkerTask("b", begun.ticket, payloads(job, [6], ended=False), saving=True))
     assert done is not None
     assert done.failed
     assert done.saved == b""
     assert done.parcels[-1].fragment == FAILURE
-    assert one.resume(Task("b", done.ticket, [], saving=False)) is None
+    assert one.resume(WorkerTask("b", done.ticket, [], saving=False)) is None
 
 
 def test_the_store_stays_as_it_was_before_the_batch(monkeypatch):

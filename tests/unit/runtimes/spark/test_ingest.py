@@ -19,7 +19,7 @@ from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, RDFS, SAME_AS, TYPE, XSD, Triple
 from thalweg.runtimes.embedded import Item
-from thalweg.runtimes.spark.ingest import Arrivals, admitted
+from thalweg.runtimes.spark.ingest import CodedFacts, admitted
 from thalweg.runtimes.spark.pack import Packer, gather
 from thalweg.runtimes.spark.spool import Feeder, Spool
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, unwrap
@@ -39,7 +39,7 @@ EVENTS = [
 ]
 
 
-def arrivals(words: Dictionary, events: Sequence[Event]) -> list[Arrivals]:
+def arrivals(words: Dictionary, events: Sequence[Event]) -> list[CodedFacts]:
     return gather((event.tick, batch_of(words, event)) for event in events)
 
 

@@ -8,7 +8,7 @@ pytest.importorskip("pyspark")
 
 from thalweg.connectors.mqtt import MqttSink, MqttTransport
 from thalweg.diagnostics import FailedError, RejectedError
-from thalweg.runtimes.spark.mqtt_source import Kept, MqttReader, MqttSource
+from thalweg.runtimes.spark.mqtt_source import KeptMessages, MqttReader, MqttSource
 
 
 def read_until(reader, start, last):
@@ -48,13 +48,13 @@ def test_what_was_not_done_with_comes_again_and_what_came_in_between_too(mosquit
 
 def test_what_is_gone_is_told_with_a_way_out(tmp_path):
     with pytest.raises(FailedError, match="are gone"):
-        Kept(tmp_path, least=3).between(1, 2)
+        KeptMessages(tmp_path, least=3).between(1, 2)
     with pytest.raises(FailedError, match="`keep`"):
         MqttReader("mqtt://localhost/in", None).readBetweenOffsets({"file": 0}, {"file": 1})
 
 
 def test_numbers_are_not_used_again_when_all_files_are_gone(tmp_path):
-    kept = Kept(tmp_path, least=7)
+    kept = KeptMessages(tmp_path, least=7)
     assert kept.cut() == 7
     kept.add([(b"p at 1.", "in")])
     assert kept.cut() == 8

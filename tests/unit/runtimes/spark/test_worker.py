@@ -13,7 +13,7 @@ from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap, warning_of
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import Task, WorkerCache
+from thalweg.runtimes.spark.worker_cache import WorkerCache, WorkerTask
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
@@ -82,7 +82,7 @@ def test_a_batch_in_which_facts_are_shed_is_saved_and_not_replayed():
     job = replace(JOB, name="budget")
     worker, done, saved = Worker(job, 0, 0), None, []
     for tick in range(6):
-        task = Task("budget/0/0", done.ticket if done else "", payloads(parcels(job, tick, many(tick)), 0), False)
+        task = WorkerTask("budget/0/0", done.ticket if done else "", payloads(parcels(job, tick, many(tick)), 0), False)
         done = cache.resume(task) or cache.begin(worker, task)
         saved.append(done.saved)
     assert any(saved)

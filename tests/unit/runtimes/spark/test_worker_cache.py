@@ -22,7 +22,7 @@ from thalweg.runtimes.spark import worker_cache
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import Done, Task, WorkerCache
+from thalweg.runtimes.spark.worker_cache import Done, WorkerCache, WorkerTask
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
@@ -34,8 +34,8 @@ def payloads(*events: Event) -> list[bytes]:
     return [parcel.payload for parcel in packer.pack(arrived(events, packer.words, Watermark()))]
 
 
-def task(ticket: str, tick: int, saving: bool = False) -> Task:
-    return Task("run/0/0", ticket, payloads(Event(tick, (Fact("p", (f"x{tick}",)),))), saving)
+def task(ticket: str, tick: int, saving: bool = False) -> WorkerTask:
+    return WorkerTask("run/0/0", ticket, payloads(Event(tick, (Fact("p", (f"x{tick}",)),))), saving)
 
 
 def told(done: Done | None) -> list[tuple[int, str]]:

@@ -1,0 +1,426 @@
+"""The columns of answers, one set for each kind, wherever the table is: CSV, Parquet, Arrow, pandas, or a DataFrame.
+
+    facts         changes      t, op, predicate, args     op is + for what begins, - for what ends, ? for unknown
+                  snapshot     t, predicate, args
+                  intervals    predicate, args, from, until     until is empty while it holds
+    clashes       the same with individual, other, axiom, because in place of predicate and args
+    answer sets   t, window, answer_set, predicate, args, incomplete     answer_set counts those of a window from 1
+    SELECT        t, window, and a column for each variable
+    CONSTRUCT     t, window, predicate, args
+    ASK           t, window, answer
+    events        t, event, from, to, individual, graph, bindings, events, rejected
+    several       kind, and the columns of all kinds
+
+`args` is a list; where one predicate is output, its arguments are columns of their own. A window is a list of its first
+and its last tick. An answer set without facts is a row without a predicate, and a window that has none a row without an
+`answer_set`. The events inside of a complex one are lines of JSON; an event without classes is a row without an `event`
+that says why it was `rejected`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar, Final, Literal, Protocol
+
+from thalweg.answers.clash_answers import Clash, ClashChange, Clashing, ClashInterval
+from thalweg.answers.emit import AnswerBlock, Change, Interval, SnapshotRun, Solution
+from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, event_json
+from thalweg.answers.query_answers import Bindings, ConstructedGraph, Truth
+from thalweg.model.fact import Fact, fact_of_text
+from thalweg.model.predicate import Predicate
+from thalweg.model.python_values import IRI, Term, value_of
+from thalweg.model.time import TimeFormat
+
+Type = Literal["time", "window", "text", "list", "value", "integer", "truth", "pairs"]
+"""What cells hold: a tick, two ticks, a text, a list, a number or a text, an integer, a truth value, texts by names."""
+
+Row = tuple[Any, ...]
+"""The cells of one row; None where there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table of answers."""
+
+    name: str
+    type: Type
+
+
+class AnswerColumns(Protocol):
+    """The columns of one kind of answers, and the rows of blocks of that kind."""
+
+    @property
+    def kind(self) -> str:
+        """The word for its rows in the column `kind`, where a table has rows of several kinds."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+
+    def fits(self, block: AnswerBlock) -> bool:
+        """Whether a block is of this kind."""
+
+    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
+        """The rows of a block of this kind; ticks in texts are written as `times` writes them."""
+
+
+# Facts and clashes --------------------------------------------------------------------------------------------------
+
+_T: Final = Column("t", "time")
+_WINDOW: Final = Column("window", "window")
+_BEFORE: Final[dict[str, tuple[Column, ...]]] = {"changes": (_T, Column("op", "text")), "snapshot": (_T,)}
+_AFTER: Final[dict[str, tuple[Column, ...]]] = {"intervals": (Column("from", "time"), Column("until", "time"))}
+
+
+def _fact_columns(names: Sequence[str] | None) -> tuple[Column, ...]:
+    args = [Column("args", "list")] if names is None else [Column(name, "value") for name in names]
+    return Column("predicate", "text"), *args
+
+
+def _fact(text: str, names: Sequence[str] | None) -> Row:
+    return _cells(fact_of_text(text), names)
+
+
+def _cells(fact: Fact, names: Sequence[str] | None) -> Row:
+    cells = tuple(map(cell, fact.terms))
+    return fact.predicate, *((list(cells),) if names is None else cells)
+
+
+@dataclass(frozen=True)
+class FactColumns:
+    """Facts that begin, hold or end; `names` are those of the only predicate's arguments.
+
+    >>> table = FactColumns("changes", ("R", "V"))
+    >>> [column.name for column in table.columns]
+    ['t', 'op', 'predicate', 'R', 'V']
+    >>> list(table.rows(Change(3, ('jam(a,"b c")',), ("jam(b,2)",)), TimeFormat()))
+    [(3, '-', 'jam', 'b', 2), (3, '+', 'jam', 'a', 'b c')]
+    """
+
+    emit: str = "changes"
+    names: tuple[str, ...] | None = None
+
+    kind: ClassVar[str] = "fact"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return (*_BEFORE.get(self.emit, ()), *self.inner, *_AFTER.get(self.emit, ()))
+
+    @property
+    def inner(self) -> tuple[Column, ...]:
+        """The columns of what begins, holds or ends."""
+        return _fact_columns(self.names)
+
+    def fits(self, block: AnswerBlock) -> bool:
+        return isinstance(block, Change | SnapshotRun | Interval)
+
+    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
+        match block:
+            case Change():
+                for op, facts in (("-", block.end), ("?", block.unknown), ("+", block.begin)):
+                    for fact in facts:
+                        yield block.t, op, *self.cells(fact, times)
+            case SnapshotRun():
+                rows = [self.cells(fact, times) for fact in block.facts]
+                for tick in range(block.first, block.last + 1):
+                    yield from ((tick, *fact) for fact in rows)
+            case Interval():
+                yield *self.cells(block.fact, times), block.start, block.until
+
+    def cells(self, text: str, times: TimeFormat) -> Row:
+        """The cells of one of them."""
+        return _fact(text, self.names)
+
+
+class ClashColumns(FactColumns):
+    """Clashes that begin, last or end; one that ends has no reasons.
+
+    >>> clash = Clash("<bob>", "DisjointClasses(<Man> <Work>)", ("<Man>(<bob>) at 5", "<Work>(<bob>) at 7"))
+    >>> list(ClashColumns("changes").rows(ClashChange(7, (str(clash),), ()), TimeFormat()))[0][1:4]
+    ('+', '<bob>', None)
+    """
+
+    kind: ClassVar[str] = "clash"
+
+    @property
+    def inner(self) -> tuple[Column, ...]:
+        texts = (Column(name, "text") for name in ("individual", "other", "axiom"))
+        return *texts, Column("because", "list")
+
+    def fits(self, block: AnswerBlock) -> bool:
+        return isinstance(block, ClashChange | Clashing | ClashInterval)
+
+    def cells(self, text: str, times: TimeFormat) -> Row:
+        clash = Clash.read(text).at(times)
+        because = None if clash.because is None else list(clash.because)
+        return clash.individual, clash.other, clash.axiom, because
+
+
+# Windows ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AnswerSetColumns:
+    """Answer sets of windows, a row for each fact.
+
+    >>> list(AnswerSetColumns().rows(Solution(40, 38, (("a(1)",), ())), TimeFormat()))
+    [(40, (38, 40), 1, 'a', [1], False), (40, (38, 40), 2, None, None, False)]
+    """
+
+    names: tuple[str, ...] | None = None
+    of: Predicate | None = None
+    """The only predicate of which there are rows, whose arguments have the names."""
+
+    kind: ClassVar[str] = "answer set"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        own = Column("answer_set", "integer"), *_fact_columns(self.names)
+        return _T, _WINDOW, *own, Column("incomplete", "truth")
+
+    def fits(self, block: AnswerBlock) -> bool:
+        return isinstance(block, Solution)
+
+    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
+        assert isinstance(block, Solution)
+        about, nothing = (block.t, (block.start, block.t)), (None,) * len(_fact_columns(self.names))
+        if self.of is not None:
+            facts = (
+                (number, fact_of_text(atom)) for number, answer_set in enumerate(block.sets, 1) for atom in answer_set
+            )
+            chosen = ((number, fact) for number, fact in facts if fact.signature == self.of)
+            yield from ((*about, number, *_cells(fact, self.names), block.incomplete) for number, fact in chosen)
+            return
+        if not block.sets:
+            yield *about, None, *nothing, block.incomplete
+        for number, texts in enumerate(block.sets, 1):
+            for cells in (_fact(text, self.names) for text in texts) if texts else (nothing,):
+                yield *about, number, *cells, block.incomplete
+
+
+@dataclass(frozen=True)
+class SelectColumns:
+    """Rows of a SELECT; a variable named like one of the other columns is written with its question mark.
+
+    >>> table = SelectColumns(("x", "t"))
+    >>> [column.name for column in table.columns]
+    ['t', 'window', 'x', '?t']
+    >>> list(table.rows(Bindings(40, 38, ('{"x":"<http://ex.org/a>"}',)), TimeFormat()))
+    [(40, (38, 40), '<http://ex.org/a>', None)]
+    """
+
+    variables: tuple[str, ...]
+    taken: frozenset[str] = frozenset({"t", "window"})
+
+    kind: ClassVar[str] = "row"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        names = (f"?{name}" if name in self.taken else name for name in self.variables)
+        return _T, _WINDOW, *(Column(name, "value") for name in names)
+
+    def fits(self, block: AnswerBlock) -> bool:
+        return isinstance(block, Bindings) and all(row.keys() <= {*self.variables} for row in block.rows)
+
+    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
+        assert isinstance(block, Bindings)
+        for row in block.rows:
+            values = (row.get(name) for name in self.variables)
+            yield block.t, (block.start, block.t), *(None if term is None else cell(term) for term in values)
+
+
+@dataclass(frozen=True)
+class GraphColumns:
+    """Triples of a CONSTRUCT.
+
+    >>> list(GraphColumns().rows(ConstructedGraph(40, 38, ("<p>(<s>,<o>)",)), TimeFormat()))
+    [(40, (38, 40), '<p>', ['<s>', '<o>'])]
+    """
+
+    kind: ClassVar[str] = "triple"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return _T, _WINDOW, *_fact_columns(None)
+
+    def fits(self, block: AnswerBlock) -> bool:
+        return isinstance(block, ConstructedGraph)
+
+    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
+        assert isinstance(block, ConstructedGraph)
+        for fact in block.facts:
+            yield block.t, (block.start, block.t), *_fact(fact, None)
+
+
+@dataclass(frozen=True)
+class TruthColumns:
+    """Answers of an ASK.
+
+    >>> list(TruthColumns().rows(Truth(40, 38, True), TimeFormat()))
+    [(40, (38, 40), True)]
+    """
+
+    kind: ClassVar[str] = "truth"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return _T, _WINDOW, Column("answer", "truth")
+
+    def fits(self, block: AnswerBlock) -> bool:
+        return isinstance(block, Truth)
+
+    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
+        assert isinstance(block, Truth)
+        yield block.t, (block.start, block.t), block.answer
+
+
+# Events -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EventColumns:
+    """Classes of individuals, complex events, and events that have no classes.
+
+    >>> high = AbstractEvent(5, "<High>", "<obs1>", "<g1>")
+    >>> list(EventColumns().rows(EventAnswers((high,)), TimeFormat()))
+    [(5, '<High>', 5, 5, '<obs1>', '<g1>', None, None, None)]
+    """
+
+    kind: ClassVar[str] = "event"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return (
+            _T,
+            Column("event", "text"),
+            Column("from", "time"),
+            Column("to", "time"),
+            Column("individual", "text"),
+            Column("graph", "text"),
+            Column("bindings", "pairs"),
+            Column("events", "list"),
+            Column("rejected", "text"),
+        )
+
+    def fits(self, block: AnswerBlock) -> bool:
+        return isinstance(block, EventAnswers)
+
+    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
+        assert isinstance(block, EventAnswers)
+        for line in block.lines:
+            yield from self._rows(line, times)
+
+    def _rows(self, line: EventLine, times: TimeFormat) -> Iterator[Row]:
+        match line:
+            case AbstractEvent():
+                at = line.t if line.at is None else line.at
+                yield line.t, line.event, at, at, line.individual, line.graph or None, None, None, None
+            case ComplexEvent():
+                instance = line.instance
+                events = [event_json(event, times) for event in instance.events]
+                yield (
+                    line.t,
+                    instance.event,
+                    instance.start,
+                    instance.end,
+                    None,
+                    None,
+                    dict(line.bindings),
+                    events,
+                    None,
+                )
+            case _:
+                for graph in line.graphs:
+                    yield line.t, None, None, None, None, graph or None, None, None, line.why
+
+
+# Several ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SeveralColumns:
+    """Answers of several kinds in one table, each in its own columns.
+
+    >>> table = SeveralColumns((FactColumns(), TruthColumns()))
+    >>> [column.name for column in table.columns]
+    ['kind', 't', 'op', 'predicate', 'args', 'window', 'answer']
+    >>> list(table.rows(Truth(4, 2, True), TimeFormat()))
+    [('truth', 4, None, None, None, (2, 4), True)]
+    """
+
+    kinds: tuple[AnswerColumns, ...]
+
+    kind: ClassVar[str] = "several"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return Column("kind", "text"), *dict.fromkeys(column for kind in self.kinds for column in kind.columns)
+
+    def fits(self, block: AnswerBlock) -> bool:
+        return self._kind_of(block) is not None
+
+    def _kind_of(self, block: AnswerBlock) -> AnswerColumns | None:
+        # Clashes are facts of their own kind, and fit there first.
+        return next((kind for kind in self.kinds if kind.fits(block)), None)
+
+    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
+        kind = self._kind_of(block)
+        assert kind is not None
+        names = [column.name for column in kind.columns]
+        for row in kind.rows(block, times):
+            cells = dict(zip(names, row, strict=True), kind=kind.kind)
+            yield tuple(cells.get(column.name) for column in self.columns)
+
+
+def several(kinds: Iterable[AnswerColumns]) -> AnswerColumns:
+    """The columns of answers of some kinds; those of the only one as they are.
+
+    >>> table = several([SelectColumns(("x",)), SelectColumns(("event", "x")), EventColumns()])
+    >>> [column.name for column in table.columns][-4:]
+    ['rejected', 'window', 'x', '?event']
+    """
+    distinct = list(dict.fromkeys(kinds))
+    if len(distinct) == 1:
+        return distinct[0]
+    fixed = frozenset(
+        column.name for kind in distinct if not isinstance(kind, SelectColumns) for column in kind.columns
+    ) | {
+        "kind",
+        "t",
+        "window",
+    }
+    named = (SelectColumns(kind.variables, fixed) if isinstance(kind, SelectColumns) else kind for kind in distinct)
+    # A row fits the SELECT with the fewest variables that has its own.
+    ordered = sorted(named, key=lambda kind: len(kind.columns) if isinstance(kind, SelectColumns) else 0)
+    return SeveralColumns(tuple(ordered))
+
+
+# Cells --------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=65_536)
+def cell(term: str) -> str | int | float:
+    """A term as tables write it: numbers and texts as they are, IRIs in angle brackets.
+
+    >>> cell("20.50"), cell('"b c"'), cell("<http://ex.org/a>"), cell('"rue"@fr')
+    (20.5, 'b c', '<http://ex.org/a>', '"rue"@fr')
+    """
+    value = value_of(term)
+    match value:
+        case IRI():
+            return f"<{value}>"
+        case Term():
+            return str(value)
+        case bool():
+            return "true" if value else "false"
+        case datetime() | date():
+            return value.isoformat()
+        case int() | float() | str():
+            return value
+    return str(value)
+
+
+def as_json(value: object) -> str:
+    """A list or pairs as JSON, which is how CSV has them."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

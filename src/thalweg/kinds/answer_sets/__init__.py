@@ -1,0 +1,223 @@
+"""Answer set programs: windows of streams are cut, solved by clingo or the engine, and reported."""
+
+import atexit
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.plan import Edge, Expansion
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
+from thalweg.ir.nodes import Program
+from thalweg.kinds.answer_sets.solve_options import SolveOptions, check_solver
+from thalweg.kinds.choose_outputs import Shown
+from thalweg.kinds.member import Beside, Member
+from thalweg.languages.asp.frame import Frame
+from thalweg.languages.options import SplitName
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.planning.wire_parts import Ports
+
+if TYPE_CHECKING:
+    from thalweg.answers.answer_columns import AnswerColumns
+    from thalweg.explain.document import PlanDocument
+    from thalweg.explain.wired_parts import ExplainedMember
+    from thalweg.languages.asp.program import AspProgram
+    from thalweg.languages.asp.terms import Names
+
+
+@dataclass(frozen=True)
+class AnswerSets(Member):
+    """An answer set program, the background that it knows, and how it is solved."""
+
+    program: "AspProgram"
+    background: tuple[Fact, ...] = ()
+    options: SolveOptions = SolveOptions()
+    output: Shown | None = None
+    """What is output of its answers beside other parts, which may read more of them."""
+
+    def __reduce__(self) -> "tuple[Any, ...]":
+        """The syntax trees of clingo stay where they are: another process reads the program again."""
+        program = self.program
+        return _read_again, (program.source, program.inputs, program.shown, self.background, self.options, self.output)
+
+    @property
+    def size(self) -> str:
+        return "answer sets"
+
+    @property
+    def rules(self) -> Program:
+        message = f"`{self.program.source.name}` is an answer set program and cannot be loaded as rules"
+        way_out = "pass its name to `thalweg.run`, or use `thalweg run`"
+        raise RejectedError([Diagnostic("E402", message, help=way_out)])
+
+    @property
+    def compiles(self) -> bool:
+        return self.options.solver != "clingo" and not self.program.obstacles
+
+    def identity(self, context: Context) -> tuple[str, str]:
+        from thalweg.kinds.answer_sets.window_facts import program_text
+
+        text = program_text(self.program.source, self.program.inputs, self.background)
+        what = text, sorted(self.program.names.prefixes.items()), self.options, self.frame(context)
+        return text, sha256(repr((*what, sorted(self.program.shown), self.output)).encode()).hexdigest()
+
+    def showing(self, shown: Shown) -> "AnswerSets":
+        """The same with answers of what is shown only."""
+        return replace(self, program=self.program.showing(shown.predicates))
+
+    def unknown(self, shown: Shown, others: Collection[Predicate] = ()) -> Iterator[Diagnostic]:
+        """W205: what is named although neither this program nor the `others` derive it."""
+        own = {name for name in shown.predicates if self.program.showing([name]).shown}
+        return shown.unknown({*own, *others, *self.program.derived})
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        from thalweg.answers.answer_columns import AnswerSetColumns
+
+        return AnswerSetColumns()
+
+    def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
+        known = self.program.derived | self.program.shown
+        return known if any(self.unknown(Shown(frozenset({predicate})))) else known | {predicate}
+
+    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+        """Its pieces are solved apart, those with a key in many buckets, and combined; or it is one operator.
+
+        `RejectedError` where the settings have no meaning for it.
+        """
+        from thalweg.kinds.answer_sets.answers_operator import AnswersSpec
+        from thalweg.kinds.answer_sets.combine_operator import CombineSpec
+        from thalweg.kinds.answer_sets.pieces import split_pieces
+        from thalweg.kinds.answer_sets.solve_operator import SolveSpec
+
+        if beside is None and context.settings.emit != "changes":
+            raise _refused("emit")
+        if context.settings.memory is not None:
+            raise _refused("memory")
+        part, frame = self if beside is None else self.solved, self.frame(context)
+        check_solver(part.program, part.options)
+        pieces = tuple(split_pieces(part.program, frame, partitions or 1))
+        if (partitions or 1) == 1 or sum(piece.buckets for piece in pieces) == 1:
+            # Alone on Spark, the plan is fixed.
+            grows = not part.program.declared and (beside is not None or partitions is None)
+            return Expansion((AnswersSpec(part, frame, beside, grows, frame.tuples),))
+        on_change = beside is not None and self.on_change
+        solving = []
+        for number, piece in enumerate(pieces):
+            read = () if beside is None else beside.derived
+            derived = tuple(name for name in read if piece.exchange(name, part.program.names) is not None)
+            shared = beside is not None and bool(frame.tuples or derived)
+            solving.append(SolveSpec(part, frame, piece, number, derived, shared, on_change, frame.tuples))
+        combining = CombineSpec(part, frame, tuple(piece.piece.inputs for piece in pieces), beside, on_change)
+        edges = tuple(Edge(number, len(pieces), "records") for number in range(len(pieces)))
+        return Expansion((*solving, combining), edges)
+
+    def mentions(self, predicate: Predicate) -> bool:
+        """Whether facts of a predicate mean something to the program: they are input, or what it derives."""
+        return bool(self._names.known_as(predicate))
+
+    @cached_property
+    def _names(self) -> "Names":
+        """The names of all that the program mentions."""
+        return replace(self.program.names, signatures=self.program.mentioned)
+
+    # Beside other parts ---------------------------------------------------------------------------------------------
+
+    @property
+    def ports(self) -> Ports:
+        name = PurePath(self.program.source.name).stem
+        return Ports("the answer set program", name, self.reads, self.writes, mentions=self.program.mentioned)
+
+    def reads(self, predicate: Predicate) -> bool:
+        """Whether facts of a predicate are input."""
+        return self.program.reads(predicate)
+
+    def writes(self, predicate: Predicate) -> bool:
+        """Whether answers can hold facts of a predicate."""
+        return self.program.writes(predicate)
+
+    def readers(self) -> Program:
+        return self.program.readers()
+
+    @property
+    def is_costly(self) -> bool:
+        """It is split where it reads streams only, unless more is asked for."""
+        return False
+
+    def looks(self, context: Context, words: Dictionary) -> Iterable[Callable[[Batch], object]]:
+        """Nothing looks at batches where they come in: operators report what is wrong with facts."""
+        return ()
+
+    @property
+    def on_change(self) -> bool:
+        """Whether it is asked when something changes: beside other parts, where it has no windows."""
+        return self.options.window is None and self.program.window is None
+
+    @property
+    def selected(self) -> frozenset[Predicate] | None:
+        """The predicates of answers that are output beside other parts; None where these are all."""
+        return None if self.output is None else frozenset(filter(self.solved.program.writes, self.output.predicates))
+
+    @property
+    def solved(self) -> "AnswerSets":
+        """What is solved: answers have what others read of them, and what is output."""
+        if self.output is None:
+            return self
+        shown = self.program.shown | self.program.showing(self.output.predicates).shown
+        return replace(self, program=replace(self.program, shown=shown))
+
+    def explain_member(self) -> "ExplainedMember":
+        from thalweg.explain.decomposition import answer_set_statements
+        from thalweg.explain.wired_parts import ExplainedMember
+        from thalweg.planning.input_dependency import analyse
+
+        dependency = analyse(self.program.outlines, self.program.inputs)
+        statements = tuple(answer_set_statements(dependency))
+        outputs = tuple(sorted({head for statement in statements for head in statement.heads}))
+        return ExplainedMember("answer sets", self.ports.name, dependency.inputs, outputs, statements, self.explain())
+
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
+        from thalweg.explain.decomposition import explain_answer_sets
+        from thalweg.planning.input_dependency import analyse
+        from thalweg.planning.published import Published
+
+        dependency = analyse(self.program.outlines, self.program.inputs)
+        reasons = tuple(dict.fromkeys(obstacle.words for obstacle in self.program.obstacles))
+        return explain_answer_sets(dependency, Published(dependency) if published else None, reasons, partitions)
+
+    def frame(self, context: Context) -> Frame:
+        """The windows that it is asked over."""
+        return self.options.frame(context.clock, self.program)
+
+
+@lru_cache(maxsize=4)
+def _read_again(
+    source: Source,
+    inputs: tuple[Predicate, ...],
+    shown: frozenset[Predicate],
+    background: tuple[Fact, ...],
+    options: SolveOptions,
+    output: Shown | None,
+) -> AnswerSets:
+    from thalweg.languages.asp.reader import read_program
+
+    program = read_program(source, inputs)[0].knowing(background)
+    program = program if program.shown == shown else replace(program.showing(shown), shown=shown)
+    return AnswerSets(program, background, options, output)
+
+
+# Syntax trees must be gone before clingo is.
+atexit.register(_read_again.cache_clear)
+
+
+def _refused(option: str) -> RejectedError:
+    return RejectedError(
+        [Diagnostic("E403", f"`{option}` cannot be used with answer set programs (`.lp`): leave it out")]
+    )

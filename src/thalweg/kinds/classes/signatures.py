@@ -1,0 +1,351 @@
+"""Events that look alike are decided once: the signature of an event, and the cache of decisions by signature.
+
+    <obs7> :observedProperty <road1> ; :hasValue "0.031"^^xsd:double       and the same of <obs8> and 0.044
+
+have one signature: individuals of the event's own are renamed, in an order that does not depend on their names;
+those of the background stay as they are; a literal is its cell (`owl/dl/data_ranges.py`), and its number among the
+equal ones of the event where equality can matter. A signature describes an event up to the names of its own, so no
+two events that could be decided differently share one; that two which look alike have two signatures only costs time.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property, partial
+from time import perf_counter
+from typing import Any, Final
+
+from thalweg.kinds.classes.event_selection import EventSelection
+from thalweg.kinds.classes.ladder import SELECTION, Decision, EventFacts, Ladder
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
+from thalweg.languages.owl.dl.data_ranges import value
+from thalweg.model.term import is_literal
+from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS, THING
+
+Handle = Hashable
+"""What stands for a term in a stream: the term, or a word for it."""
+Given = tuple[str, tuple[Handle, ...]]
+"""A fact: its predicate, and one or two handles."""
+
+CLASS: Final = 0
+EDGE: Final = 1
+LITERAL: Final = 2
+EQUAL: Final = 3
+DIFFERENT: Final = 4
+MOST_KEPT: Final = 100_000
+MOST_CODES: Final = 65_536
+
+
+Key = tuple[Hashable, ...]
+_Coded = tuple[int, Handle, Handle | None, int]
+# The only individual of an event's own; others are numbered downwards from here.
+_OWN: Final = -2
+# There is no value, or it is a literal.
+_NOTHING: Final = -1
+
+
+class Signatures:
+    """Makes signatures of events. `spell` gives the term of a handle; handles keep their meaning until `forget`.
+
+    `watch` sees the predicate and the term of each literal that is looked at closely, or is passed over.
+    """
+
+    def __init__(
+        self,
+        program: AbstractionProgram,
+        spell: Callable[[Any], str] = str,
+        watch: Callable[[str, str], None] = lambda predicate, literal: None,
+    ) -> None:
+        self._program = program
+        self._spell = spell
+        self._watch = watch
+        form = program.form
+        pairs = [*((name, EDGE) for name in form.roles), *((name, LITERAL) for name in form.data)]
+        pairs += [(SAME_AS, EQUAL), (DIFFERENT_FROM, DIFFERENT)]
+        # A class and a property may have the same name.
+        self.names = (*form.classes, *(name for name, _ in pairs))
+        self.kinds = (*[CLASS] * len(form.classes), *(kind for _, kind in pairs))
+        self._classes = {name: place for place, name in enumerate(form.classes)}
+        self._pairs = {name: place for place, (name, _) in enumerate(pairs, len(form.classes))}
+        # A property may be of both kinds: then its values say which.
+        edges = {name: place for place, (name, kind) in enumerate(pairs, len(form.classes)) if kind == EDGE}
+        self._edges = {self._pairs[name]: place for name, place in edges.items() if self._pairs[name] != place}
+        self.numbers = {one: number for number, one in enumerate(sorted(program.fixed))}
+        self._cells: dict[object, int] = {}
+        # Individuals of the background by handle, None for others; literals by predicate and handle.
+        self._individuals: dict[Handle, int | None] = {}
+        self._literals: dict[tuple[int, Handle], int | None] = {}
+        self._passed_over: set[str] = set()
+
+    def forget(self) -> None:
+        """Handles may get another meaning; never in the midst of an event, which looks at its own several times."""
+        self._individuals.clear()
+        self._literals.clear()
+
+    def signature(self, facts: Sequence[Given]) -> tuple[Key, Sequence[Handle]]:
+        """The signature, and the subjects in the order that it gives them."""
+        if len(self._individuals) >= MOST_CODES or len(self._literals) >= MOST_CODES:
+            self.forget()
+        if self._program.has_keys:
+            return self._of_several(facts)
+        individuals, literals, kinds = self._individuals, self._literals, self.kinds
+        classes, pairs = self._classes, self._pairs
+        subjects: dict[Handle, int] = {}
+        key: list[tuple[int, int, int, int]] = []
+        own: Handle | None = None
+        values = 0
+        for name, handles in facts:
+            subject = handles[0]
+            who = subjects.get(subject)
+            if who is None:
+                code = individuals[subject] if subject in individuals else self._code(subject)
+                # A text is an individual where it is a subject.
+                if code is None or code == _NOTHING:
+                    if own is not None and own != subject:
+                        return self._of_several(facts)
+                    own, code = subject, _OWN
+                subjects[subject] = who = code
+            if len(handles) == 1:
+                predicate = classes.get(name)
+                if predicate is not None:
+                    key.append((predicate, who, _NOTHING, 0))
+                continue
+            predicate = pairs.get(name)
+            if predicate is None:
+                continue
+            thing = handles[1]
+            if kinds[predicate] == LITERAL:
+                place = predicate, thing
+                cell = literals[place] if place in literals else self._cell(predicate, thing)
+                if cell is not None:
+                    values += 1
+                    key.append((predicate, who, _NOTHING, cell))
+                    continue
+                predicate = self._edges.get(predicate)
+                if predicate is None:
+                    continue
+            code = individuals[thing] if thing in individuals else self._code(thing)
+            if code is None:
+                if own is not None and own != thing:
+                    return self._of_several(facts)
+                own, code = thing, _OWN
+            if code != _NOTHING:
+                key.append((predicate, who, code, 0))
+            elif name not in self._passed_over:
+                self._pass_over(name, thing)
+        key.sort()
+        ranked = list(subjects) if len(subjects) == 1 else sorted(subjects, key=subjects.__getitem__)
+        about = tuple([subjects[one] for one in ranked])
+        if values < 2 or not self._program.compares_values:
+            return (tuple(key), about), ranked
+        names = {} if own is None else {own: _OWN}
+        return (tuple(key), about, *self._equal(facts, names)), ranked
+
+    def with_objects(self, facts: Sequence[Given]) -> list[Given]:
+        """The facts, and that each object which is an individual is a thing: so it is a subject, too."""
+        subjects = {handles[0] for _, handles in facts}
+        objects = dict.fromkeys(handles[1] for _, handles in facts if len(handles) == 2)
+        things = (thing for thing in objects if thing not in subjects and self._named(thing) != _NOTHING)
+        return [*facts, *((THING, (thing,)) for thing in things)]
+
+    def _of_several(self, facts: Sequence[Given]) -> tuple[Key, Sequence[Handle]]:
+        """The same for an event with several individuals of its own."""
+        individuals, coded = self._individuals, self._coded(facts)
+        subjects = dict.fromkeys(handles[0] for _, handles in facts)
+        own = dict.fromkeys(one for one in subjects if self._named(one) in (None, _NOTHING))
+        own |= dict.fromkeys(thing for _, _, thing, _ in coded if thing is not None and self._named(thing) is None)
+        names = self._order(own, coded)
+        key = sorted(
+            (predicate, _name(subject, names, individuals), _value(thing, names, individuals), cell)
+            for predicate, subject, thing, cell in coded
+        )
+        ranked = sorted(subjects, key=lambda one: _name(one, names, individuals))
+        about = tuple(_name(one, names, individuals) for one in ranked)
+        if self._program.has_keys:
+            # Keys are about individuals with a name only.
+            about += tuple(sorted(names[one] for one in own if self._spell(one)[0] == "_"))
+        equal = self._equal(facts, names) if self._program.compares_values else ()
+        return (tuple(key), about, *equal), ranked
+
+    def _coded(self, facts: Sequence[Given]) -> list[_Coded]:
+        """The facts that can matter: number of the predicate, subject, value, and the cell of a literal."""
+        found: list[_Coded] = []
+        for name, handles in facts:
+            predicate = (self._classes if len(handles) == 1 else self._pairs).get(name)
+            if predicate is None:
+                continue
+            if len(handles) == 1:
+                found.append((predicate, handles[0], None, 0))
+            elif self.kinds[predicate] == LITERAL:
+                place = predicate, handles[1]
+                cell = self._literals[place] if place in self._literals else self._cell(*place)
+                if cell is not None:
+                    found.append((predicate, handles[0], None, cell))
+                elif predicate in self._edges:
+                    found.append((self._edges[predicate], handles[0], handles[1], 0))
+            elif self._named(handles[1]) != _NOTHING:
+                found.append((predicate, handles[0], handles[1], 0))
+            elif name not in self._passed_over:
+                self._pass_over(name, handles[1])
+        return found
+
+    def _named(self, handle: Handle) -> int | None:
+        return self._individuals[handle] if handle in self._individuals else self._code(handle)
+
+    def _order(self, own: dict[Handle, None], coded: Sequence[_Coded]) -> dict[Handle, int]:
+        """Numbers for the event's own individuals, from -2 downwards, by what is said of them."""
+        if len(own) <= 1:
+            return dict.fromkeys(own, _OWN)
+        individuals = self._individuals
+        ranks: dict[Handle, int] = dict.fromkeys(own, _OWN)
+        for _ in range(len(own)):
+            said: dict[Handle, list[tuple[int, ...]]] = {one: [] for one in own}
+            for predicate, subject, thing, cell in coded:
+                if subject in said:
+                    other = cell if thing is None else _name(thing, ranks, individuals)
+                    said[subject].append((predicate, 0, thing is None, other))
+                if thing is not None and thing in said:
+                    said[thing].append((predicate, 1, 0, _name(subject, ranks, individuals)))
+            described = {one: (ranks[one], *sorted(said[one])) for one in own}
+            order = {text: _OWN - place for place, text in enumerate(sorted(set(described.values())))}
+            settled = len(order) == len(set(ranks.values()))
+            ranks = {one: order[described[one]] for one in own}
+            if settled or len(order) == len(own):
+                break
+        # Those that nothing distinguishes stay in the order in which they came.
+        ranked = sorted(own, key=lambda one: -ranks[one])
+        return {one: _OWN - place for place, one in enumerate(ranked)}
+
+    def _equal(self, facts: Sequence[Given], names: dict[Handle, int]) -> tuple[Hashable, ...]:
+        """Which literals are equal: the cell, the predicate and the subject of each, and the number of its value."""
+        known = []
+        for name, handles in facts:
+            predicate = self._pairs.get(name) if len(handles) == 2 else None
+            if predicate is not None and self.kinds[predicate] == LITERAL:
+                cell = self._literals.get((predicate, handles[1]))
+                if cell is not None:
+                    known.append((cell, predicate, *handles))
+        if len(known) < 2:
+            return ()
+        found = [
+            (cell, predicate, _name(subject, names, self._individuals), value(self._spell(literal)))
+            for cell, predicate, subject, literal in known
+        ]
+        numbers: dict[Any, int] = {}
+        return tuple((*one[:3], numbers.setdefault(one[3], len(numbers))) for one in sorted(found))
+
+    def _code(self, handle: Handle) -> int | None:
+        """The number of an individual of the background; None for another one, `_NOTHING` for a literal."""
+        term = self._spell(handle)
+        code = self.numbers.get(term, _NOTHING if is_literal(term) else None)
+        self._individuals[handle] = code
+        return code
+
+    def _cell(self, predicate: int, handle: Handle) -> int | None:
+        """The number of a literal's cell; None where it is no literal."""
+        term = self._spell(handle)
+        cell = None
+        if is_literal(term):
+            self._watch(self.names[predicate], term)
+            cell = self._cells.setdefault(self._program.cell(term), len(self._cells))
+        self._literals[predicate, handle] = cell
+        return cell
+
+    def _pass_over(self, name: str, handle: Handle) -> None:
+        """A literal stands where an individual is expected: it cannot matter. It is shown once for each property."""
+        self._passed_over.add(name)
+        self._watch(name, self._spell(handle))
+
+    def event(self, subjects: Sequence[Handle], facts: Iterable[Given]) -> EventFacts:
+        """The facts of an event that can matter as terms, for the ladder."""
+        spell, same = self._spell, self._program.same
+        by_kind: list[list[tuple[str, ...]]] = [[], [], [], [], []]
+        for name, handles in facts:
+            predicate = (self._classes if len(handles) == 1 else self._pairs).get(name)
+            if predicate is None:
+                continue
+            terms = [spell(handle) for handle in handles]
+            if predicate in self._edges and not is_literal(terms[1]):
+                predicate = self._edges[predicate]
+            kind = self.kinds[predicate]
+            if len(terms) == 1 or is_literal(terms[1]) == (kind == LITERAL):
+                by_kind[kind].append((self.names[predicate], *(same.get(term, term) for term in terms)))
+        classes, edges, literals, equal, different = by_kind
+        known = Facts(tuple(classes), tuple(edges), tuple(literals))  # type: ignore[arg-type]
+        pairs = (tuple((one, other) for _, one, other in pairs) for pairs in (equal, different))
+        return EventFacts(tuple(map(spell, subjects)), known, *pairs)
+
+
+def _name(handle: Handle, names: dict[Handle, int], individuals: dict[Handle, int | None]) -> int:
+    code = names[handle] if handle in names else individuals[handle]
+    assert code is not None
+    return code
+
+
+def _value(handle: Handle | None, names: dict[Handle, int], individuals: dict[Handle, int | None]) -> int:
+    return _NOTHING if handle is None else _name(handle, names, individuals)
+
+
+class Decisions:
+    """Decides events, those with one signature once; the oldest decisions are dropped where there are too many.
+
+    The subjects of an event are classified, and its objects where the program says `all`.
+
+    `selects`: events that have no class asked for are found before the ladder; by default where classes were chosen.
+
+    >>> from thalweg.languages.owl import axioms as ax
+    >>> from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
+    >>> program = compile_abstraction("x", ax.Ontology((ax.SubClassOf("<B>", "<A>"),)))
+    >>> decisions = Decisions(Ladder(program), Signatures(program))
+    >>> for one in ("<x>", "<y>"):
+    ...     found, subjects = decisions.decide([("<B>", (one,))])
+    ...     print(found.classes, subjects)
+    ((0, 1),) ['<x>']
+    ((0, 1),) ['<y>']
+    >>> decisions.hits, decisions.misses
+    (1, 1)
+    """
+
+    def __init__(
+        self, ladder: Ladder, signatures: Signatures, most: int = MOST_KEPT, selects: bool | None = None
+    ) -> None:
+        self.ladder = ladder
+        self.signatures = signatures
+        self.hits = 0
+        self.misses = 0
+        self.by: dict[str, int] = {}
+        self._most = most
+        self._known: dict[Hashable, Decision] = {}
+        self._selects = ladder.program.chosen if selects is None else selects
+
+    @property
+    def size(self) -> int:
+        """How many decisions are kept."""
+        return len(self._known)
+
+    @cached_property
+    def selection(self) -> EventSelection | None:
+        """What drops events before the ladder; made when the first event needs it."""
+        return EventSelection(self.ladder, self.signatures.numbers) if self._selects else None
+
+    def decide(self, facts: Sequence[Given]) -> tuple[Decision, Sequence[Handle]]:
+        """The decision about an event, and the individuals that it classifies in the order of the decision."""
+        if self.ladder.program.individuals == "all":
+            facts = self.signatures.with_objects(facts)
+        key, subjects = self.signatures.signature(facts)
+        found = self._known.get(key)
+        if found is not None:
+            self.hits += 1
+            return found, subjects
+        self.misses += 1
+        found = self._decide(key, subjects, facts)
+        self.by[found.by] = self.by.get(found.by, 0) + 1
+        if len(self._known) >= self._most:
+            del self._known[next(iter(self._known))]
+        self._known[key] = found
+        return found, subjects
+
+    def _decide(self, key: Key, subjects: Sequence[Handle], facts: Sequence[Given]) -> Decision:
+        before = perf_counter()
+        if self.selection and self.selection.drops(key, partial(self.signatures.event, subjects, facts)):
+            self.ladder.seconds[SELECTION] += perf_counter() - before
+            return Decision(((),) * len(subjects), SELECTION)
+        return self.ladder.decide(self.signatures.event(subjects, facts))

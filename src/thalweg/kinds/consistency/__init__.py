@@ -1,0 +1,69 @@
+"""Checks of an ontology: rules whose conclusions are clashes, each with a smallest set of facts behind it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thalweg.dataflow.context import Context
+from thalweg.diagnostics import Diagnostic
+from thalweg.kinds.part import Watch
+from thalweg.kinds.rules.rule_part import Rules
+from thalweg.languages.options import SplitName
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+
+if TYPE_CHECKING:
+    from thalweg.answers.answer_columns import AnswerColumns
+    from thalweg.answers.emit import AnswerBlock
+    from thalweg.explain.document import PlanDocument
+    from thalweg.languages.owl.checking import Checked
+
+
+@dataclass(frozen=True)
+class Checks(Rules):
+    """Rules that find clashes; `checked` is what they were made from, where they were not loaded before."""
+
+    checked: "Checked | None" = None
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        from thalweg.answers.answer_columns import ClashColumns
+
+        return ClashColumns(emit)
+
+    def watch(self, context: Context, partitions: int | None) -> Watch:
+        return ClashWatch(super().watch(context, partitions))
+
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
+        from thalweg.explain.plan import explain
+        from thalweg.explain.rule_analysis import analyse_rules
+        from thalweg.explain.topology import explain_topology
+        from thalweg.planning.route_justifications import route_justifications
+
+        if self.checked is None or self.checked.chosen is None:
+            return explain(self.rules, partitions)
+        analysis = None if partitions is None else analyse_rules(route_justifications(self.rules), partitions)
+        closed, chosen = self.checked.closed, self.checked.chosen
+        taxonomy = closed.taxonomy()
+        taxonomy = taxonomy if chosen.topology is None else taxonomy.in_pairs()
+        costs = self.checked.costs
+        return explain_topology(taxonomy, closed.closure(), chosen, analysis, costs, closed.counts_conjunctions)
+
+
+class ClashWatch(Watch):
+    """Sees what comes to rules, and gives answers the form of clashes."""
+
+    def __init__(self, rules: Watch) -> None:
+        self._rules = rules
+
+    def look(self, words: Dictionary) -> Callable[[Batch], object] | None:
+        return self._rules.look(words)
+
+    def present(self, block: "AnswerBlock") -> "AnswerBlock":
+        from thalweg.answers.clash_answers import as_clashes
+
+        return as_clashes(block)
+
+    def summary(self) -> Iterable[Diagnostic]:
+        return self._rules.summary()

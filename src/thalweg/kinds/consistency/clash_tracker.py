@@ -1,0 +1,118 @@
+"""Which clashes go on, and for which reasons.
+
+The engine says which clashes begin and end. Reasons are looked for when a clash begins; where every tick is output,
+they are looked for again when one of their facts no longer counts while the clash goes on.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+from thalweg.answers.clash_answers import Clash
+from thalweg.answers.emit import TextDelta
+from thalweg.engine.lookup import TimedFact
+from thalweg.kinds.consistency.justifier import Broken, Justifier
+from thalweg.model.term import unquote
+
+if TYPE_CHECKING:
+    from thalweg.engine import Delta
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+About = Callable[[Sequence[str]], Iterable[TimedFact]]
+"""The facts about terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    text: str
+    until: int | None
+
+
+class Tracker:
+    """Remembers which clashes go on, and for which reasons."""
+
+    def __init__(self, judge: Justifier, about: About, emit: str) -> None:
+        self.about = about
+        self._judge = judge
+        self._emit = emit
+        self._known: dict[Broken, _Known] = {}
+        self._ends: list[tuple[int, Broken]] = []
+
+    def stop(self, before: int, settling: int) -> int | None:
+        """The next tick before a given one at which reasons are looked for: again, or because the engine is `settling`.
+
+        Clashes that are known again begin then, without a fact that comes in.
+        """
+        while self._ends and self._is_stale(*self._ends[0]):
+            heappop(self._ends)
+        stop = min(settling, self._ends[0][0] + 1 if self._ends else before)
+        return stop if stop < before else None
+
+    def _is_stale(self, until: int, broken: Broken) -> bool:
+        return broken not in self._known or self._known[broken].until != until
+
+    def take(self, now: int, shed: tuple[str, ...], changes: "Iterable[Delta]") -> list[TextDelta]:
+        """What to output for some changes, the last of which may be at `now`."""
+        found: list[TextDelta] = []
+        begun: list[Broken] = []
+        for change in changes:
+            ended, unknown = (
+                [self._end(Broken(*fact.terms)) for fact in some] for some in (change.end, change.unknown)
+            )
+            begun += (Broken(*fact.terms) for fact in change.begin)
+            found.append(TextDelta(change.tick, [], ended, unknown, change.shed))
+        renewed = self._outlived(now)
+        if not (begun or renewed):
+            return found
+        if not found or (renewed and found[-1].tick < now):
+            found.append(TextDelta(now, shed=shed))
+        found[-1].end_text.extend(self._known[broken].text for broken in renewed)
+        found[-1].begin_text.extend(self._explained([*begun, *renewed]))
+        return found
+
+    def _end(self, broken: Broken) -> str:
+        known = self._known.pop(broken)
+        return str(_clash(broken)) if self._emit == "changes" else known.text
+
+    def _outlived(self, now: int) -> list[Broken]:
+        """The clashes that have outlived their reasons."""
+        found: list[Broken] = []
+        while self._ends and self._ends[0][0] < now:
+            until, broken = heappop(self._ends)
+            if not self._is_stale(until, broken):
+                found.append(broken)
+        return found
+
+    def _explained(self, found: list[Broken]) -> Iterator[str]:
+        terms = list(dict.fromkeys(term for broken in found for term in (broken.one, broken.other)))
+        by_term: dict[str, list[TimedFact]] = {}
+        for dated in self.about(terms):
+            for term in dict.fromkeys(dated.fact.terms):
+                by_term.setdefault(term, []).append(dated)
+        for broken in found:
+            facts = self._judge.because(broken, by_term.get(broken.one, []))
+            clash = replace(_clash(broken), because=tuple(sorted(map(str, facts))))
+            until = min((dated.until for dated in facts if dated.until is not None), default=None)
+            self._known[broken] = _Known(str(clash), until)
+            if self._emit == "snapshot" and until is not None:
+                heappush(self._ends, (until, broken))
+            yield self._known[broken].text
+
+    def save(self) -> list[str]:
+        """What must be remembered, as texts."""
+        return [_encode([*broken, known.text, known.until]) for broken, known in self._known.items()]
+
+    def load(self, texts: Iterable[str]) -> None:
+        """Remembers it."""
+        for axiom, one, other, text, until in map(json.loads, texts):
+            self._known[Broken(axiom, one, other)] = _Known(text, until)
+            if self._emit == "snapshot" and until is not None:
+                heappush(self._ends, (until, Broken(axiom, one, other)))
+
+
+def _clash(broken: Broken) -> Clash:
+    other = None if broken.one == broken.other else broken.other
+    return Clash(broken.one, unquote(broken.axiom), other=other)

@@ -1,0 +1,362 @@
+"""The events of a `.tw`: classes of the events of a stream, and patterns over them."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.plan import Edge, Expansion
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.ir.nodes import Program
+from thalweg.ir.pattern_semantics import TripleTerms
+from thalweg.ir.patterns import Pattern
+from thalweg.kinds.classes import Abstraction
+from thalweg.kinds.events.event_facts import predicates_given
+from thalweg.kinds.member import Beside, Member
+from thalweg.languages.cascade.event_definitions import CascadeProgram
+from thalweg.languages.options import SplitName
+from thalweg.languages.owl import structure
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked, compile_abstraction
+from thalweg.languages.owl.dl.manchester import Vocabulary
+from thalweg.languages.owl.dl.subscribe import triples_of
+from thalweg.languages.rspql.names import means_stream
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.model.predicate import Predicate
+from thalweg.model.shipped import Shipped
+from thalweg.model.similar import nearest
+from thalweg.planning.stage_patterns import PatternStage, stage_patterns
+from thalweg.planning.wire_parts import Ports, resting_on_part
+
+if TYPE_CHECKING:
+    from thalweg.answers.answer_columns import AnswerColumns
+    from thalweg.dataflow.operator import OpSpec
+    from thalweg.explain.document import PlanDocument
+    from thalweg.explain.plan_stage import PlanStage
+    from thalweg.explain.wired_parts import ExplainedMember
+    from thalweg.kinds.classes.ladder import Ladder
+    from thalweg.kinds.events.event_run import EventRun
+    from thalweg.kinds.events.unmatched_names import UnmatchedNames
+
+
+_MOST_NAMED: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What events read of the parts beside them.
+
+    A conclusion of one of the `classes` is an event, `known` are the predicates of its graph. What queries make are the
+    events of `streams`.
+    """
+
+    classes: frozenset[Predicate] = frozenset()
+    known: frozenset[Predicate] = frozenset()
+    streams: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class EventCascade(Shipped, Member):
+    """Definitions of events, what decides their classes, and the names of those that are output."""
+
+    program: CascadeProgram
+    abstraction: AbstractionProgram | None = None
+    output: frozenset[str] = frozenset()
+    triples: tuple[TripleTerms, ...] = field(default=(), repr=False)
+    """The background."""
+    beside: Surroundings = Surroundings()
+
+    @property
+    def size(self) -> str:
+        count = len(self.program.events)
+        return f"{count} event{'s' if count != 1 else ''}"
+
+    @property
+    def rules(self) -> Program:
+        help_ = "pass the name of its file to `thalweg.run`, or use `thalweg run`"
+        raise RejectedError([Diagnostic("E402", "events cannot be loaded as rules", help=help_)])
+
+    @property
+    def compiles(self) -> bool:
+        """Of events only a selection is evaluated by rules."""
+        queries = [one.query for one in self.program.selections if one.query is not None]
+        if not queries:
+            return False
+        from thalweg.kinds.queries.choose_evaluator import is_compiled
+
+        return any(map(is_compiled, queries))
+
+    def identity(self, context: Context) -> tuple[str, str]:
+        text, fingerprint = self.classifier().identity(context)
+        # Clauses look up triples of the background that no class needs.
+        looked_up = sha256(repr(sorted(self.triples)).encode()).hexdigest()
+        events = "\n".join([*map(repr, (*self.program.events, *self.program.selections)), f"background {looked_up}"])
+        return f"{events}\n{text}", sha256(repr((events, fingerprint, sorted(self.output))).encode()).hexdigest()
+
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        from thalweg.answers.answer_columns import EventColumns
+
+        return EventColumns()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all its events."""
+        return frozenset(event.name for event in self.program.events)
+
+    @cached_property
+    def patterns(self) -> dict[str, Pattern]:
+        """The definitions that are patterns, each behind those that it uses."""
+        events = self.program.events
+        return {event.name: event.definition for event in events if isinstance(event.definition, Pattern)}
+
+    @property
+    def is_costly(self) -> bool:
+        """Classes of events are worth a shuffle, where there are some; a selection sees many events at once."""
+        return self.abstraction is not None and bool(self.program.classes) and not self.program.selections
+
+    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+        """Events of streams are classified in all buckets, and patterns are matched in stages, each split by variables
+        or in one bucket; beside other parts, events become facts behind them.
+
+        A selection sees many events at once, so it is in one operator with all that rests on it. Patterns beside parts
+        that it reads stay in one bucket, unless all is to be split.
+        """
+        from thalweg.kinds.events.classify_operator import ClassifySpec
+        from thalweg.kinds.events.event_stream import EventsSpec
+        from thalweg.kinds.events.match_operator import MatchSpec
+
+        self._check(context, is_alone=beside is None)
+        hears_held = beside is not None and beside.hears_held
+        may_split = (partitions or 1) > 1 and not (context.explains or self.program.selections or hears_held)
+        if not may_split or not (beside is None or self.is_costly):
+            return Expansion((EventsSpec(self, None if beside is None else beside.streams),))
+        published = beside is not None
+        stages = stage_patterns(self.patterns.items())
+        may_have_keys = beside is None or beside.is_alone or context.split == "always"
+        keyed = may_have_keys and any(stage.split for stage in stages)
+        if published and not keyed and stages:
+            stages = (PatternStage(1, tuple(self.patterns), (0,), {}),)
+        matches = (MatchSpec(self, stage, published, keyed) for stage in stages)
+        return self._connected((ClassifySpec(self, published, keyed), *matches), stages, published)
+
+    def _connected(self, operators: "tuple[OpSpec, ...]", stages: Sequence[PatternStage], published: bool) -> Expansion:
+        """Operators with the edges from stage to stage, and to what makes facts of events where they are published."""
+        from thalweg.kinds.events.match_operator import ToClauses
+        from thalweg.kinds.events.publish_operator import PublishSpec, ToPublisher
+
+        edges = [
+            Edge(source, stage.number, "records", exchange=ToClauses(self, stage))
+            for stage in stages
+            for source in stage.reads
+        ]
+        if not published:
+            return Expansion(operators, tuple(edges))
+        last = len(operators)
+        edges += (Edge(source, last, "records", exchange=ToPublisher()) for source in range(last))
+        return Expansion((*operators, PublishSpec(self)), tuple(edges))
+
+    def placements(self, partitions: int) -> "tuple[PlanStage, ...]":
+        """How classes, and stages of patterns, are spread over partitions."""
+        stages = self.explain(partitions).stages
+        assert stages is not None
+        return stages
+
+    def looks(self, context: Context, words: Dictionary) -> Iterable[Callable[[Batch], object]]:
+        """Beside other parts nothing is said of what streams bring."""
+        return ()
+
+    def watch(self, context: Context, partitions: int | None) -> "UnmatchedNames":
+        """What sees whether streams bring what classes and clauses are about."""
+        from thalweg.kinds.events.unmatched_names import UnmatchedNames
+
+        looked_up = self.program.looked_up
+        names = {*self._related(), *self.program.named_classes, *(one.name for one in looked_up or ())}
+        # What takes any name can be about all that comes.
+        return UnmatchedNames(names if looked_up is not None else (), self.triples)
+
+    # Beside other parts ---------------------------------------------------------------------------------------------
+
+    @property
+    def ports(self) -> Ports:
+        """Its events are a stream of facts; it reads conclusions, and hears the streams that queries make."""
+        given, reads = predicates_given(self.program), self.beside.classes | self.beside.known
+        return Ports(
+            "the text of events",
+            self.program.name,
+            reads=reads.__contains__,
+            writes=given.__contains__,
+            hears=self._hears,
+            streams=True,
+            mentions=given | reads,
+        )
+
+    def _hears(self, stream: str) -> bool:
+        """Whether it reads a stream that another part makes: one that a selection names, or all without a selection."""
+        windows = [window for one in self.program.selections if one.query is not None for window in one.query.windows]
+        if self.program.selections:
+            return any(means_stream(window.stream, stream) for window in windows)
+        return stream in self.beside.streams
+
+    def readers(self) -> Program:
+        """It reads graphs, and not predicates."""
+        return Program()
+
+    def explain_member(self) -> "ExplainedMember":
+        from thalweg.explain.event_patterns import event_statements
+        from thalweg.explain.wired_parts import ExplainedMember
+
+        outputs = tuple(sorted(predicates_given(self.program)))
+        name, streams = self.program.name, tuple(sorted(self.beside.streams))
+        statements = tuple(event_statements(self.program))
+        return ExplainedMember(f"events {name}", name, (), outputs, statements, self.explain(), streams)
+
+    def surrounded(self, rules: Program, others: Sequence[Ports]) -> "EventCascade":
+        """The same beside rules and other parts: it reads what they conclude, and what queries make of streams.
+
+        What rests on its own events is not among what it looks up or hears; where it needs that, the plan is refused.
+        """
+        above = resting_on_part(rules, [*others, self.ports], len(others))
+        held = [(number, one) for number, one in enumerate(others) if not one.streams]
+        named = {name for name, _ in self.program.undefined} | self.program.named_classes
+        classes = {Predicate(name, 1) for name in named}
+        classes &= rules.derived | {name for name in classes for _, one in held if one.writes(name)}
+        concluded = rules.derived.union(*(one.mentions for number, one in held if number not in above))
+        looked_up, related = self.program.looked_up, self._related()
+        known = {
+            name
+            for name in (concluded | (looked_up or set())) - above
+            if 0 < name.arity < 3 and (looked_up is None or name in looked_up or name.name in related)
+        }
+        streams = (one.name for number, one in enumerate(others) if one.streams and number not in above)
+        found = Surroundings(frozenset(classes), frozenset(known if classes else ()), frozenset(streams))
+        return replace(self, beside=found)
+
+    def _related(self) -> Collection[str]:
+        """The names that the axioms about its classes have."""
+        if self.abstraction is None:
+            return ()
+        form = self.abstraction.form
+        return {*form.classes, *form.roles, *form.data}
+
+    @staticmethod
+    def _check(context: Context, is_alone: bool) -> None:
+        if is_alone and context.settings.emit != "changes":
+            raise RejectedError([Diagnostic("E403", "an event is a point of the output: leave `--emit` out")])
+        if context.settings.memory is not None:
+            raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with events: leave it out")])
+
+    def run(self, context: Context, output: frozenset[str], dictionary: Dictionary | None = None) -> "EventRun":
+        """What makes events in one operator, and says those of some names."""
+        from thalweg.kinds.events.event_run import EventRun
+
+        ladder, doubts = self._ladder()
+        for doubt in doubts:
+            context.report(doubt)
+        first, report = context.settings.first, context.report
+        if not self.program.selections:
+            return EventRun(self.program, ladder, output, first, report, dictionary, context.explains)
+        from thalweg.kinds.events.selecting_run import SelectingRun
+        from thalweg.kinds.queries.streams_read import StreamsRead
+
+        query = self.program.selections[0].query
+        assert query is not None
+        streams = StreamsRead(query, context.streams)
+        streams.check(context.names_streams)
+        return SelectingRun(self.program, ladder, output, first, report, dictionary, streams, context.explains)
+
+    def _ladder(self) -> "tuple[Ladder, list[Diagnostic]]":
+        return self.classifier().ladder()
+
+    def classifier(self) -> Abstraction:
+        """What decides the classes of events, by the names of these events; the background may be all its axioms."""
+        if self.abstraction is None:
+            ontology = structure.read(self.triples)
+            vocabulary = Vocabulary(ontology, is_open=True)
+            asked = [(name, vocabulary.read(one.text, {}, one.span.source.name)) for name, one in self.program.classes]
+            return Abstraction(replace(compile_abstraction("", ontology, asked), triples=self.triples))
+        classes = zip(self.program.classes, self.abstraction.asked, strict=True)
+        named = tuple(Asked(name, one.name) for (name, _), one in classes)
+        return Abstraction(replace(self.abstraction, asked=named))
+
+    def contradictions(self) -> list[Diagnostic]:
+        """What contradicts the ontology, which events can never happen, and which ones a selection loses."""
+        if self.abstraction is None:
+            return _wrong_classes(self)
+        found = Abstraction(self.abstraction).contradictions()
+        if found:
+            return found
+        from thalweg.kinds.events.impossible_events import impossible_events
+        from thalweg.kinds.events.lost_events import lost_events
+
+        found = list(impossible_events(self.program, self.abstraction))
+        return [*found, *(lost_events(self.program, self._ladder()[0]) if self.program.selections else ())]
+
+    def explain(
+        self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
+    ) -> "PlanDocument":
+        from thalweg.explain.event_patterns import explain_events
+
+        return explain_events(self.program, self.abstraction, self.output, partitions)
+
+
+def _wrong_classes(events: EventCascade) -> list[Diagnostic]:
+    """What is wrong with classes that are read when a run begins, where there is no ontology."""
+    try:
+        events.classifier()
+    except RejectedError as error:
+        return list(error.diagnostics)
+    return []
+
+
+def cascade_part(
+    program: CascadeProgram,
+    compiled: Collection[object],
+    background: Iterable[Fact],
+    names: Collection[str] | None,
+) -> EventCascade:
+    """The part of definitions; `names` are the events asked for."""
+    abstraction = next((one for one in compiled if isinstance(one, AbstractionProgram)), None)
+    triples = tuple(triples_of(background)) if abstraction is None else abstraction.triples
+    return EventCascade(program, abstraction, frozenset(names) if names else program.top, triples)
+
+
+def undefined(
+    program: CascadeProgram, concluded: Collection[Predicate] = (), others: Collection[Predicate] = ()
+) -> list[Diagnostic]:
+    """What is wrong with the names that no text defines, unless rules conclude them; these conclude `others`, too."""
+    missing = [(name, found) for name, found in program.undefined if Predicate(name, 1) not in concluded]
+    return [_concluded_else(name, found, others) for name, found in missing]
+
+
+def _concluded_else(name: str, found: Diagnostic, others: Collection[Predicate]) -> Diagnostic:
+    """An event that is not defined, with a way out where rules conclude something of almost the same name."""
+    meant = nearest(Predicate(name, 1), others)
+    if meant is None:
+        return found
+    way_out = f"rules conclude `{meant}`: " + (
+        "an event has an IRI as its name, so write it with a prefix there" if meant.name[0] != "<" else "use that name"
+    )
+    return replace(found, help=way_out)
+
+
+def unknown(program: CascadeProgram, names: Iterable[str]) -> list[Diagnostic]:
+    """What is wrong with names of events that are asked for."""
+    known = [one.name for one in program.events]
+    return [
+        Diagnostic("E801", f"the event `{name}` is not defined", help=_meant(name, known))
+        for name in sorted(names)
+        if name not in known
+    ]
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    """A way out for a name that is not one of the known ones."""
+    close = nearest(Predicate(name, 1), (Predicate(one, 1) for one in known))
+    if close is not None:
+        return f"did you mean `{close.name}`?"
+    *others, last = (f"`{one}`" for one in known[:_MOST_NAMED])
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f"the events are {listed}" if len(known) <= _MOST_NAMED else f"some of the events are {listed}"

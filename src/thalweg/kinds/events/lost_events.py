@@ -1,0 +1,208 @@
+"""Events that an explicit selection would lose: made up from what the classes ask for, and tried out.
+
+    :High = (:feature some :MainRoad) and (:value some xsd:double[> 0.025])
+    WHERE { ?r a :MainRoad . WINDOW :w { ?o :feature ?r ; :value ?v FILTER(?v > 0.03) } }
+    loses                    x :feature road1 ; :value 0.0275
+
+The derived selection of a class (`owl/dl/selection.py`) says which events can be in it. Each of its cases becomes some
+events, with individuals of the background and with values inside the ranges, near the numbers that the selection
+has. One that is in the class, and of which nothing in the class is selected, is lost.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, pairwise, product
+from typing import Final
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.kinds.classes.ladder import Ladder
+from thalweg.kinds.classes.signatures import Decisions, Signatures
+from thalweg.kinds.events.restrictions import TripleIndex
+from thalweg.kinds.events.selected_events import SelectedEvents
+from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.languages.cascade.event_definitions import CascadeProgram, Selection
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
+from thalweg.languages.owl.dl.data_ranges import value
+from thalweg.languages.owl.dl.selection import Atom, Every, Pattern, Some, derive_selection
+from thalweg.languages.rspql.algebra import patterns
+from thalweg.languages.rspql.lexer import tokens
+from thalweg.languages.rspql.names import local_name
+from thalweg.languages.rspql.query import Query
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
+from thalweg.model.literals import LITERAL
+from thalweg.model.rdf import OWN, RDF_TYPE, XSD
+
+Facts = tuple[Fact, ...]
+_OWN: Final = f"{OWN}x>"
+_MOST_CASES: Final = 64
+_MOST_EVENTS: Final = 32
+_MOST_VALUES: Final = 6
+_MOST_FOUND: Final = 3
+
+
+def lost_events(program: CascadeProgram, ladder: Ladder) -> Iterator[Diagnostic]:
+    """W814, for each class of which the selection loses an event that could be made up."""
+    for selection in program.selections:
+        if selection.query is not None and ladder.consistent:
+            search = _Search(program, ladder, selection, selection.query)
+            for place, one in enumerate(ladder.program.asked):
+                lost = search.lost(place)
+                if lost is not None:
+                    message = f"the selection loses events of `{one.label}`, such as `{_written(lost)}`"
+                    help_ = (
+                        "select what its class asks for, or leave the selection out: a filter is derived from classes"
+                    )
+                    yield Diagnostic("W814", message, selection.span, help_)
+
+
+class _Search:
+    """What tries events out."""
+
+    def __init__(self, program: CascadeProgram, ladder: Ladder, selection: Selection, query: Query) -> None:
+        self._program = ladder.program
+        self._dataset = program.background
+        self._query = query
+        self._decisions = Decisions(ladder, Signatures(ladder.program))
+        self._known = TripleIndex(ladder.program.triples)
+        self._numbers = _numbers(selection.text, ladder.program)
+        names = {window.name for window in query.windows}
+        self._window = [one for one in patterns(query.algebra) if one.graph in names or (one.graph or "")[:1] == "?"]
+        self._read = {thing if name == RDF_TYPE else name for _, name, thing in (one.terms for one in self._window)}
+        self._reads_all = any((name or "?")[0] == "?" for name in self._read)
+
+    def lost(self, place: int) -> Facts | None:
+        """An event that is in a class and is not selected as one."""
+        alone = replace(self._program, asked=(self._program.asked[place],))
+        cases = islice(_cases(derive_selection(alone)), _MOST_CASES)
+        events = [one for case in cases for one in islice(self._events(case), _MOST_EVENTS) if self._is_read(one)]
+        # Those with all that the selection asks for tell more than those without.
+        for event in dict.fromkeys([*map(self._completed, events), *events]):
+            if self._has_class(event, place) and not any(self._has_class(one, place) for one in self._selected(event)):
+                return event
+        return None
+
+    def _is_read(self, event: Facts) -> bool:
+        """Whether the selection looks at all names of an event: what states other classes is not meant by it."""
+        return all(fact.predicate in self._read or self._reads_all for fact in event)
+
+    def _completed(self, event: Facts) -> Facts:
+        """An event with the other triples that the selection asks for of the same individual."""
+        names = {fact.predicate for fact in event if fact.terms[0] == _OWN}
+        subjects = {one.terms[0] for one in self._window if one.terms[1] in names}
+        more = [
+            Fact(str(thing), (_OWN,)) if name == RDF_TYPE else Fact(str(name), (_OWN, _fresh(str(thing))))
+            for subject, name, thing in (one.terms for one in self._window)
+            if subject in subjects and (thing if name == RDF_TYPE else name) not in names
+        ]
+        return tuple(dict.fromkeys([*event, *more]))
+
+    def _has_class(self, event: Facts, place: int) -> bool:
+        if not event:
+            return False
+        decision, subjects = self._decisions.decide([(fact.predicate, fact.terms) for fact in event])
+        pairs = zip(subjects, decision.classes or (), strict=False)
+        return any(subject == _OWN and place in classes for subject, classes in pairs)
+
+    def _selected(self, event: Facts) -> Iterator[Facts]:
+        """What is selected of an event, on any of the streams."""
+        for stream in dict.fromkeys(window.stream for window in self._query.windows):
+            name, words = local_name(stream), Dictionary()
+            streams = StreamsRead(self._query, [name])
+            found = SelectedEvents(self._query, self._dataset, words, streams, lambda _: None)
+            found.begin(0)
+            batch = Batch(stream=name, graphs=[("", len(event))])
+            for fact in event:
+                batch.add(fact.signature, [words.code(term) for term in fact.terms])
+            last = max(window.range + window.slide for window in self._query.windows)
+            for tick, batches in ((0, [batch]), (last, [])):
+                for _, selected in found.advance(tick, batches):
+                    yield from (one.facts for one in selected)
+
+    # Events that a case of the derived selection describes ----------------------------------------------------------
+
+    def _events(self, case: Sequence[Atom]) -> Iterator[Facts]:
+        literals = [one for one in case if one.range is not None and not _is_met(one, case)]
+        others = [one for one in case if one.range is None and one.name != "!="]
+        elsewhere = [one for one in others if "?x" not in (one.subject, one.thing)]
+        own = [one for one in others if one not in elsewhere]
+        known = list(islice(self._found(elsewhere, {}), _MOST_FOUND))
+        for bound in known or [{}]:
+            names = {"?x": _OWN, **bound}
+            stated = [_fact(one, names) for one in (*own, *(() if known else elsewhere))]
+            for values in product(*(self._values(one) for one in literals)):
+                data = [
+                    Fact(one.name, (names.get(one.subject, _fresh(one.subject)), literal))
+                    for one, literal in zip(literals, values, strict=True)
+                ]
+                yield tuple(dict.fromkeys([*stated, *data]))
+
+    def _found(self, atoms: Sequence[Atom], bound: dict[str, str]) -> Iterator[dict[str, str]]:
+        """What variables stand for in the background; nothing where it says nothing of them."""
+        if not atoms:
+            yield from [bound] if bound else []
+            return
+        first, *rest = atoms
+        name, thing = (first.name, first.thing) if first.thing else (RDF_TYPE, first.name)
+        wanted = [bound.get(one) if one[0] == "?" else one for one in (first.subject, name, thing)]
+        for terms in self._known.matching(*wanted):
+            new = dict(bound)
+            pairs = zip((first.subject, name, thing), terms, strict=True)
+            if all(one[0] != "?" or new.setdefault(one, term) == term for one, term in pairs):
+                yield from self._found(rest, new)
+
+    def _values(self, atom: Atom) -> list[str]:
+        assert atom.range is not None
+        test = self._program.ranges.test(atom.range)
+        return [one for one in self._numbers if test(value(one))][:_MOST_VALUES]
+
+
+def _cases(pattern: Pattern) -> Iterator[tuple[Atom, ...]]:
+    """The ways to satisfy a pattern."""
+    match pattern:
+        case Atom():
+            yield (pattern,)
+        case Some(parts):
+            for part in sorted(parts, key=str):
+                yield from _cases(part)
+        case Every(parts):
+            for some in product(*(list(islice(_cases(part), _MOST_CASES)) for part in sorted(parts, key=str))):
+                yield tuple(dict.fromkeys(atom for atoms in some for atom in atoms))
+
+
+def _is_met(atom: Atom, case: Sequence[Atom]) -> bool:
+    """Whether another literal of a case is what an atom asks for that takes any; a second one could contradict."""
+    return atom.range == LITERAL and any(
+        one.range is not None and one.range != LITERAL and (one.subject, one.name) == (atom.subject, atom.name)
+        for one in case
+    )
+
+
+def _fact(atom: Atom, names: dict[str, str]) -> Fact:
+    subject, thing = (names.get(one, _fresh(one)) if one[:1] == "?" else one for one in (atom.subject, atom.thing))
+    return Fact(atom.name, (subject, thing) if thing else (subject,))
+
+
+def _fresh(variable: str) -> str:
+    return f"{OWN}{variable[1:]}>"
+
+
+def _numbers(text: str, program: AbstractionProgram) -> list[str]:
+    """Numbers that a selection or the ontology has, those between them, and one beyond; then samples of other kinds."""
+    known = {float(token.text) for token in tokens(text) if token.kind == "number"}
+    for sample in program.ranges.literals:
+        if sample.kind in ("double", "float", "decimal"):
+            known.add(float(sample.text))
+    ordered = sorted(known) or [0.0]
+    between = [(low + high) / 2 for low, high in pairwise(ordered)]
+    found = sorted({*ordered, *between, ordered[0] - 1, ordered[-1] + 1}, key=lambda one: (one not in between, one))
+    written = [f'"{number!r}"^^<{XSD}{kind}>' for number in found for kind in ("double", "float")]
+    written += [repr(number).removesuffix(".0") for number in found if "e" not in repr(number)]
+    samples = program.ranges.samples()
+    return [*written, *(f'"{one.text}"^^<{XSD}{one.kind}>' for one in samples if one.kind in ("string", "boolean"))]
+
+
+def _written(event: Iterable[Fact]) -> str:
+    """An event for people to read, as facts."""
+    return " ".join(f"{fact}" for fact in event).replace(_OWN, "x").replace(f"^^<{XSD}double>", "").replace(OWN, "<")

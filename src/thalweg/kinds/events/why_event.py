@@ -1,0 +1,268 @@
+"""Why there is an event: the events that it is made of, what their clauses found, and why each is of its class.
+
+Where there is no such event, the matches that have begun, and until when each can still be completed.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from thalweg.answers.event_answers import RejectedEvents, event_id
+from thalweg.engine.proof import Proof
+from thalweg.ir.pattern_semantics import Instance, Pair, Solution, bindings_of, joint_bindings, rank
+from thalweg.ir.pattern_text import show_pattern
+from thalweg.ir.patterns import Clause, Pattern
+from thalweg.kinds.classes.ladder import Ladder
+from thalweg.kinds.classes.why_class import ClassProof, why_class
+from thalweg.kinds.events.begun_matches import Begun, bound_text, event_summary, short
+from thalweg.kinds.events.restrictions import TripleIndex, holds
+from thalweg.kinds.events.subscriptions import Subscriptions
+from thalweg.languages.cascade.event_definitions import CascadeProgram, ClassText
+from thalweg.model.explanation import Explanation
+from thalweg.model.fact import Fact
+from thalweg.model.time import AS_TICKS, TimeFormat
+
+MOST_SHOWN: Final = 5
+"""How many matches that have begun are shown, and how many events besides the one that is explained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A triple of a clause as it was found, in the graph of the event or in the background."""
+
+    triple: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventProof:
+    """An event, the definition that it is one by, and why."""
+
+    event: Instance
+    definition: str
+    bindings: Solution = ()
+    found: tuple[Found, ...] = ()
+    filters: tuple[str, ...] = ()
+    membership: ClassProof | None = None
+    parts: "tuple[EventProof, ...]" = field(default=())
+
+    def render(self, times: TimeFormat = AS_TICKS) -> str:
+        """The proof as an indented text."""
+        return "\n".join(self._lines(times))
+
+    def _lines(self, times: TimeFormat) -> Iterator[str]:
+        yield f"{short(self.event, times)}   {self.definition}"
+        if self.bindings:
+            yield f"  binds {bound_text(self.bindings)}"
+        for one in self.found:
+            yield f"  clause  {one.triple}   ({one.source})"
+        for condition in self.filters:
+            yield f"  filter  {condition}"
+        if self.membership is not None:
+            yield f"  is in its class, decided by {self.membership.decided_by}, because of"
+            yield from (f"    {line}" for line in self.membership.lines())
+        for part in self.parts:
+            yield from (f"  {line}" for line in part._lines(times))
+
+    def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
+        """The same for programs to read."""
+        data = {**event_summary(self.event, times), "definition": self.definition}
+        if self.event.events:
+            data["bindings"] = dict(self.bindings)
+            data["events"] = [part.as_data(times) for part in self.parts]
+        if self.found:
+            data["clause"] = [{"triple": one.triple, "in": one.source} for one in self.found]
+        if self.filters:
+            data["filters"] = list(self.filters)
+        if self.membership is not None:
+            data["because"] = self.membership.as_data()
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class EventExplanation(Explanation):
+    """Why the first event of a name is known at a tick, which `others` there are, and what has begun."""
+
+    name: str
+    tick: int
+    definition: str
+    proof: EventProof | None
+    others: tuple[tuple[Instance, Solution], ...]
+    begun: tuple[Begun, ...]
+    is_class: bool
+    rejected: tuple[RejectedEvents, ...] = ()
+    times: TimeFormat = field(default=AS_TICKS, compare=False, repr=False)
+
+    def render(self, times: TimeFormat = AS_TICKS) -> str:
+        """As text: the proof, or what has begun where there is none."""
+        if self.proof is not None:
+            also = [
+                f"also {short(one, times)}{f' with {bound_text(bound)}' if bound else ''}"
+                for one, bound in self.others[:MOST_SHOWN]
+            ]
+            more = len(self.others) - MOST_SHOWN
+            return "\n".join([self.proof.render(times), *also, *([f"and {more} more"] if more > 0 else [])])
+        if self.is_class:
+            lines = [f"  {self.name} is {self.definition}: no event of this tick is in it"]
+            return "\n".join([*lines, *(f"  {one.why}, so without classes: {_graphs(one)}" for one in self.rejected)])
+        lines = [f"  {self.name} is {self.definition}"]
+        if not self.begun:
+            return "\n".join([*lines, "  no match has begun"])
+        lines += [f"  begun: {one.render(times)}" for one in self.begun[:MOST_SHOWN]]
+        more = len(self.begun) - MOST_SHOWN
+        return "\n".join([*lines, *([f"  and {more} more have begun"] if more > 0 else [])])
+
+    def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
+        return {
+            "event": self.name,
+            "t": times.data(self.tick),
+            "definition": self.definition,
+            "proof": None if self.proof is None else self.proof.as_data(times),
+            "others": [
+                {**event_summary(one, times), **({"bindings": dict(bound)} if one.events else {})}
+                for one, bound in self.others
+            ],
+            "begun": [one.as_data(times) for one in self.begun],
+            **{one.why: list(one.graphs) for one in self.rejected},
+        }
+
+
+class EventReasons:
+    """Explains events of a program."""
+
+    def __init__(self, program: CascadeProgram, ladder: Ladder, known: TripleIndex) -> None:
+        self._definitions = {one.name: one.definition for one in program.events}
+        self._ladder = ladder
+        self._index = known
+        self._background = frozenset(ladder.program.triples)
+
+    def explanation(
+        self,
+        asked: Fact,
+        tick: int,
+        known: Iterable[tuple[Instance, Solution]],
+        begun: Sequence[Begun],
+        rejected: Sequence[RejectedEvents] = (),
+    ) -> EventExplanation | None:
+        """Why there is an event at a tick, or how far it is; None where no event has this name.
+
+        The terms of the fact that is asked about are individuals or graphs of its events, or what it binds.
+        """
+        name, definition = asked.predicate, self._definitions.get(asked.predicate)
+        if definition is None:
+            return None
+        wanted = set(asked.terms)
+        found = sorted(
+            (pair for pair in known if pair[0].event == name and wanted <= _terms(*pair)),
+            key=lambda pair: rank([pair[0]], pair[1]),
+        )
+        proof = self.proof(*found[0]) if found else None
+        near = tuple(
+            one
+            for one in begun
+            if wanted <= {term for _, term in one.bindings}.union(*(_terms(event, ()) for event in one.events))
+        )
+        is_class, others = isinstance(definition, ClassText), tuple(found[1:])
+        return EventExplanation(name, tick, _text(definition), proof, others, near, is_class, tuple(rejected))
+
+    def proof(
+        self, event: Instance, bindings: Solution = (), within: Pattern | None = None, values: Solution = ()
+    ) -> EventProof:
+        """Why there is an event; of one that is part of a match, also what the clause of the pattern found.
+
+        `bindings` are what the event binds, or what was found at it; `values` are what the whole match binds.
+        """
+        definition = self._definitions.get(event.event)
+        found, filters = self._clause(event, bindings, within, values) if within is not None else ((), ())
+        if isinstance(definition, Pattern):
+            pairs = self._pairs(event, definition, () if within is not None else bindings)
+            bound = bindings_of(definition, pairs)
+            parts = tuple(self.proof(one, solution, definition, bound) for one, solution in pairs)
+            return EventProof(event, _text(definition), bound, found, filters, parts=parts)
+        if definition is None:
+            return EventProof(event, "concluded by rules", found=found, filters=filters)
+        membership = why_class(self._ladder, event.triples, event.individual, event.event)
+        return EventProof(event, _text(definition), found=found, filters=filters, membership=membership)
+
+    def steps(self, event: Instance) -> Proof:
+        """An event as a step of a derivation: by its definition, because of its events or the triples of its graph."""
+        definition = self._definitions.get(event.event)
+        rule = "what rules conclude" if definition is None else _text(definition)
+        rule += f", graph {event.graph}" if event.graph else ""
+        about = event_id(event) if event.events else event.individual
+        because = [self.steps(one) for one in event.events]
+        because += [Proof(" ".join(one), None, "triple") for one in sorted(event.triples)] if not because else []
+        return Proof(f"{event.event}({about}) at {event.end}", None, "event", rule, because=tuple(because))
+
+    def _pairs(self, event: Instance, pattern: Pattern, bindings: Solution) -> list[Pair]:
+        """The events of a match with what was found at each: the first that agree, with what it binds as well."""
+        clauses = {one.event: one for one in pattern.clauses}
+        choices = [self._solutions(one, clauses.get(one.event)) for one in event.events]
+        filters = [one for clause in pattern.clauses for one in clause.filters]
+        for solutions in _agreeing(choices, pattern.shared, dict(bindings)):
+            pairs = list(zip(event.events, solutions, strict=True))
+            joint = ((one, binding) for one in filters for binding in joint_bindings(pattern, pairs, one.variables))
+            if all(holds(one, binding) for one, binding in joint):
+                return pairs
+        return [(one, ()) for one in event.events]
+
+    def _solutions(self, event: Instance, clause: Clause | None) -> list[Solution]:
+        return [one for _, one in Subscriptions([(0, clause)], self._index).asked(event)]
+
+    def _clause(
+        self, event: Instance, solution: Solution, pattern: Pattern, values: Solution
+    ) -> tuple[tuple[Found, ...], tuple[str, ...]]:
+        """What the clause of an event found, as triples, and its filters."""
+        clause = next((one for one in pattern.clauses if one.event == event.event), None)
+        if clause is None or not solution:
+            return (), ()
+        bound = dict(solution)
+        triples = [
+            tuple(bound[term[1:]] if term[0] == "?" else term for term in (one.subject, one.predicate, one.object))
+            for one in clause.triples
+        ]
+        found = tuple(Found(" ".join(one), self._source(one, event)) for one in triples)
+        return found, tuple(_filters(clause, {**dict(values), **bound}))
+
+    def _source(self, triple: tuple[str, ...], event: Instance) -> str:
+        if triple in event.triples:
+            return "event"
+        return "background" if triple in self._background else "follows from the ontology"
+
+
+def _agreeing(
+    choices: Sequence[Sequence[Solution]], shared: Collection[str], bound: Mapping[str, str]
+) -> Iterator[tuple[Solution, ...]]:
+    """One solution of each, in all ways in which they agree on what is shared, and with what is bound.
+
+    >>> list(_agreeing([[(("r", "<x>"),)], [(("r", "<y>"),), (("r", "<x>"),)]], {"r"}, {}))
+    [((('r', '<x>'),), (('r', '<x>'),))]
+    """
+    if not choices:
+        yield ()
+        return
+    for solution in choices[0]:
+        if all(bound.get(name, term) == term for name, term in solution):
+            more = {name: term for name, term in solution if name in shared}
+            for rest in _agreeing(choices[1:], shared, {**bound, **more}):
+                yield solution, *rest
+
+
+def _filters(clause: Clause, values: Mapping[str, str]) -> Iterator[str]:
+    for one in clause.filters:
+        bound = ", ".join(f"?{name}={values[name]}" for name in one.variables if name in values)
+        yield f"{one.text} holds with {bound}" if bound else one.text
+
+
+def _graphs(rejected: RejectedEvents) -> str:
+    return ", ".join(graph or "a graph without a name" for graph in rejected.graphs)
+
+
+def _text(definition: ClassText | Pattern) -> str:
+    return definition.text if isinstance(definition, ClassText) else show_pattern(definition)
+
+
+def _terms(event: Instance, bindings: Solution) -> set[str]:
+    """All by which an event can be named."""
+    own = {event.individual, event.graph, *(term for _, term in bindings), *([event_id(event)] if event.events else [])}
+    return own.union(*(_terms(one, ()) for one in event.events))

@@ -1,0 +1,208 @@
+"""The joins of a query in one bucket: facts come by the hash of the key, and solutions begin and end.
+
+    facts of streams ──Hash──▶ Join ──held: solutions──▶ CountRows
+                                    ──events: on which streams facts came──▶
+
+A part of a join sees the facts that were sent for it, and no others: `called` gives them the number of their route.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.exchange import Exchange
+from thalweg.dataflow.operator import HeldKey, Operator, OpSpec, Output, Share, Updates, Words
+from thalweg.dataflow.state import StateFormat
+from thalweg.engine import Given
+from thalweg.kinds.queries.compiled_query import WaitingFacts, graph_of
+from thalweg.kinds.queries.feeding import facts_for, lasting
+from thalweg.kinds.queries.keyed_joins import KeyedJoins, by_value, is_streamed, keyed_joins
+from thalweg.kinds.queries.sparql_expressions import Asking
+from thalweg.kinds.queries.stored_words import StoredWords
+from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.rules.rule_engine import RuleEngine
+from thalweg.languages.rspql.closings import closings_of, evaluation_ticks
+from thalweg.languages.rspql.lowered import Input
+from thalweg.languages.rspql.names import local_name
+from thalweg.languages.rspql.query import Query
+from thalweg.model.arrow import decode, encode, frame, unframe
+from thalweg.model.dataset import Dataset
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
+from thalweg.model.saved_batches import load_batches, save_batches
+from thalweg.model.time import FOREVER
+from thalweg.planning.partition import Route
+
+if TYPE_CHECKING:
+    from thalweg.explain.plan_stage import PlanStage
+
+ARRIVAL: Final = Predicate("'arrival", 0)
+"""An event that says that something came on a stream, and not what."""
+
+_NO_ROWS: Final[Words] = np.zeros((0, 0), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class JoinSpec(OpSpec):
+    """The joins of a query, split by a key; `streams` are the names of those that it can read."""
+
+    query: Query
+    background: Dataset
+    streams: tuple[str, ...] = ()
+    shares: ClassVar[bool] = False
+
+    @cached_property
+    def joins(self) -> KeyedJoins:
+        joins = keyed_joins(self.query, self.background)
+        assert isinstance(joins, KeyedJoins), "a query without a key is not split"
+        return joins
+
+    def width(self, partitions: int) -> int:
+        return partitions
+
+    def routes(self, signature: Predicate) -> Iterable[tuple[int, Exchange]]:
+        return list(self.joins.exchanges(signature)) if is_streamed(signature) else ()
+
+    def called(self, route: int, signature: Predicate) -> Predicate:
+        return signature.renamed(f"{route} {signature.name}")
+
+    def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:
+        return ()
+
+    def placement(self, partitions: int) -> "PlanStage":
+        from thalweg.explain.plan_stage import PlanStage
+
+        why = "facts come by the hash of a variable that stands in all that is joined"
+        return PlanStage((local_name(self.query.name),), self.joins.keys, partitions, why)
+
+    def open(self, context: Context, dictionary: Dictionary, share: Share) -> "Join":
+        return Join(self, dictionary, share)
+
+
+class Join(Operator):
+    """The rules of a query at work on the facts of a bucket."""
+
+    format = StateFormat("query join")
+
+    def __init__(self, spec: JoinSpec, dictionary: Dictionary, share: Share) -> None:
+        self._query = spec.query
+        self._background = spec.background
+        self._joins = spec.joins
+        self._outputs = spec.joins.outputs
+        self._share = share
+        self._dictionary = dictionary
+        self._asking = Asking(dictionary)
+        self._stored = StoredWords(dictionary)
+        self._streams = StreamsRead(spec.query, spec.streams)
+        self._engine = RuleEngine(spec.joins.program, dictionary=dictionary)
+        self._waiting = [WaitingFacts([needed]) for _, needed in spec.joins.routes]
+        self._now: int | None = None
+
+    def advance(self, tick: int, updates: Updates) -> Iterator[Output]:
+        if self._now is None:
+            self.first = tick if self.first is None else self.first
+            self._begin(self.first)
+            self._now = self.first - 1
+        yield from self._evaluations(self._now + 1, tick - 1)
+        for batch in updates.events:
+            self._add(tick, batch)
+        if updates.events:
+            streams = dict.fromkeys(batch.stream for batch in updates.events)
+            yield Output(tick, events=[Batch({ARRIVAL: []}, stream=stream) for stream in streams])
+        yield from self._evaluations(tick, tick)
+        self._now = tick
+
+    def _begin(self, first: int) -> None:
+        """Windows count from the first tick."""
+        for waiting, (_, needed) in zip(self._waiting, self._joins.routes, strict=True):
+            if isinstance(needed.graph, int):
+                waiting.closings = closings_of(self._query.windows[needed.graph], first)
+        self._closings = [closings_of(window, first) for window in self._query.windows]
+
+    def _add(self, tick: int, batch: Batch) -> None:
+        """Facts wait for their windows, each for the part of a join that it was sent for."""
+        for called, rows in batch.rows.items():
+            route, _, name = called.name.partition(" ")
+            waiting, graph = self._waiting[int(route)], self._joins.routes[int(route)][1].graph
+            for facts in self._streams.only([Batch({called.renamed(name): rows}, stream=batch.stream)]):
+                if isinstance(graph, int) and self._query.windows[graph].stream == facts.stream:
+                    waiting.add(tick, facts)
+
+    def _evaluations(self, start: int, end: int) -> Iterator[Output]:
+        """What begins and ends from one tick to another, while no fact comes: at ticks at which windows close."""
+        for tick in evaluation_ticks(self._closings, start, end):
+            if self._engine.now is not None and not any(facts.waiting for facts in self._waiting):
+                break
+            yield from self._solutions(tick, list(self._fed(tick)))
+        if self._engine.now is not None and self._engine.now < end:
+            yield from self._solutions(end, [])
+
+    def _fed(self, tick: int) -> Iterator[Given]:
+        """The facts that windows show from a tick on, and at first the background."""
+        is_first = self._engine.now is None
+        for (route, needed), waiting in zip(self._joins.routes, self._waiting, strict=True):
+            rows = _NO_ROWS
+            if isinstance(needed.graph, int):
+                parts = [(self._facts(needed, batch), until) for until, batch in waiting.entering(tick)]
+                rows = lasting(parts, needed.signature.arity)
+            elif is_first:
+                rows = self._background_rows(route, needed)
+            if len(rows):
+                yield Given(route.called, False, rows, _NO_ROWS)
+
+    def _background_rows(self, route: Route, needed: Input) -> Words:
+        """The bucket's share of a graph of the background."""
+        assert not isinstance(needed.graph, int)
+        assert route.key is not None
+        batch = Batch()
+        for fact in graph_of(self._query, self._background, needed.graph):
+            batch.add(fact.signature, [self._dictionary.code(term) for term in fact.terms])
+        rows = self._facts(needed, batch)
+        buckets = by_value(route.key).buckets_of(rows, self._dictionary, self._share.buckets)
+        return lasting([(rows[buckets == self._share.bucket], FOREVER)], needed.signature.arity)
+
+    def _facts(self, needed: Input, batch: Batch) -> Words:
+        return facts_for(needed, batch, self._dictionary, self._stored, self._asking)
+
+    def _solutions(self, tick: int, fed: Sequence[Given]) -> Iterator[Output]:
+        """The solutions of each answer that begin and end up to a tick."""
+        for delta in self._engine.advance(tick, (), fed):
+            held = []
+            for signature, inner in self._outputs.items():
+                begun, ended, _ = delta.columns(self._engine.plan.outputs[inner])
+                if len(begun) or len(ended):
+                    held.append(Given(signature, False, begun, ended))
+            if held:
+                yield Output(delta.tick, held=held)
+
+    # State ----------------------------------------------------------------------------------------------------------
+
+    def words_in_use(self) -> Words:
+        waiting = [
+            np.asarray(words, dtype=np.int64).reshape(-1)
+            for facts in self._waiting
+            for _, batch in facts.waiting
+            for words in batch.rows.values()
+        ]
+        return np.concatenate([self._engine.words_in_use(), *waiting])
+
+    def save(self) -> bytes:
+        waiting = [save_batches(facts.waiting, self._dictionary) for facts in self._waiting]
+        engine = b"" if self._engine.now is None else self._engine.snapshot()
+        return frame([encode({"first": self.first, "now": self._now}, {}), engine, *waiting])
+
+    def load(self, data: bytes) -> None:
+        about, engine, *waiting = unframe(data)
+        header, _ = decode(about)
+        self.first, self._now = header["first"], header["now"]
+        assert self.first is not None
+        self._begin(self.first)
+        for facts, batches in zip(self._waiting, waiting, strict=True):
+            facts.waiting = list(load_batches(batches, self._dictionary))
+        if engine:
+            self._engine.resume(engine)

@@ -1,0 +1,73 @@
+"""Solutions as columns of words, and the steps that are done with them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.kinds.queries.sparql_expressions import UNBOUND, Asking, Words
+from thalweg.languages.rspql.lowered import Answer, Step
+from thalweg.model.dictionary import Dictionary
+
+
+@dataclass(frozen=True, slots=True)
+class Solutions:
+    """As many solutions as there are rows; a variable has a column of words, or one word for all."""
+
+    size: int
+    columns: Mapping[str, Words | int]
+
+    def matrix(self, names: Sequence[str]) -> Words:
+        """The words of some variables, `UNBOUND` where there is none."""
+        made = np.empty((self.size, len(names)), dtype=np.int64)
+        for place, name in enumerate(names):
+            made[:, place] = self.columns.get(name, UNBOUND)
+        return made
+
+    def kept(self, which: NDArray[np.bool_]) -> "Solutions":
+        columns = {name: words if isinstance(words, int) else words[which] for name, words in self.columns.items()}
+        return Solutions(int(which.sum()), columns)
+
+
+def solutions(answer: Answer, rows: Words, dictionary: Dictionary, asking: Asking) -> Solutions:
+    """The solutions that rows of rules are, after the steps of their answer."""
+    columns: dict[str, Words | int] = {name: rows[:, place] for place, name in enumerate(answer.columns)}
+    columns |= {name: dictionary.code(term) for name, term in answer.constants}
+    return stepped(Solutions(len(rows), columns), answer.steps, asking)
+
+
+def stepped(found: Solutions, steps: Iterable[Step], asking: Asking) -> Solutions:
+    """What is left of solutions after some steps, with what they bind."""
+    for step in steps:
+        if not found.size:
+            break
+        rows = found.matrix(step.asked.known)
+        if step.into is None:
+            found = found.kept(asking.holds(step.asked, rows))
+        else:
+            found = Solutions(found.size, {**found.columns, step.into: asking.values(step.asked, rows)})
+    return found
+
+
+def net(begun: Words, ended: Words) -> tuple[Words, Words]:
+    """Bags of rows without what is in both.
+
+    >>> [rows.tolist() for rows in net(np.array([[1, 2], [3, 4], [1, 2]]), np.array([[1, 2]]))]
+    [[[1, 2], [3, 4]], []]
+    """
+    if not (len(begun) and len(ended)):
+        return begun, ended
+    width = begun.shape[1]
+    if width == 0:
+        change = len(begun) - len(ended)
+        return begun[: max(change, 0)], ended[: max(-change, 0)]
+    both = np.concatenate((begun, ended))
+    order = np.lexsort(both.T)
+    ordered = both[order]
+    starts = np.flatnonzero(np.concatenate(([True], (ordered[1:] != ordered[:-1]).any(axis=1))))
+    signs = np.where(order < len(begun), 1, -1)
+    counts = np.add.reduceat(signs, starts)
+    firsts: Any = ordered[starts]
+    return np.repeat(firsts, np.maximum(counts, 0), axis=0), np.repeat(firsts, np.maximum(-counts, 0), axis=0)

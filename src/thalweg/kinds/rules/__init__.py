@@ -1,0 +1,1 @@
+"""Rules, evaluated by the incremental engine: alone, or between other parts of a plan."""
