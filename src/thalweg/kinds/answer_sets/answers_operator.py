@@ -55,14 +55,14 @@ class AnswersOperator(AnsweringOperator):
     format = StateFormat("answer sets")
 
     def __init__(self, spec: AnswersSpec, context: Context, dictionary: Dictionary) -> None:
-        part, beside = spec.part, spec.beside
-        super().__init__(dictionary, context, beside, None if beside is None else part.selected)
+        part, neighbours = spec.part, spec.beside
+        super().__init__(dictionary, context, neighbours, None if neighbours is None else part.selected)
         self._listen = listener(context)
         self._counts_facts = spec.frame.tuples
-        derived, pool = () if beside is None else beside.derived, pool_of(context)
+        derived, pool = () if neighbours is None else neighbours.derived, pool_of(context)
 
         def solving(program: "AspProgram", words: Dictionary | None) -> Connected:
-            shared = beside is not None
+            shared = neighbours is not None
             return evaluator(program, part.options, spec.frame, part.background, pool, words, derived, shared)
 
         program = part.program
@@ -76,7 +76,7 @@ class AnswersOperator(AnsweringOperator):
             context.report,
             self._answered,
             context.interrupt,
-            on_change=beside is not None and part.on_change,
+            on_change=neighbours is not None and part.on_change,
         )
         self.windows = HeldWindows(windowed, answerer, context.saves)
 

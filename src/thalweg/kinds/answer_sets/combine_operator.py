@@ -60,8 +60,8 @@ class CombineOperator(AnsweringOperator):
     format = StateFormat("combined answer sets")
 
     def __init__(self, spec: CombineSpec, context: Context, dictionary: Dictionary) -> None:
-        beside = spec.beside
-        super().__init__(dictionary, context, beside, None if beside is None else spec.part.selected)
+        neighbours = spec.beside
+        super().__init__(dictionary, context, neighbours, None if neighbours is None else spec.part.selected)
         self._inputs = spec.inputs
         self._limit = spec.part.options.seconds
         self._slide = spec.frame.slide

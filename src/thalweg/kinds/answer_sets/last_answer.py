@@ -32,10 +32,10 @@ class AnsweringOperator(Operator):
     """
 
     def __init__(
-        self, dictionary: Dictionary, context: Context, beside: Beside | None, shown: frozenset[Predicate] | None
+        self, dictionary: Dictionary, context: Context, neighbours: Beside | None, shown: frozenset[Predicate] | None
     ) -> None:
-        self._wanted = frozenset[Predicate]() if beside is None else beside.wanted
-        self._answers = None if beside is None else Answers(dictionary, context.report)
+        self._wanted = frozenset[Predicate]() if neighbours is None else neighbours.wanted
+        self._answers = None if neighbours is None else Answers(dictionary, context.report)
         self._selection = None if shown is None else Selection(shown)
 
     def _output(self, solution: Solution, tick: int) -> Output:
@@ -122,8 +122,8 @@ class Answers:
         return self._one_by_one(facts) if batch is None else batch
 
     def _one_by_one(self, facts: frozenset[str]) -> Batch:
-        """The same where some are no facts to rules: they have no terms such as `f(1)`."""
-        known = []
+        """The facts as a batch, without those that rules cannot read: rules have no terms such as `f(1)`."""
+        readable = []
         for fact in sorted(facts):
             try:
                 code_facts([fact], self._dictionary)
@@ -133,8 +133,8 @@ class Answers:
                     self._report(Diagnostic("W514", message, help="rules have names, numbers, texts and IRIs only"))
                 self._strange = True
             else:
-                known.append(fact)
-        return code_facts(known, self._dictionary)
+                readable.append(fact)
+        return code_facts(readable, self._dictionary)
 
 
 class Selection:

@@ -125,9 +125,9 @@ class HeldWindows:
     def resume(self, data: bytes) -> None:
         """Goes on where a snapshot was taken."""
         assert self._held is not None
-        about, held, derived = unframe(data)
+        about, facts, derived = unframe(data)
         self.windowed.load(decode(about)[0])
-        self._held.load(held)
+        self._held.load(facts)
         self._derived.load(derived, self.windowed.dictionary)
         for batch in self._derived.events():
             self._evaluator.hold(batch, Batch())
