@@ -47,7 +47,7 @@ class Abstraction(StandsAlone):
 
     def identity(self, context: Context) -> tuple[str, str]:
         axioms = [*self.program.axioms, *self.program.background.axioms()]
-        text = "\n".join([*(one.label for one in self.program.asked), *map(show, axioms)])
+        text = "\n".join([*(wanted.label for wanted in self.program.asked), *map(show, axioms)])
         options = (self.program.reasoner, self.program.individuals)
         return text, sha256(repr((text, *options)).encode()).hexdigest()
 
@@ -62,7 +62,7 @@ class Abstraction(StandsAlone):
     def account(self, write: Callable[[str], None]) -> "AbstractionReport":
         return AbstractionReport(write)
 
-    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Beside | None, partitions: int | None) -> Expansion:
         """One operator; with partitions its buckets take whole events in turn."""
         from thalweg.kinds.classes.classes_operator import ClassesSpec
 
