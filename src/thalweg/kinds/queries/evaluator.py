@@ -42,7 +42,7 @@ class Evaluator(Protocol):
 
     @property
     def dictionary(self) -> Dictionary:
-        """What facts that come in are coded with."""
+        """The dictionary that codes facts that come in."""
 
     def begin(self, first: int) -> None:
         """The first tick of the run is known: windows count from it. Called once, before facts come."""
@@ -63,7 +63,7 @@ class Evaluator(Protocol):
         """The words of the terms that are still needed, where the dictionary is shared with other parts."""
 
     def snapshot(self) -> bytes:
-        """All that it must know to go on; it has begun."""
+        """Its state, as bytes from which it can continue; it has begun."""
 
     def resume(self, data: bytes) -> None:
         """Brings a new one to where a snapshot was taken."""
