@@ -205,7 +205,7 @@ class RuleProgress:
 
     # What is said ---------------------------------------------------------------------------------------------------
 
-    def summary(self, said: frozenset[Predicate] = frozenset()) -> Iterator[Diagnostic]:
+    def summary(self, reported: frozenset[Predicate] = frozenset()) -> Iterator[Diagnostic]:
         """A warning for each rule of a predicate without conclusions, unless it lacks a predicate that was `said`."""
         if self._is_partial:
             return
@@ -214,7 +214,7 @@ class RuleProgress:
             for watched in self._rules
             if self._is_silent(watched.rule.head.signature) and _is_readable(watched.rule)
             for failure in (self._failure(watched) or self._apart(watched.rule),)
-            if failure is not None and failure.missing not in said
+            if failure is not None and failure.missing not in reported
         ]
         for watched, failure in failures[:_MOST]:
             where = f" of {watched.rule.span.source.name}" if self._several else ""
@@ -290,9 +290,9 @@ class RuleProgress:
         if self._is_from_outside(signature):
             if self._facts_of(formula).has_come:
                 return None
-            others = signature in self._came or signature in self._background
+            has_facts = signature in self._came or signature in self._background
             message = f"`{_text(formula)}` never came"
-            if others:
+            if has_facts:
                 return _Failure(f"{message}, though facts of `{signature}` did", formula.span)
             similar = nearest(signature, filter(_is_written, self._came | self._background.keys()))
             return _Failure(message, formula.span, signature, f"did you mean `{similar}`?" if similar else "")
@@ -319,8 +319,8 @@ class RuleProgress:
             return _Failure("all premises came, but never together", rule.span)
         if len(premises) > 1:
             return _Failure("facts of all premises came, but never so that the rule held", rule.span)
-        others = [literal for literal in rule.body if isinstance(literal, Not | Comparison | Aggregate)]
-        conditions = [*_outermost(others)]
+        tests = [literal for literal in rule.body if isinstance(literal, Not | Comparison | Aggregate)]
+        conditions = [*_outermost(tests)]
         listed = ", ".join(conditions)
         if not premises:
             return _Failure(f"{listed} never held{' together' * (len(conditions) > 1)}", rule.span)
