@@ -43,7 +43,7 @@ class ShowsFacts(Protocol):
     """A member whose answers are facts, of which users may choose predicates."""
 
     def showing(self, shown: Shown) -> "PartMember":
-        """This part with answers of the shown predicates only."""
+        """The part with answers of the shown predicates only."""
 
 
 def compose(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Neighbours:
     """The parts of a plan that a member is connected with.
 
     They derive some of what it reads; they read the `wanted` predicates of what it holds, all where that is None; and
@@ -68,7 +68,7 @@ class StandsAlone(Protocol):
         """None: its answers are not facts that begin and end."""
         return frozenset()
 
-    def expand(self, context: Context, neighbours: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """The operators that it becomes; `RejectedError` where the settings have no meaning for it.
 
         It stands alone where it has no `neighbours`, and is not split without partitions.

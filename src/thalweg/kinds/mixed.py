@@ -14,7 +14,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.ir.dependency import formulas
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
-from thalweg.kinds.member import Beside, Member
+from thalweg.kinds.member import Member, Neighbours
 from thalweg.kinds.part import Account, Examined, Watch
 from thalweg.kinds.rules.rule_part import Rules
 from thalweg.languages.options import SplitName
@@ -127,7 +127,7 @@ class Mixed:
             return expand_layer(place.program, context.settings.with_until, partitions)
         return self.members[place.part].expand(context, self._beside(number), partitions)
 
-    def _beside(self, number: int) -> Beside:
+    def _beside(self, number: int) -> Neighbours:
         """What the member at a place reads of the other places, and what they read of it."""
         place, places = self.wiring.places[number], self.wiring.places
         wanted = frozenset(
@@ -135,7 +135,7 @@ class Mixed:
         )
         heard = {self._name(source) for source in place.hears}
         streams = {link.stream for link in place.links if link.stream is not None}
-        return Beside(
+        return Neighbours(
             tuple(sorted({link.name for link in place.links if link.stream is None})),
             None if any(number in other.hears for other in places) else wanted,
             tuple(sorted({*streams, *heard, *map(self._name, place.events)})),

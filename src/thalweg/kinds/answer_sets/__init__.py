@@ -14,7 +14,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.kinds.answer_sets.solve_options import SolveOptions, check_solver
 from thalweg.kinds.choose_outputs import Shown
-from thalweg.kinds.member import Beside, Member
+from thalweg.kinds.member import Member, Neighbours
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
@@ -68,7 +68,7 @@ class AnswerSets(Member):
         return text, sha256(repr((*what, sorted(self.program.shown), self.output)).encode()).hexdigest()
 
     def showing(self, shown: Shown) -> "AnswerSets":
-        """This part with answers of the shown predicates only."""
+        """The part with answers of the shown predicates only."""
         return replace(self, program=self.program.showing(shown.predicates))
 
     def unknown(self, shown: Shown, derived: Collection[Predicate] = ()) -> Iterator[Diagnostic]:
@@ -85,7 +85,7 @@ class AnswerSets(Member):
         predicates = self.program.derived | self.program.shown
         return predicates if any(self.unknown(Shown(frozenset({predicate})))) else predicates | {predicate}
 
-    def expand(self, context: Context, neighbours: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """Its pieces are solved apart, those with a key in many buckets, and combined; or it is one operator.
 
         `RejectedError` where the settings have no meaning for it.

@@ -15,8 +15,8 @@ from thalweg.kinds.answer_sets.last_answer import AnsweringOperator
 from thalweg.kinds.answer_sets.shared_pool import pool_of
 from thalweg.kinds.answer_sets.solve_options import evaluator
 from thalweg.kinds.answer_sets.window_facts import HeldWindows
-from thalweg.kinds.answer_sets.windowed import Answered, Connected, Inputs, Listener, Windowed
-from thalweg.kinds.member import Beside
+from thalweg.kinds.answer_sets.windowed import Answered, Connected, Listener, ProgramInputs, Windowed
+from thalweg.kinds.member import Neighbours
 from thalweg.languages.asp.frame import Frame
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -35,7 +35,7 @@ class AnswersSpec(OpSpec):
 
     part: AnswerSets
     frame: Frame
-    beside: Beside | None
+    neighbours: Neighbours | None
     grows: bool
     counts_everything: bool
 
@@ -55,7 +55,7 @@ class AnswersOperator(AnsweringOperator):
     format = StateFormat("answer sets")
 
     def __init__(self, spec: AnswersSpec, context: Context, dictionary: Dictionary) -> None:
-        part, neighbours = spec.part, spec.beside
+        part, neighbours = spec.part, spec.neighbours
         super().__init__(dictionary, context, neighbours, None if neighbours is None else part.selected)
         self._listen = listener(context)
         self._counts_facts = spec.frame.tuples
@@ -70,7 +70,7 @@ class AnswersOperator(AnsweringOperator):
         grow = answerer.grow if isinstance(answerer, Growing) else None
         windowed = Windowed(
             answerer,
-            Inputs(program, context.report, dictionary, grow),
+            ProgramInputs(program, context.report, dictionary, grow),
             spec.frame,
             context.settings.first,
             context.report,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from thalweg.engine import Given
 from thalweg.ir.nodes import Program
-from thalweg.kinds.answer_sets.windowed import Answered, Share, Unread
+from thalweg.kinds.answer_sets.windowed import Answered, PieceShare, Unread
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.lower import INCONSISTENT
@@ -37,7 +37,7 @@ class Lowered:
         inputs: tuple[Predicate, ...],
         background: Iterable[Fact] = (),
         limit: float | None = None,
-        tally: "Tally | None" = None,
+        tally: "PieceTally | None" = None,
         dictionary: Dictionary | None = None,
         derived: Iterable[Predicate] = (),
     ) -> None:
@@ -48,7 +48,7 @@ class Lowered:
         # All of it is told again for each window, so nothing is gained by telling changes apart.
         self._engine = RuleEngine(rules, first=0, with_changes=False, dictionary=dictionary)
         self._frame = frame
-        self._tally = tally or Tally([inputs], lambda signature: set(inputs))
+        self._tally = tally or PieceTally([inputs], lambda signature: set(inputs))
         self._limit = limit
         self._pane = 0
         self._waiting: list[Batch] = []
@@ -147,12 +147,12 @@ class Lowered:
         """The engine has nothing to close."""
 
 
-class Tally:
+class PieceTally:
     """How many facts come to each piece of a program; `known_as` says which inputs facts of a signature are.
 
     >>> from thalweg.model.event import Batch
     >>> p, q, r = (Predicate(name, 1) for name in "pqr")
-    >>> tally = Tally([(p, q), (p, r)], lambda signature: {signature})
+    >>> tally = PieceTally([(p, q), (p, r)], lambda signature: {signature})
     >>> tally.count([Batch({p: [1, 2], q: [3]})])
     [3, 2]
     """
@@ -178,11 +178,11 @@ class Tally:
         self._takers[signature] = takers
         return takers
 
-    def shares(self, counts: Sequence[Sequence[int]], seconds: float, answers: int) -> tuple[Share, ...]:
+    def shares(self, counts: Sequence[Sequence[int]], seconds: float, answers: int) -> tuple[PieceShare, ...]:
         """What is known of pieces that are evaluated together; of a single one, everything."""
         alone = len(self._pieces) == 1
         return tuple(
-            Share(
+            PieceShare(
                 inputs,
                 sum(window[number] for window in counts),
                 seconds if alone else None,

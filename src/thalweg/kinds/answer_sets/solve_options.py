@@ -91,11 +91,11 @@ def evaluator(
     foreign = shared and bool(program.prefixes)
     rules = None if options.solver == "clingo" or foreign else program.lowered(frame.panes)
     if rules is not None:
-        from thalweg.kinds.answer_sets.lowering import Lowered, Tally
+        from thalweg.kinds.answer_sets.lowering import Lowered, PieceTally
         from thalweg.planning.input_dependency import analyse
 
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
-        tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
+        tally, canonical = PieceTally(pieces, program.names.known_as), program.names.canonical
         facts = [Fact(fact.predicate, tuple(map(canonical, fact.terms))) for fact in background]
         return Lowered(rules, frame, program.inputs, facts, options.seconds, tally, dictionary, derived)
     check_solver(program, options)

@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.kinds.answer_sets.windowed import Answered, Share, Unread
+from thalweg.kinds.answer_sets.windowed import Answered, PieceShare, Unread
 from thalweg.languages.asp.program import AspProgram
 from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
@@ -142,7 +142,7 @@ class Solving:
         until = None if self._limit is None else max(began + self._limit, perf_counter() + _GRACE)
         answers, complete = combine([result for results in solved for result in results], until)
         shares = tuple(
-            Share(
+            PieceShare(
                 piece.inputs,
                 sum(map(len, window)),
                 sum(result.seconds for result in results),
@@ -231,7 +231,7 @@ class Spelling:
         return f"{predicate}({','.join(map(self._term, args))})" if args else predicate
 
     def all(self, atoms: Sequence[str]) -> list[str]:
-        r"""Many atoms in our spelling: strings, and what stands between two of them, are few, and each is looked at once.
+        r"""Atoms in our spelling: strings, and what stands between two of them, are few, and each is looked at once.
 
         >>> Spelling(Names({"ub": "http://ub#"})).all(['ub_p("<http://x>",ub_y)', "q", 'q(3,"b c")', '"<http://z>"'])
         ['<http://ub#p>(<http://x>,<http://ub#y>)', 'q', 'q(3,"b c")', '<http://z>']

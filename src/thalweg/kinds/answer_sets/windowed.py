@@ -44,7 +44,7 @@ MOST_EMPTY: Final = 1_000
 
 @record
 @dataclass(frozen=True, slots=True)
-class Share:
+class PieceShare:
     """What one piece of a program had to do for a window: facts of some inputs, seconds, and how many answers.
 
     What is not known is None: where pieces are evaluated together, how long each took, and which forbids an answer.
@@ -67,7 +67,7 @@ class Answered:
 
     sets: tuple[Sequence[str], ...]
     complete: bool = True
-    shares: tuple[Share, ...] = ()
+    shares: tuple[PieceShare, ...] = ()
     overtime: bool = False
     together: float | None = None
 
@@ -77,7 +77,7 @@ class Answered:
         return sum(share.seconds or 0.0 for share in self.shares) if self.together is None else self.together
 
 
-class Evaluator(Protocol):
+class WindowEvaluator(Protocol):
     """Answers windows. Positions never decrease."""
 
     @property
@@ -97,7 +97,7 @@ class Evaluator(Protocol):
         """Nothing more will be asked."""
 
 
-class Connected(Evaluator, Protocol):
+class Connected(WindowEvaluator, Protocol):
     """An evaluator that is a part of a larger plan, and shares its dictionary with the others."""
 
     def hold(self, begun: Batch, ended: Batch) -> None:
@@ -110,7 +110,7 @@ class Connected(Evaluator, Protocol):
         """Its answers that may still be read: their terms are needed."""
 
 
-class Inputs:
+class ProgramInputs:
     """What a program takes from streams; the rest stays outside.
 
     Facts of predicates that the program does not mention are skipped. Those of a predicate that it mentions, and that
@@ -222,8 +222,8 @@ class Windowed:
 
     def __init__(
         self,
-        evaluator: Evaluator,
-        inputs: Inputs,
+        evaluator: WindowEvaluator,
+        inputs: ProgramInputs,
         frame: Frame,
         first: int | None = None,
         report: Callable[[Diagnostic], None] = lambda diagnostic: None,

@@ -14,7 +14,7 @@ from thalweg.ir.pattern_semantics import TripleTerms
 from thalweg.ir.patterns import Pattern
 from thalweg.kinds.classes import Abstraction
 from thalweg.kinds.events.event_facts import predicates_given
-from thalweg.kinds.member import Beside, Member
+from thalweg.kinds.member import Member, Neighbours
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl import structure
@@ -116,7 +116,7 @@ class EventCascade(Member):
         """Classes of events are worth a shuffle, where there are some; a selection sees many events at once."""
         return self.abstraction is not None and bool(self.program.classes) and not self.program.selections
 
-    def expand(self, context: Context, neighbours: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """Events of streams are classified in all buckets, and patterns are matched in stages, each split by variables
         or in one bucket; beside other parts, events become facts behind them.
 

@@ -1,8 +1,8 @@
 """How candidates of a pattern are found as events come: a tree of joins, each of which keeps what may still be joined.
 
-    :A         Leaf       an event with a solution of its clause is a candidate
-    p SEQ q    Follows    keeps candidates of p; a new one of q is joined with those that were over before it begins
-    p AND q    Beside     keeps both sides; whichever is new is joined with the other
+    :A         Leaf            an event with a solution of its clause is a candidate
+    p SEQ q    Follows         keeps candidates of p; a new one of q is joined with those that were over before it
+    p AND q    Conjunction     keeps both sides; whichever is new is joined with the other
     p OR q     Alternatives
 
 A new candidate always ends now. So `SEQ` keeps nothing of its right side, and what is kept is in the order in which it
@@ -66,7 +66,7 @@ Arriving = Mapping[str, list[Entry]]
 Key = Callable[[Values], Any]
 
 
-class Kept:
+class KeptCandidates:
     """Candidates by what their shared variables are bound to, in the order in which they ended."""
 
     def __init__(self, key: Key) -> None:
@@ -134,7 +134,7 @@ def _needed(bucket: Iterable[Partial], floor: int) -> list[Partial]:
 class Leaf:
     """Events of a name, at a place."""
 
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[KeptCandidates, ...] = ()
     certain: frozenset[str]
     possible: frozenset[str]
 
@@ -179,7 +179,7 @@ class Leaf:
 class Alternatives:
     """Candidates of any branch."""
 
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptCandidates, ...]
     certain: frozenset[str]
     possible: frozenset[str]
 
@@ -236,7 +236,7 @@ def _united(left: Values, right: Values) -> Values:
 class _Join:
     """Two operands, and the candidates of the left one that may still be joined."""
 
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptCandidates, ...]
     certain: frozenset[str]
     possible: frozenset[str]
 
@@ -244,7 +244,7 @@ class _Join:
         self._left, self._right, self._marks = left, right, marks
         self._meeting = meeting = Meeting(left, right, shared)
         self.certain, self.possible = meeting.certain, meeting.possible
-        self._lefts = Kept(meeting.key)
+        self._lefts = KeptCandidates(meeting.key)
         self.kept = (*left.kept, *right.kept, self._lefts)
 
 
@@ -276,12 +276,12 @@ class Follows(_Join):
         return partials
 
 
-class Beside(_Join):
+class Conjunction(_Join):
     """Two operands in any order; with `marks`, nothing is found that begins with an event which is settled."""
 
     def __init__(self, left: "Node", right: "Node", shared: Shared, marks: bool = False) -> None:
         super().__init__(left, right, shared, marks)
-        self._rights = Kept(self._meeting.key)
+        self._rights = KeptCandidates(self._meeting.key)
         self.kept = (*self.kept, self._rights)
 
     def new(self, arriving: Arriving, floor: int) -> list[Partial]:
@@ -314,7 +314,7 @@ def _is_settled(left: Partial, right: Partial) -> bool:
     return left.start != right.start and least(first.filled).settled
 
 
-Node = Leaf | Alternatives | Follows | Beside
+Node = Leaf | Alternatives | Follows | Conjunction
 
 
 def least(filled: Filled) -> Entry:
@@ -363,6 +363,6 @@ def _tree(pattern: Pattern, operand: Operand | None, marks: bool = False) -> Nod
         case Both((first, *remaining)):
             tree = _tree(pattern, first)
             for number, branch in enumerate(remaining, start=1):
-                tree = Beside(tree, _tree(pattern, branch), shared, marks and number == len(remaining))
+                tree = Conjunction(tree, _tree(pattern, branch), shared, marks and number == len(remaining))
             return tree
     raise AssertionError(f"a pattern without positive events: {operand}")

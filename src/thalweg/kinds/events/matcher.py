@@ -28,13 +28,13 @@ from thalweg.kinds.events.joins import (
     Arriving,
     Entry,
     Filled,
-    Kept,
+    KeptCandidates,
     Partial,
     greatest,
     least,
     positive_tree,
 )
-from thalweg.kinds.events.negated_events import Absence
+from thalweg.kinds.events.negated_events import NegatedEvents
 from thalweg.kinds.events.own_filters import OwnFilters
 from thalweg.kinds.events.saved_events import event_data, read_event, read_solution
 
@@ -59,7 +59,9 @@ class Matcher:
         self._tree = positive_tree(pattern)
         self._own_filters = OwnFilters(pattern, holds)
         self._joint_filters = self._own_filters.joint
-        self._absences = [Absence(pattern, operand, self._tree, self._passes) for operand in nots(pattern.operand)]
+        self._absences = [
+            NegatedEvents(pattern, operand, self._tree, self._passes) for operand in nots(pattern.operand)
+        ]
         self._shown = _shown(pattern)
         self._columns = _columns(pattern, self._shown)
         names = [operand.event for operand in occurrences(pattern.operand, under_not=False)]
@@ -243,7 +245,7 @@ class Matcher:
 
     # Going on elsewhere ----------------------------------------------------------------------------------------------
 
-    def _all_kept(self) -> list[Kept]:
+    def _all_kept(self) -> list[KeptCandidates]:
         return [*self._tree.kept, *(kept for absence in self._absences for kept in absence.kept)]
 
     def save(self) -> bytes:

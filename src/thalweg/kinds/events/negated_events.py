@@ -7,19 +7,19 @@ around it has ended, and end before everything behind it begins. `WITHIN` gives 
 from collections.abc import Callable, Iterator
 
 from thalweg.ir.patterns import Absent, Both, Either, Operand, Pattern, Sequence, occurrences
-from thalweg.kinds.events.joins import Arriving, Filled, Kept, Meeting, Node, Partial, absent_tree
+from thalweg.kinds.events.joins import Arriving, Filled, KeptCandidates, Meeting, Node, Partial, absent_tree
 
 Places = frozenset[int]
 FAR: int = 2**62
 
 
-class Absence:
+class NegatedEvents:
     """A `NOT` of a pattern, and the candidates of its operand that may still extend a match."""
 
     def __init__(self, pattern: Pattern, absent: Absent, positive: Node, passes: Callable[[Filled], bool]) -> None:
         self._tree = absent_tree(pattern, absent)
         self._meeting = Meeting(positive, self._tree, tuple(sorted(pattern.shared)))
-        self._kept = Kept(self._meeting.key)
+        self._kept = KeptCandidates(self._meeting.key)
         self._within = FAR if pattern.within is None else pattern.within
         self._passes = passes
         before, behind, branches = _around(pattern.operand, absent)

@@ -9,7 +9,7 @@ from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
-from thalweg.kinds.member import Beside, Member
+from thalweg.kinds.member import Member, Neighbours
 from thalweg.languages.options import SplitName
 from thalweg.languages.rspql.names import local_name, means_stream
 from thalweg.model.dataset import Dataset
@@ -67,7 +67,7 @@ class ContinuousQuery(Member):
             case "ASK":
                 return TruthColumns()
 
-    def expand(self, context: Context, neighbours: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """Its joins are split by a key and its rows counted behind them, where there is a key; else one operator.
 
         What it hears of facts that other parts hold comes to one operator, too. `RejectedError` where the settings have

@@ -18,7 +18,7 @@ from thalweg.answers.emit import AnswerBlock
 from thalweg.answers.query_answers import Bindings, ConstructedGraph, QueryAnswer, Truth
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.queries.construct import Constructed, fact_text
-from thalweg.kinds.queries.evaluator import Evaluator, Row
+from thalweg.kinds.queries.evaluator import QueryEvaluator, Row
 from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_ticks
 from thalweg.languages.rspql.query import Query, StreamWindow
@@ -43,7 +43,7 @@ class Continuous:
     def __init__(
         self,
         query: Query,
-        evaluator: Evaluator,
+        evaluator: QueryEvaluator,
         streams: StreamsRead,
         first: int | None = None,
         report: Callable[[Diagnostic], None] = lambda diagnostic: None,

@@ -25,7 +25,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.solvers.sparql import as_row as rdf_spelling
 
-__all__ = ["Evaluator", "Row", "Rows", "rdf_spelling"]
+__all__ = ["QueryEvaluator", "Row", "Rows", "rdf_spelling"]
 
 Row = tuple[str | None, ...]
 
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
     end: list[Row]
 
 
-class Evaluator(Protocol):
+class QueryEvaluator(Protocol):
     """Answers one query. Ticks never decrease."""
 
     @property

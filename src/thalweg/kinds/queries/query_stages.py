@@ -13,7 +13,7 @@ from thalweg.model.predicate import Predicate
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class QueryStage:
     """A program, the inputs and the rows of earlier stages that it reads, what is read of it, and sieves behind it."""
 
     program: Program
@@ -23,7 +23,7 @@ class Stage:
     sieves: tuple[Sieve, ...]
 
 
-def stages_of(query: LoweredQuery) -> tuple[Stage, ...]:
+def stages_of(query: LoweredQuery) -> tuple[QueryStage, ...]:
     """The programs of a query in their order."""
     levels = _levels(query)
     last = max((levels[rule.head.signature] for rule in query.rules), default=0)
@@ -47,7 +47,7 @@ def stages_of(query: LoweredQuery) -> tuple[Stage, ...]:
             hints=Hints(irrevocable=lasting),
         )
         sieves = tuple(sieve for sieve in query.sieves if _level(sieve, levels) == level)
-        stages.append(Stage(program, inputs, imports, outputs, sieves))
+        stages.append(QueryStage(program, inputs, imports, outputs, sieves))
     return tuple(stages)
 
 

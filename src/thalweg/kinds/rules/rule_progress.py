@@ -38,7 +38,7 @@ from thalweg.ir.nodes import (
     is_anonymous,
 )
 from thalweg.ir.text import show
-from thalweg.kinds.rules.premise_facts import Column, Condition, Pattern, PremiseFacts
+from thalweg.kinds.rules.premise_facts import Condition, PremiseColumn, PremiseFacts, PremisePattern
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -70,7 +70,7 @@ class _Watched:
     rule: Rule
     number: int
     conditions: dict[int, Condition] = field(default_factory=dict)
-    joins: list[tuple[Formula, Formula, str, Column, Column]] = field(default_factory=list)
+    joins: list[tuple[Formula, Formula, str, PremiseColumn, PremiseColumn]] = field(default_factory=list)
 
 
 class RuleProgress:
@@ -96,7 +96,7 @@ class RuleProgress:
         self._background: dict[Predicate, list[Fact]] = {}
         for fact in program.background:
             self._background.setdefault(fact.signature, []).append(fact)
-        self._facts: dict[Pattern, PremiseFacts] = {}
+        self._facts: dict[PremisePattern, PremiseFacts] = {}
         self._came: set[Predicate] = set()
         self._pending = {rule.head.signature for rule in program.rules} & self._outputs
         self._heads: dict[str, list[Predicate]] = {}
@@ -161,7 +161,7 @@ class RuleProgress:
         variables = [(arg.name, place) for place, arg in enumerate(args) if isinstance(arg, Variable)]
         firsts = {name: place for name, place in reversed(variables) if not is_anonymous(name)}
         equal = tuple((firsts[name], place) for name, place in variables if firsts.get(name, place) != place)
-        pattern = Pattern(formula.atom.signature, formula.stream, constants, equal)
+        pattern = PremisePattern(formula.atom.signature, formula.stream, constants, equal)
         return self._facts.setdefault(pattern, PremiseFacts(pattern))
 
     # What happens ---------------------------------------------------------------------------------------------------
