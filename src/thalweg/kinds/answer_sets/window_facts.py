@@ -11,7 +11,7 @@ from thalweg.dataflow.operator import Updates
 from thalweg.dataflow.updates import Heard
 from thalweg.diagnostics import Source
 from thalweg.engine import Given
-from thalweg.kinds.answer_sets.windowed import Answered, Connected, Windowed, WindowEvaluator
+from thalweg.kinds.answer_sets.windowed import Answered, AnswerEvaluator, Connected, Windowed
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -28,7 +28,7 @@ def program_text(source: Source, inputs: Iterable[Predicate], background: Iterab
 class Held:
     """An evaluator, and the facts that its windows hold; while it is `silent` nothing is solved."""
 
-    def __init__(self, evaluator: WindowEvaluator) -> None:
+    def __init__(self, evaluator: AnswerEvaluator) -> None:
         self.silent = False
         self._evaluator = evaluator
         self._kept: deque[tuple[int, Sequence[Batch]]] = deque()

@@ -77,7 +77,7 @@ class Answered:
         return sum(share.seconds or 0.0 for share in self.shares) if self.together is None else self.together
 
 
-class WindowEvaluator(Protocol):
+class AnswerEvaluator(Protocol):
     """Answers windows. Positions never decrease."""
 
     @property
@@ -97,7 +97,7 @@ class WindowEvaluator(Protocol):
         """Nothing more will be asked."""
 
 
-class Connected(WindowEvaluator, Protocol):
+class Connected(AnswerEvaluator, Protocol):
     """An evaluator that is a part of a larger plan, and shares its dictionary with the others."""
 
     def hold(self, begun: Batch, ended: Batch) -> None:
@@ -222,7 +222,7 @@ class Windowed:
 
     def __init__(
         self,
-        evaluator: WindowEvaluator,
+        evaluator: AnswerEvaluator,
         inputs: ProgramInputs,
         frame: Frame,
         first: int | None = None,
