@@ -15,7 +15,7 @@ from thalweg.diagnostics import Source
 from thalweg.kinds.answer_sets import AnswerSets
 from thalweg.kinds.answer_sets.solve_options import SolveOptions
 from thalweg.kinds.answer_sets.solving import Solving
-from thalweg.kinds.answer_sets.windowed import Inputs, Windowed
+from thalweg.kinds.answer_sets.windowed import ProgramInputs, Windowed
 from thalweg.kinds.part import Unwatched
 from thalweg.languages.asp.frame import read_frame
 from thalweg.languages.asp.reader import read_program
@@ -158,7 +158,7 @@ def test_facts_spread_by_key_say_the_same(case: Case, buckets: int) -> None:
 def spread(case: Case, buckets: int) -> list[Solution]:
     program, _ = read_program(Source("case.lp", case.program))
     solving = Solving(program, SolverPool(0), case.models, buckets=buckets, spread_from=0)
-    windowed = Windowed(solving, Inputs(program), read_frame(*case.window, Clock()))
+    windowed = Windowed(solving, ProgramInputs(program), read_frame(*case.window, Clock()))
     runtime = Embedded(windowed, Settings(), Unwatched())
     items = Values(case.events, windowed.dictionary)
     return [piece for piece in runtime.answers(items) if isinstance(piece, Solution)]

@@ -12,7 +12,7 @@ from thalweg.dataflow.plan import Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Atom, Now, Program, Rule, Variable
 from thalweg.kinds.choose_outputs import Shown
-from thalweg.kinds.member import Beside, Member
+from thalweg.kinds.member import Member, Neighbours
 from thalweg.languages.options import SplitName
 from thalweg.model.predicate import Predicate
 from thalweg.planning.wire_parts import Ports
@@ -56,7 +56,7 @@ class Counters(Member):
         """The same with answers of what is shown only."""
         return replace(self, shown=shown.predicates)
 
-    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """An operator for each tally, split by its key where there are partitions."""
         if context.settings.memory is not None:
             raise RejectedError([Diagnostic("E403", "`memory` cannot be used with tallies: leave it out")])

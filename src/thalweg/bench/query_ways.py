@@ -7,7 +7,7 @@ from thalweg import api
 from thalweg.kinds.queries import ContinuousQuery
 from thalweg.kinds.queries.compiled_query import CompiledQuery
 from thalweg.kinds.queries.continuous import Continuous
-from thalweg.kinds.queries.evaluator import Evaluator
+from thalweg.kinds.queries.evaluator import QueryEvaluator
 from thalweg.kinds.queries.per_window import PerWindow
 from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.languages.rspql.lower import lower
@@ -31,7 +31,7 @@ def at_work(way: str, query: Path, background: Path) -> Continuous:
     return Continuous(part.query, _evaluator(way, part), streams, first=0)
 
 
-def _evaluator(way: str, part: ContinuousQuery) -> Evaluator:
+def _evaluator(way: str, part: ContinuousQuery) -> QueryEvaluator:
     if way == PER_WINDOW:
         return PerWindow(part.query, part.background)
     lowered = lower(part.query, tuple(name for name, _ in part.background.named))

@@ -21,7 +21,7 @@ from thalweg.connectors.ntriples import TripleReader
 from thalweg.diagnostics import Source
 from thalweg.kinds.answer_sets.lowering import Lowered
 from thalweg.kinds.answer_sets.solving import Solving
-from thalweg.kinds.answer_sets.windowed import Inputs
+from thalweg.kinds.answer_sets.windowed import ProgramInputs
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.program import AspProgram
@@ -115,7 +115,7 @@ class Incremental:
     """A reasoner of our own, which reads triples as runs do. Its answers are sorted and written, but not kept."""
 
     def __init__(self, program: AspProgram, reasoner: Solving | Lowered) -> None:
-        self._reasoner, self._inputs, self._tick = reasoner, Inputs(program), -1
+        self._reasoner, self._inputs, self._tick = reasoner, ProgramInputs(program), -1
         self._reader = TripleReader(reasoner.dictionary, "stream", None, Clock(), "stream")
 
     def add(self, blocks: Blocks) -> None:

@@ -29,11 +29,20 @@ class Shown:
         >>> [(one.message, one.help) for one in shown.unknown([Predicate("jam", 1)])]
         [('`--show jamm/1` has no effect: no rule derives it', 'there is `jam/1`')]
         """
-        known = frozenset(derived)
-        for name in sorted(self.predicates - known):
+        predicates = frozenset(derived)
+        for name in sorted(self.predicates - predicates):
             written = f"--show {name}" if self.by_option else f"#show {name}."
-            local = next((one for one in sorted(known) if one.file is not None and one.public == name), None)
-            similar = nearest(name, (one for one in known if one[0] != "'" and one.file is None))
+            local = next(
+                (
+                    predicate
+                    for predicate in sorted(predicates)
+                    if predicate.file is not None and predicate.public == name
+                ),
+                None,
+            )
+            similar = nearest(
+                name, (predicate for predicate in predicates if predicate[0] != "'" and predicate.file is None)
+            )
             help_ = f"there is `{similar}`" if similar else "write a rule for it, or leave it out"
             if local is not None:
                 help_ = f"it is local to {local.file}: leave `#local {name}.` out there"
@@ -65,22 +74,22 @@ def _of_triples(program: Program, shown: Shown) -> Iterator[Rule]:
     """Rules for the predicates that are shown, where the rules of an ontology derive triples of any predicate."""
     for name in sorted(shown.predicates - program.derived):
         for rule in program.rules if name.arity in (1, 2) else ():
-            made = _about(rule, name) if rule.head.signature == TRIPLES else None
-            if made is not None:
-                yield made
+            restricted = _about(rule, name) if rule.head.signature == TRIPLES else None
+            if restricted is not None:
+                yield restricted
 
 
 def _about(rule: Rule, name: Predicate) -> Rule | None:
     """The part of a rule over triples that derives facts of one predicate; None where it derives none."""
-    subject, predicate, thing = rule.head.args
-    wanted = [(predicate, name.name)] if name.arity == 2 else [(predicate, RDF_TYPE), (thing, name.name)]
+    subject, predicate, target = rule.head.args
+    wanted = [(predicate, name.name)] if name.arity == 2 else [(predicate, RDF_TYPE), (target, name.name)]
     terms: dict[str, str] = {}
     for arg, term in wanted:
         if isinstance(arg, Variable) and terms.setdefault(arg.name, term) == term:
             continue
         if not isinstance(arg, Constant) or arg.term != term:
             return None
-    args = tuple(_term(arg, terms) for arg in ((subject, thing) if name.arity == 2 else (subject,)))
+    args = tuple(_term(arg, terms) for arg in ((subject, target) if name.arity == 2 else (subject,)))
     body = tuple(_literal(literal, terms) for literal in rule.body)
     return replace(rule, head=replace(rule.head, predicate=name.name, args=args), body=body)
 

@@ -43,7 +43,7 @@ class ShowsFacts(Protocol):
     """A member whose answers are facts, of which users may choose predicates."""
 
     def showing(self, shown: Shown) -> "PartMember":
-        """The same with answers of what is shown only."""
+        """The part with answers of the shown predicates only."""
 
 
 def compose(
@@ -56,11 +56,11 @@ def compose(
 
     What is `shown` is all that is output, and parts read from each other what they would read without it.
     """
-    programs = [one for one in compiled if isinstance(one, Program)]
+    programs = [unit for unit in compiled if isinstance(unit, Program)]
     if len(programs) == len(compiled):
         # Rules alone do not wait for the compilers of other languages to be imported.
-        rules, found = _rules_part(programs, shown)
-        return rules, [*found, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
+        rules, diagnostics = _rules_part(programs, shown)
+        return rules, [*diagnostics, *(shown.unknown(outputs_of(rules.rules)) if shown else ())]
     from thalweg.kinds.answer_sets import AnswerSets
     from thalweg.kinds.mixed import Mixed
     from thalweg.kinds.queries import ContinuousQuery
@@ -70,36 +70,36 @@ def compose(
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
     from thalweg.languages.rspql.query import QueryProgram
 
-    for one in compiled:
-        if isinstance(one, CascadeProgram):
-            return _with_events(one, compiled, background, options, shown)
-        if isinstance(one, AbstractionProgram) and not any(isinstance(each, CascadeProgram) for each in compiled):
-            return _abstraction(one, compiled, shown)
-    checked = next((one for one in compiled if isinstance(one, Checked)), None)
+    for unit in compiled:
+        if isinstance(unit, CascadeProgram):
+            return _with_events(unit, compiled, background, options, shown)
+        if isinstance(unit, AbstractionProgram) and not any(isinstance(other, CascadeProgram) for other in compiled):
+            return _abstraction(unit, compiled, shown)
+    checked = next((unit for unit in compiled if isinstance(unit, Checked)), None)
     programs += [] if checked is None else [checked.program]
-    solved = next((AnswerSets(one, background, options) for one in compiled if isinstance(one, AspProgram)), None)
-    known = [one for one in compiled if isinstance(one, QueryProgram)]
-    queries = [ContinuousQuery(query, one.background) for one in known for query in one.queries]
+    solved = next((AnswerSets(unit, background, options) for unit in compiled if isinstance(unit, AspProgram)), None)
+    query_programs = [unit for unit in compiled if isinstance(unit, QueryProgram)]
+    queries = [ContinuousQuery(query, unit.background) for unit in query_programs for query in unit.queries]
     ready = [unit if shown is None else _showing(unit, shown) for unit in compiled if _is_member(unit)]
     if not queries and not ready and solved is None:
         if shown is not None and checked is not None:
             return _rules_part(programs, None, checked)[0], [_only_clashes()]
         return _rules_part(programs or [Program()], shown, checked)
     # What its own `#show` says is overridden by the option only.
-    asked = shown if shown is not None and shown.by_option else None
+    override = shown if shown is not None and shown.by_option else None
     if solved is not None and not queries and not ready and not programs:
-        return (solved, []) if asked is None else (solved.showing(asked), [*solved.unknown(asked)])
+        return (solved, []) if override is None else (solved.showing(override), [*solved.unknown(override)])
     if solved is None and len(queries) + len(ready) == 1 and not any(program.rules for program in programs):
         return (queries[0], []) if queries else (ready[0], _unknown(ready, shown))
-    members = (*([] if solved is None else [replace(solved, output=asked)]), *queries, *ready)
-    rules, found = _rules_part(programs or [Program()], shown, checked, members)
+    members = (*([] if solved is None else [replace(solved, output=override)]), *queries, *ready)
+    rules, diagnostics = _rules_part(programs or [Program()], shown, checked, members)
     if solved is not None:
         derived = outputs_of(rules.rules) | _given_by(ready, shown)
-        found += [*_several_answers(options), *(solved.unknown(shown, derived) if shown else ())]
+        diagnostics += [*_several_answers(options), *(solved.unknown(shown, derived) if shown else ())]
     elif ready:
-        found += _unknown(ready, shown, outputs_of(rules.rules))
+        diagnostics += _unknown(ready, shown, outputs_of(rules.rules))
     plan = Mixed(rules, members)
-    return plan, [*found, *_loops(plan, found)]
+    return plan, [*diagnostics, *_loops(plan, diagnostics)]
 
 
 def _is_member(unit: object) -> "TypeGuard[PartMember]":
@@ -137,39 +137,50 @@ def _with_events(
     from thalweg.kinds.mixed import Mixed
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 
-    others = [one for one in compiled if one is not program and not isinstance(one, AbstractionProgram)]
-    names = frozenset(one.name for one in program.events)
-    asked = frozenset() if shown is None else frozenset(one.name for one in shown.predicates)
-    events = cascade_part(program, compiled, background, asked & names)
-    if all(isinstance(one, Program) and not one.rules for one in others):
-        return events, [*undefined(program), *unknown(program, asked)]
-    rest = frozenset() if shown is None else frozenset(one for one in shown.predicates if one.name not in names)
-    misspelt = _misspelt(rest, names, others) if shown is not None and shown.by_option else frozenset()
-    found, rest = unknown(program, (one.name for one in misspelt)), rest - misspelt
-    # Rules know what the ontology took of the background; beside rules, even none, answer sets are a member of a plan.
-    known = Program(background=background)
-    beside, wrong = compose(
-        [*others, known], background, options, replace(shown, predicates=rest) if shown and rest else None
+    units = [unit for unit in compiled if unit is not program and not isinstance(unit, AbstractionProgram)]
+    names = frozenset(event.name for event in program.events)
+    wanted = frozenset() if shown is None else frozenset(predicate.name for predicate in shown.predicates)
+    events = cascade_part(program, compiled, background, wanted & names)
+    if all(isinstance(unit, Program) and not unit.rules for unit in units):
+        return events, [*undefined(program), *unknown(program, wanted)]
+    predicates = (
+        frozenset() if shown is None else frozenset(name for name in shown.predicates if name.name not in names)
     )
-    if isinstance(beside, Mixed):
-        around, members = beside.around, beside.members
-    elif isinstance(beside, Rules):
-        around, members = beside, ()
+    misspelt = _misspelt(predicates, names, units) if shown is not None and shown.by_option else frozenset()
+    diagnostics, predicates = unknown(program, (predicate.name for predicate in misspelt)), predicates - misspelt
+    # Rules know what the ontology took of the background; beside rules, even none, answer sets are a member of a plan.
+    background_program = Program(background=background)
+    surroundings, wrong = compose(
+        [*units, background_program],
+        background,
+        options,
+        replace(shown, predicates=predicates) if shown and predicates else None,
+    )
+    if isinstance(surroundings, Mixed):
+        around, members = surroundings.around, surroundings.members
+    elif isinstance(surroundings, Rules):
+        around, members = surroundings, ()
     else:
-        assert _is_member(beside)
-        around, members = Rules(merge([one for one in others if isinstance(one, Program)])), (beside,)
+        assert _is_member(surroundings)
+        around, members = Rules(merge([unit for unit in units if isinstance(unit, Program)])), (surroundings,)
     events = events.surrounded(around.rules, [member.ports for member in members])
-    found += [*wrong, *undefined(program, events.beside.classes, around.rules.derived)]
-    found += never_bound(program, around.rules)
+    diagnostics += [*wrong, *undefined(program, events.beside.classes, around.rules.derived)]
+    diagnostics += never_bound(program, around.rules)
     plan = Mixed(around, (*members, events))
-    return plan, [*found, *_loops(plan, found)]
+    return plan, [*diagnostics, *_loops(plan, diagnostics)]
 
 
-def _misspelt(shown: Collection[Predicate], events: Collection[str], others: Sequence[object]) -> frozenset[Predicate]:
+def _misspelt(
+    shown: Collection[Predicate], events: Collection[str], programs: Sequence[object]
+) -> frozenset[Predicate]:
     """What is to be shown, is not derived by rules, and is almost the name of an event."""
-    derived = frozenset[Predicate]().union(*(one.derived for one in others if isinstance(one, Program)))
-    known = [Predicate(name, 1) for name in events]
-    return frozenset(one for one in shown if one.arity == 1 and one not in derived and nearest(one, known) is not None)
+    derived = frozenset[Predicate]().union(*(unit.derived for unit in programs if isinstance(unit, Program)))
+    candidates = [Predicate(name, 1) for name in events]
+    return frozenset(
+        predicate
+        for predicate in shown
+        if predicate.arity == 1 and predicate not in derived and nearest(predicate, candidates) is not None
+    )
 
 
 def _abstraction(
@@ -177,12 +188,12 @@ def _abstraction(
 ) -> tuple[Part, list[Diagnostic]]:
     from thalweg.kinds.classes import Abstraction
 
-    others = [one for one in compiled if one is not program and not (isinstance(one, Program) and not one.rules)]
+    units = [unit for unit in compiled if unit is not program and not (isinstance(unit, Program) and not unit.rules)]
     message = "`--as abstraction` classifies events by ontologies only: leave the other programs out"
-    found = [Diagnostic("E403", message)] if others else []
+    diagnostics = [Diagnostic("E403", message)] if units else []
     if shown is not None:
-        found.append(Diagnostic("E403", "`--show` cannot be used with `--as abstraction`: use `--classes`"))
-    return Abstraction(program), found
+        diagnostics.append(Diagnostic("E403", "`--show` cannot be used with `--as abstraction`: use `--classes`"))
+    return Abstraction(program), diagnostics
 
 
 def _rules_part(
@@ -192,19 +203,19 @@ def _rules_part(
     members: "Sequence[Member]" = (),
 ) -> tuple[Rules, list[Diagnostic]]:
     """All rules; beside members of a plan, they may read what these hold."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     try:
         program = choose_outputs(merge(programs), shown)
     except RejectedError as error:
         program = programs[0]
-        found += error.diagnostics
+        diagnostics += error.diagnostics
     # A part that could not be read takes no circle away: what is found in the rest stands.
-    found += check(_beside(program, members))
+    diagnostics += check(_beside(program, members))
     if program.hints.justification is None:
-        return Rules(program), found
+        return Rules(program), diagnostics
     from thalweg.kinds.consistency import Checks
 
-    return Checks(program, checked), found
+    return Checks(program, checked), diagnostics
 
 
 def _beside(program: Program, members: "Sequence[Member]") -> Program:
@@ -224,8 +235,8 @@ def _several_answers(options: SolveOptions) -> list[Diagnostic]:
     return [Diagnostic("E403", message)] if options.models == "all" else []
 
 
-def _loops(plan: "Mixed", found: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    if any(one.severity == "error" for one in found):
+def _loops(plan: "Mixed", diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    if any(diagnostic.severity == "error" for diagnostic in diagnostics):
         return ()
     try:
         plan.wiring  # noqa: B018

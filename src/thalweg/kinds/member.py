@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What the others of a plan are to a member.
+class Neighbours:
+    """The parts of a plan that a member is connected with.
 
     They derive some of what it reads; they read the `wanted` predicates of what it holds, all where that is None; and
     they make the streams that it hears, of held facts where it `hears_held`. It `is_alone` where it reads nothing but
@@ -68,10 +68,10 @@ class StandsAlone(Protocol):
         """None: its answers are not facts that begin and end."""
         return frozenset()
 
-    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """The operators that it becomes; `RejectedError` where the settings have no meaning for it.
 
-        It stands alone where nothing is `beside` it, and is not split without partitions.
+        It stands alone where it has no `neighbours`, and is not split without partitions.
         """
 
 
@@ -94,7 +94,7 @@ class Member(StandsAlone, Protocol):
 
     @property
     def ports(self) -> Ports:
-        """What it reads and gives."""
+        """The predicates and streams that it reads and writes."""
 
     def readers(self) -> "Program":
         """Rules that read what it reads, to tell whether that ever came."""

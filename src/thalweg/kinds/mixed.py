@@ -14,7 +14,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.ir.dependency import formulas
 from thalweg.ir.merge import merge
 from thalweg.ir.nodes import Program
-from thalweg.kinds.member import Beside, Member
+from thalweg.kinds.member import Member, Neighbours
 from thalweg.kinds.part import Account, Examined, Watch
 from thalweg.kinds.rules.rule_part import Rules
 from thalweg.languages.options import SplitName
@@ -57,16 +57,21 @@ class Mixed:
         return wire(self.around.rules, [member.ports for member in self.members])
 
     def contradictions(self) -> list[Diagnostic]:
-        """What its members find."""
-        return [one for member in self.members if isinstance(member, Examined) for one in member.contradictions()]
+        """The contradictions that its members find."""
+        return [
+            diagnostic
+            for member in self.members
+            if isinstance(member, Examined)
+            for diagnostic in member.contradictions()
+        ]
 
     def identity(self, context: Context) -> tuple[str, str]:
-        known = [self.around.identity(context), *(member.identity(context) for member in self.members)]
-        texts, fingerprints = zip(*known, strict=True)
+        identities = [self.around.identity(context), *(member.identity(context) for member in self.members)]
+        texts, fingerprints = zip(*identities, strict=True)
         return "\n".join(texts), sha256(repr(fingerprints).encode()).hexdigest()
 
     def answer_columns(self, emit: str) -> "AnswerColumns":
-        """Those of its rules, if there are some, and of its members."""
+        """The columns of its rules, if there are some, and of its members."""
         from thalweg.answers.answer_columns import FactColumns, several
 
         # Beside answers of other kinds all arguments are in one column.
@@ -122,17 +127,17 @@ class Mixed:
             return expand_layer(place.program, context.settings.with_until, partitions)
         return self.members[place.part].expand(context, self._beside(number), partitions)
 
-    def _beside(self, number: int) -> Beside:
-        """What the other places are to that of a member."""
-        place, others = self.wiring.places[number], self.wiring.places
+    def _beside(self, number: int) -> Neighbours:
+        """What the member at a place reads of the other places, and what they read of it."""
+        place, places = self.wiring.places[number], self.wiring.places
         wanted = frozenset(
-            link.key[0] for other in others for link in (*other.links, *other.delayed) if link.source == number
+            link.key[0] for other in places for link in (*other.links, *other.delayed) if link.source == number
         )
         heard = {self._name(source) for source in place.hears}
         streams = {link.stream for link in place.links if link.stream is not None}
-        return Beside(
+        return Neighbours(
             tuple(sorted({link.name for link in place.links if link.stream is None})),
-            None if any(number in other.hears for other in others) else wanted,
+            None if any(number in other.hears for other in places) else wanted,
             tuple(sorted({*streams, *heard, *map(self._name, place.events)})),
             hears_held=bool(streams or heard),
             is_alone=not self.wiring.sources(number),
@@ -190,14 +195,14 @@ class Mixed:
         from thalweg.kinds.rules.unmatched import RuleWatch
 
         readers = merge([self.around.rules, *(member.readers() for member in self.members)])
-        others = any(member.ports.streams for member in self.members)
+        has_streams = any(member.ports.streams for member in self.members)
         rules = given_by(self.members, self.around.rules) if context.progress else None
 
         def looks(words: Dictionary) -> Iterator[Callable[[Batch], object]]:
             return (look for member in self.members for look in member.looks(context, words))
 
         also = looks if partitions is not None else lambda words: iter(())
-        return PlanWatch(RuleWatch(given_by(self.members, readers), others, rules, also))
+        return PlanWatch(RuleWatch(given_by(self.members, readers), has_streams, rules, also))
 
     def explain(
         self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
@@ -247,7 +252,7 @@ class PlanWatch(Watch):
 
 def given_by(members: Sequence[Member], program: Program, streamed: bool = True) -> Program:
     """A program that knows which of the predicates it reads members give; those of events only where asked."""
-    ports = [one for one in (member.ports for member in members) if streamed or not one.streams]
+    ports = [port for port in (member.ports for member in members) if streamed or not port.streams]
     read = {formula.atom.signature for rule in program.rules for formula, _ in formulas(rule.body)}
-    imports = {(name, False) for name in read | program.recorded if any(one.writes(name) for one in ports)}
+    imports = {(name, False) for name in read | program.recorded if any(port.writes(name) for port in ports)}
     return replace(program, interface=replace(program.interface, imports=program.interface.imports | imports))

@@ -66,7 +66,7 @@ class Account(Protocol):
 
 
 class Part(Protocol):
-    """What is evaluated as one."""
+    """A unit of evaluation: one program of any kind, or a plan of several."""
 
     @property
     def rules_alone(self) -> Program | None:

@@ -27,9 +27,8 @@ from thalweg.kinds.answer_sets.combine_operator import CombineSpec
 from thalweg.kinds.answer_sets.pieces import PieceAnswer
 from thalweg.kinds.answer_sets.solve_operator import SolveSpec
 from thalweg.kinds.answer_sets.solve_options import SolveOptions
-from thalweg.kinds.answer_sets.windowed import Answered
-from thalweg.kinds.answer_sets.windowed import Share as PieceShare
-from thalweg.kinds.member import Beside
+from thalweg.kinds.answer_sets.windowed import Answered, PieceShare
+from thalweg.kinds.member import Neighbours
 from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -119,7 +118,7 @@ def test_windows_that_count_facts_are_not_split_by_a_key() -> None:
 
 
 def test_specs_travel_and_records_come_back() -> None:
-    expansion = loaded(TRAFFIC, background=["slow(a)"]).expand(context(), Beside(), 2)
+    expansion = loaded(TRAFFIC, background=["slow(a)"]).expand(context(), Neighbours(), 2)
     assert pickle.loads(pickle.dumps(expansion)).edges == expansion.edges
     piece = PieceAnswer(0, 1, 2, 3, 2, (("a(1)",),), True, False, 4, 0.5, 6)
     shares = (PieceShare((Predicate("p", 1),), 2, None, 1),)
@@ -193,7 +192,7 @@ HELD = Predicate("q", 1)
 def opened(text: str, partitions: int | None, options: SolveOptions, dictionary: Dictionary) -> Executor:
     """A program that reads `q` of another part; split, all of its pieces are in one process."""
     run = context(saves=True, settings=Settings(first=0))
-    expansion = loaded(text, options).expand(run, Beside((HELD,), WANTED, is_alone=False), partitions)
+    expansion = loaded(text, options).expand(run, Neighbours((HELD,), WANTED, is_alone=False), partitions)
     plan = Plan(expansion.operators, expansion.edges)
     # Only the held facts come from outside.
     edges = [
@@ -263,7 +262,7 @@ def test_pieces_that_read_other_parts_answer_as_one_operator(text: str, window: 
 
 
 def test_the_last_answer_holds_and_can_be_explained() -> None:
-    operator = loaded("a(X) :- p(X).").expand(context(), Beside(wanted=WANTED), None).operators[0]
+    operator = loaded("a(X) :- p(X).").expand(context(), Neighbours(wanted=WANTED), None).operators[0]
     dictionary = Dictionary()
     working = operator.open(context(), dictionary, Share())
     assert isinstance(working, AnswersOperator)

@@ -29,7 +29,7 @@ from thalweg.kinds.classes import Abstraction, AbstractionReport
 from thalweg.kinds.classes.abstract_events import Classifier
 from thalweg.kinds.classes.ladder import UNDECIDED, Decision, Ladder
 from thalweg.kinds.events import EventCascade, Surroundings
-from thalweg.kinds.member import Beside
+from thalweg.kinds.member import Neighbours
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -219,7 +219,7 @@ def alone(part: EventCascade | Abstraction, context: Context, partitions: int | 
 
 def beside(part: EventCascade, context: Context, partitions: int | None) -> Plan:
     """Conclusions before the events, and a reader of facts behind them."""
-    expansion = part.expand(context, Beside(is_alone=context.split == "always"), partitions)
+    expansion = part.expand(context, Neighbours(is_alone=context.split == "always"), partitions)
     own = [Edge(1 + edge.source, 1 + edge.target, edge.what, exchange=edge.exchange) for edge in expansion.edges]
     last = 1 + len(expansion.operators)
     for number, spec in enumerate(expansion.operators, 1):

@@ -14,7 +14,7 @@ from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.executor import open_fragment
 from thalweg.dataflow.plan import Edge, Plan
 from thalweg.diagnostics import Diagnostic, Source
-from thalweg.kinds.member import Beside
+from thalweg.kinds.member import Neighbours
 from thalweg.kinds.queries import ContinuousQuery
 from thalweg.kinds.queries.count_rows import CountRowsSpec
 from thalweg.kinds.queries.join_operator import JoinSpec
@@ -198,8 +198,8 @@ def test_a_split_query_answers_as_one_operator_does(
 def test_joins_with_a_key_are_split(pattern: str) -> None:
     part = load(f"PREFIX : <{EX}> {window_query('SELECT *', pattern.format())}")
     assert tuple(map(type, part.expand(context(), None, 2).operators)) == SPLIT
-    assert tuple(map(type, part.expand(context(), Beside(streams=("made",)), 2).operators)) == SPLIT
-    for beside, partitions in ((None, None), (None, 1), (Beside(hears_held=True), 2)):
+    assert tuple(map(type, part.expand(context(), Neighbours(streams=("made",)), 2).operators)) == SPLIT
+    for beside, partitions in ((None, None), (None, 1), (Neighbours(hears_held=True), 2)):
         assert tuple(map(type, part.expand(context(), beside, partitions).operators)) == (QuerySpec,)
 
 
@@ -220,7 +220,7 @@ def test_an_operator_beside_others_gives_the_graph_of_a_construct_as_an_event() 
     )
     stream = [Event(1, (Fact(f"<{EX}p>", (TERMS[0], TERMS[1])),), "in")]
     run, words = context(), Dictionary()
-    (spec,) = part.expand(run, Beside(), None).operators
+    (spec,) = part.expand(run, Neighbours(), None).operators
     assert spec.gives_events
     executor = open_fragment(Plan((spec,)), (0,), run, words)
     executor.first = 0
@@ -251,7 +251,9 @@ def test_a_split_query_reads_the_events_of_another_query() -> None:
     stream = [Event(tick, (Fact(f"<{EX}p>", (TERMS[tick % 3], TERMS[tick % 2])),), "in") for tick in range(9)]
 
     def plan(partitions: int | None) -> Plan:
-        makers, readers = (query.expand(context(), Beside(streams=("made",)), partitions) for query in (first, second))
+        makers, readers = (
+            query.expand(context(), Neighbours(streams=("made",)), partitions) for query in (first, second)
+        )
         number = len(makers.operators)
         edges = [*makers.edges]
         edges += (Edge(edge.source + number, edge.target + number, edge.what) for edge in readers.edges)
@@ -298,11 +300,11 @@ def test_settings_that_have_no_meaning_for_a_query_are_refused() -> None:
     for settings, beside in (
         (Settings(emit="snapshot"), None),
         (Settings(memory=5), None),
-        (Settings(memory=5), Beside()),
+        (Settings(memory=5), Neighbours()),
     ):
         with pytest.raises(RejectedError, match="E403"):
             part.expand(context(settings=settings), beside, 2)
-    part.expand(context(settings=Settings(emit="snapshot")), Beside(), 2)
+    part.expand(context(settings=Settings(emit="snapshot")), Neighbours(), 2)
     with pytest.raises(RejectedError, match="E602"):
         part.expand(context(streams=("a", "b"), names_streams=lambda: False), None, 2)
 

@@ -14,7 +14,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.nodes import Program
 from thalweg.kinds.answer_sets.solve_options import SolveOptions, check_solver
 from thalweg.kinds.choose_outputs import Shown
-from thalweg.kinds.member import Beside, Member
+from thalweg.kinds.member import Member, Neighbours
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
@@ -68,13 +68,13 @@ class AnswerSets(Member):
         return text, sha256(repr((*what, sorted(self.program.shown), self.output)).encode()).hexdigest()
 
     def showing(self, shown: Shown) -> "AnswerSets":
-        """The same with answers of what is shown only."""
+        """The part with answers of the shown predicates only."""
         return replace(self, program=self.program.showing(shown.predicates))
 
-    def unknown(self, shown: Shown, others: Collection[Predicate] = ()) -> Iterator[Diagnostic]:
-        """W205: what is named although neither this program nor the `others` derive it."""
+    def unknown(self, shown: Shown, derived: Collection[Predicate] = ()) -> Iterator[Diagnostic]:
+        """W205: what is named although this program does not derive it and it is not among the `derived`."""
         own = {name for name in shown.predicates if self.program.showing([name]).shown}
-        return shown.unknown({*own, *others, *self.program.derived})
+        return shown.unknown({*own, *derived, *self.program.derived})
 
     def answer_columns(self, emit: str) -> "AnswerColumns":
         from thalweg.answers.answer_columns import AnswerSetColumns
@@ -82,10 +82,10 @@ class AnswerSets(Member):
         return AnswerSetColumns()
 
     def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
-        known = self.program.derived | self.program.shown
-        return known if any(self.unknown(Shown(frozenset({predicate})))) else known | {predicate}
+        predicates = self.program.derived | self.program.shown
+        return predicates if any(self.unknown(Shown(frozenset({predicate})))) else predicates | {predicate}
 
-    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """Its pieces are solved apart, those with a key in many buckets, and combined; or it is one operator.
 
         `RejectedError` where the settings have no meaning for it.
@@ -95,25 +95,25 @@ class AnswerSets(Member):
         from thalweg.kinds.answer_sets.pieces import split_pieces
         from thalweg.kinds.answer_sets.solve_operator import SolveSpec
 
-        if beside is None and context.settings.emit != "changes":
+        if neighbours is None and context.settings.emit != "changes":
             raise _refused("emit")
         if context.settings.memory is not None:
             raise _refused("memory")
-        part, frame = self if beside is None else self.solved, self.frame(context)
+        part, frame = self if neighbours is None else self.solved, self.frame(context)
         check_solver(part.program, part.options)
         pieces = tuple(split_pieces(part.program, frame, partitions or 1))
         if (partitions or 1) == 1 or sum(piece.buckets for piece in pieces) == 1:
             # Alone on Spark, the plan is fixed.
-            grows = not part.program.declared and (beside is not None or partitions is None)
-            return Expansion((AnswersSpec(part, frame, beside, grows, frame.tuples),))
-        on_change = beside is not None and self.on_change
+            grows = not part.program.declared and (neighbours is not None or partitions is None)
+            return Expansion((AnswersSpec(part, frame, neighbours, grows, frame.tuples),))
+        on_change = neighbours is not None and self.on_change
         solving = []
         for number, piece in enumerate(pieces):
-            read = () if beside is None else beside.derived
+            read = () if neighbours is None else neighbours.derived
             derived = tuple(name for name in read if piece.exchange(name, part.program.names) is not None)
-            shared = beside is not None and bool(frame.tuples or derived)
+            shared = neighbours is not None and bool(frame.tuples or derived)
             solving.append(SolveSpec(part, frame, piece, number, derived, shared, on_change, frame.tuples))
-        combining = CombineSpec(part, frame, tuple(piece.piece.inputs for piece in pieces), beside, on_change)
+        combining = CombineSpec(part, frame, tuple(piece.piece.inputs for piece in pieces), neighbours, on_change)
         edges = tuple(Edge(number, len(pieces), "records") for number in range(len(pieces)))
         return Expansion((*solving, combining), edges)
 

@@ -15,8 +15,8 @@ from thalweg.kinds.answer_sets.last_answer import AnsweringOperator
 from thalweg.kinds.answer_sets.shared_pool import pool_of
 from thalweg.kinds.answer_sets.solve_options import evaluator
 from thalweg.kinds.answer_sets.window_facts import HeldWindows
-from thalweg.kinds.answer_sets.windowed import Answered, Connected, Inputs, Listener, Windowed
-from thalweg.kinds.member import Beside
+from thalweg.kinds.answer_sets.windowed import Answered, Connected, Listener, ProgramInputs, Windowed
+from thalweg.kinds.member import Neighbours
 from thalweg.languages.asp.frame import Frame
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -35,7 +35,7 @@ class AnswersSpec(OpSpec):
 
     part: AnswerSets
     frame: Frame
-    beside: Beside | None
+    neighbours: Neighbours | None
     grows: bool
     counts_everything: bool
 
@@ -55,14 +55,14 @@ class AnswersOperator(AnsweringOperator):
     format = StateFormat("answer sets")
 
     def __init__(self, spec: AnswersSpec, context: Context, dictionary: Dictionary) -> None:
-        part, beside = spec.part, spec.beside
-        super().__init__(dictionary, context, beside, None if beside is None else part.selected)
+        part, neighbours = spec.part, spec.neighbours
+        super().__init__(dictionary, context, neighbours, None if neighbours is None else part.selected)
         self._listen = listener(context)
         self._counts_facts = spec.frame.tuples
-        derived, pool = () if beside is None else beside.derived, pool_of(context)
+        derived, pool = () if neighbours is None else neighbours.derived, pool_of(context)
 
         def solving(program: "AspProgram", words: Dictionary | None) -> Connected:
-            shared = beside is not None
+            shared = neighbours is not None
             return evaluator(program, part.options, spec.frame, part.background, pool, words, derived, shared)
 
         program = part.program
@@ -70,13 +70,13 @@ class AnswersOperator(AnsweringOperator):
         grow = answerer.grow if isinstance(answerer, Growing) else None
         windowed = Windowed(
             answerer,
-            Inputs(program, context.report, dictionary, grow),
+            ProgramInputs(program, context.report, dictionary, grow),
             spec.frame,
             context.settings.first,
             context.report,
             self._answered,
             context.interrupt,
-            on_change=beside is not None and part.on_change,
+            on_change=neighbours is not None and part.on_change,
         )
         self.windows = HeldWindows(windowed, answerer, context.saves)
 

@@ -21,9 +21,8 @@ from thalweg.kinds.answer_sets import AnswerSets
 from thalweg.kinds.answer_sets.answers_operator import listener
 from thalweg.kinds.answer_sets.last_answer import AnsweringOperator
 from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning
-from thalweg.kinds.answer_sets.windowed import Answered, TimeoutLog
-from thalweg.kinds.answer_sets.windowed import Share as PieceShare
-from thalweg.kinds.member import Beside
+from thalweg.kinds.answer_sets.windowed import Answered, PieceShare, TimeoutLog
+from thalweg.kinds.member import Neighbours
 from thalweg.languages.asp.frame import Frame
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -40,7 +39,7 @@ class CombineSpec(OpSpec):
     part: AnswerSets
     frame: Frame
     inputs: tuple[tuple[Predicate, ...], ...]
-    beside: Beside | None
+    neighbours: Neighbours | None
     on_change: bool
     reads_streams: bool = field(default=False, init=False)
 
@@ -60,8 +59,8 @@ class CombineOperator(AnsweringOperator):
     format = StateFormat("combined answer sets")
 
     def __init__(self, spec: CombineSpec, context: Context, dictionary: Dictionary) -> None:
-        beside = spec.beside
-        super().__init__(dictionary, context, beside, None if beside is None else spec.part.selected)
+        neighbours = spec.neighbours
+        super().__init__(dictionary, context, neighbours, None if neighbours is None else spec.part.selected)
         self._inputs = spec.inputs
         self._limit = spec.part.options.seconds
         self._slide = spec.frame.slide

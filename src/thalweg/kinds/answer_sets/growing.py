@@ -41,10 +41,10 @@ class Growing(Held):
         self._evaluator = self._solve(program, before.dictionary)
         self._unread = [*self.unread(), *before.unread()]
         before.close()
-        held = Batch()
+        facts = Batch()
         for signature, words in self._holding:
-            held.add(signature, [*words])
-        self._evaluator.hold(held, Batch())
+            facts.add(signature, [*words])
+        self._evaluator.hold(facts, Batch())
         for position, batches in self._kept:
             self._evaluator.add(position, batches)
 

@@ -13,7 +13,7 @@ from thalweg.dataflow.operator import Operator, Output
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.engine import Given
 from thalweg.engine.proof import Proof
-from thalweg.kinds.member import Beside
+from thalweg.kinds.member import Neighbours
 from thalweg.languages.lars.facts import FactReader, read_fact
 from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
@@ -32,11 +32,15 @@ class AnsweringOperator(Operator):
     """
 
     def __init__(
-        self, dictionary: Dictionary, context: Context, beside: Beside | None, shown: frozenset[Predicate] | None
+        self,
+        dictionary: Dictionary,
+        context: Context,
+        neighbours: Neighbours | None,
+        shown: frozenset[Predicate] | None,
     ) -> None:
-        self._wanted = frozenset[Predicate]() if beside is None else beside.wanted
-        self._answers = None if beside is None else Answers(dictionary, context.report)
-        self._selection = None if shown is None else Selection(shown)
+        self._wanted = frozenset[Predicate]() if neighbours is None else neighbours.wanted
+        self._answers = None if neighbours is None else LastAnswer(dictionary, context.report)
+        self._selection = None if shown is None else FactSelection(shown)
 
     def _output(self, solution: Solution, tick: int) -> Output:
         """The answer of a window, and what begins and ends with it, at a tick."""
@@ -66,7 +70,7 @@ class AnsweringOperator(Operator):
             self._answers.load(data)
 
 
-class Answers:
+class LastAnswer:
     """The answer of the last window that closed, as facts that begin and end."""
 
     def __init__(self, dictionary: Dictionary, report: Callable[[Diagnostic], None]) -> None:
@@ -122,8 +126,8 @@ class Answers:
         return self._one_by_one(facts) if batch is None else batch
 
     def _one_by_one(self, facts: frozenset[str]) -> Batch:
-        """The same where some are no facts to rules: they have no terms such as `f(1)`."""
-        known = []
+        """The facts as a batch, without those that rules cannot read: rules have no terms such as `f(1)`."""
+        readable = []
         for fact in sorted(facts):
             try:
                 code_facts([fact], self._dictionary)
@@ -133,15 +137,15 @@ class Answers:
                     self._report(Diagnostic("W514", message, help="rules have names, numbers, texts and IRIs only"))
                 self._strange = True
             else:
-                known.append(fact)
-        return code_facts(known, self._dictionary)
+                readable.append(fact)
+        return code_facts(readable, self._dictionary)
 
 
-class Selection:
+class FactSelection:
     """The facts of answers that are output, where only some predicates are.
 
     >>> answer = Solution(4, 4, (("a(1)", "a(1,2)", "b(1)"),))
-    >>> [str(one) for one in Selection(frozenset({Predicate("a", 1)})).of(answer)]
+    >>> [str(one) for one in FactSelection(frozenset({Predicate("a", 1)})).of(answer)]
     ['{"t":4,"window":[4,4],"answers":[["a(1)"]]}']
     """
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from thalweg.engine import Given
 from thalweg.ir.nodes import Program
-from thalweg.kinds.answer_sets.windowed import Answered, Share, Unread
+from thalweg.kinds.answer_sets.windowed import Answered, PieceShare, Unread
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.lower import INCONSISTENT
@@ -37,7 +37,7 @@ class Lowered:
         inputs: tuple[Predicate, ...],
         background: Iterable[Fact] = (),
         limit: float | None = None,
-        tally: "Tally | None" = None,
+        tally: "PieceTally | None" = None,
         dictionary: Dictionary | None = None,
         derived: Iterable[Predicate] = (),
     ) -> None:
@@ -48,7 +48,7 @@ class Lowered:
         # All of it is told again for each window, so nothing is gained by telling changes apart.
         self._engine = RuleEngine(rules, first=0, with_changes=False, dictionary=dictionary)
         self._frame = frame
-        self._tally = tally or Tally([inputs], lambda signature: set(inputs))
+        self._tally = tally or PieceTally([inputs], lambda signature: set(inputs))
         self._limit = limit
         self._pane = 0
         self._waiting: list[Batch] = []
@@ -83,10 +83,10 @@ class Lowered:
 
     def _listing(self) -> Listing:
         """All that is shown; some of it has another name in the engine."""
-        found = self._engine.listing().rows
-        rows = {signature: some for signature, some in found.items() if signature in self._shown}
+        tables = self._engine.listing().rows
+        rows = {signature: table for signature, table in tables.items() if signature in self._shown}
         for signature, copies in self._copies.items():
-            parts = [found[copy.source][:, copy.order] for copy in copies if copy.source in found]
+            parts = [tables[copy.source][:, copy.order] for copy in copies if copy.source in tables]
             if parts:
                 rows[signature] = parts[0] if len(parts) == 1 else _distinct(np.concatenate(parts))
         return Listing(self._engine.dictionary, rows)
@@ -113,7 +113,7 @@ class Lowered:
 
     def _given(self) -> list[Given]:
         """What has begun and ended since the last evaluation of what other parts derive."""
-        found = []
+        changes = []
         for signature in {name for name, _ in self._turns}:
             ended, begun = (
                 [words for (name, words), turn in self._turns.items() if name == signature and turn == sign]
@@ -121,16 +121,16 @@ class Lowered:
             )
             width = signature.arity
             arrays = (np.array(rows, dtype=np.int64).reshape(len(rows), width) for rows in (begun, ended))
-            found.append(Given(signature, False, *arrays))
+            changes.append(Given(signature, False, *arrays))
         self._turns = {}
-        return found
+        return changes
 
     def unread(self) -> Unread:
         return [answer for answer in self._answers if answer() is not None]
 
     def words_in_use(self) -> NDArray[np.int64]:
-        held = [np.asarray(words).reshape(-1) for batch in self._needed() for words in batch.rows.values()]
-        return np.concatenate([self._engine.words_in_use(), *held])
+        waiting = [np.asarray(words).reshape(-1) for batch in self._needed() for words in batch.rows.values()]
+        return np.concatenate([self._engine.words_in_use(), *waiting])
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         self._engine.collect([*waiting, *self._needed()])
@@ -147,12 +147,12 @@ class Lowered:
         """The engine has nothing to close."""
 
 
-class Tally:
+class PieceTally:
     """How many facts come to each piece of a program; `known_as` says which inputs facts of a signature are.
 
     >>> from thalweg.model.event import Batch
     >>> p, q, r = (Predicate(name, 1) for name in "pqr")
-    >>> tally = Tally([(p, q), (p, r)], lambda signature: {signature})
+    >>> tally = PieceTally([(p, q), (p, r)], lambda signature: {signature})
     >>> tally.count([Batch({p: [1, 2], q: [3]})])
     [3, 2]
     """
@@ -167,24 +167,24 @@ class Tally:
     def count(self, batches: Sequence[Batch]) -> list[int]:
         """How many of the facts come to each piece."""
         counts = [0] * len(self._pieces)
-        for signature, size in (one for batch in batches for one in _sizes(batch)):
+        for signature, size in (pair for batch in batches for pair in _sizes(batch)):
             for piece in self._takers.get(signature) or self._learn(signature):
                 counts[piece] += size
         return counts
 
     def _learn(self, signature: Predicate) -> list[int]:
-        known = self._known_as(signature)
-        found = [number for number, inputs in enumerate(self._pieces) if not known.isdisjoint(inputs)]
-        self._takers[signature] = found
-        return found
+        names = self._known_as(signature)
+        takers = [number for number, inputs in enumerate(self._pieces) if not names.isdisjoint(inputs)]
+        self._takers[signature] = takers
+        return takers
 
-    def shares(self, counts: Sequence[Sequence[int]], seconds: float, answers: int) -> tuple[Share, ...]:
+    def shares(self, counts: Sequence[Sequence[int]], seconds: float, answers: int) -> tuple[PieceShare, ...]:
         """What is known of pieces that are evaluated together; of a single one, everything."""
         alone = len(self._pieces) == 1
         return tuple(
-            Share(
+            PieceShare(
                 inputs,
-                sum(some[number] for some in counts),
+                sum(window[number] for window in counts),
                 seconds if alone else None,
                 answers if alone or answers else None,
             )

@@ -22,7 +22,7 @@ from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning, SplitPie
 from thalweg.kinds.answer_sets.shared_pool import pool_of
 from thalweg.kinds.answer_sets.solve_options import evaluator
 from thalweg.kinds.answer_sets.window_facts import HeldWindows
-from thalweg.kinds.answer_sets.windowed import Answered, Inputs, Windowed
+from thalweg.kinds.answer_sets.windowed import Answered, ProgramInputs, Windowed
 from thalweg.languages.asp.frame import Frame
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -112,7 +112,7 @@ class SolveOperator(Operator):
         solver = evaluator(program, part.options, spec.frame, background, pool, dictionary, spec.derived, spec.shared)
         windowed = Windowed(
             solver,
-            Inputs(program),
+            ProgramInputs(program),
             spec.frame,
             context.settings.first,
             listen=self._answered,
@@ -121,7 +121,7 @@ class SolveOperator(Operator):
             on_change=spec.on_change,
         )
         self._windows = HeldWindows(windowed, solver, saves=True)
-        self._inputs = Inputs(part.program, self._warn, dictionary)
+        self._inputs = ProgramInputs(part.program, self._warn, dictionary)
         self._report = context.report
         self._piece, self._bucket = spec.number, share.bucket
         self._counts_facts = spec.frame.tuples

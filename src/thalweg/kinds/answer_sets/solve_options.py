@@ -91,13 +91,13 @@ def evaluator(
     foreign = shared and bool(program.prefixes)
     rules = None if options.solver == "clingo" or foreign else program.lowered(frame.panes)
     if rules is not None:
-        from thalweg.kinds.answer_sets.lowering import Lowered, Tally
+        from thalweg.kinds.answer_sets.lowering import Lowered, PieceTally
         from thalweg.planning.input_dependency import analyse
 
         pieces = [piece.inputs for piece in analyse(program.outlines, program.inputs).pieces]
-        tally, canonical = Tally(pieces, program.names.known_as), program.names.canonical
-        known = [Fact(fact.predicate, tuple(map(canonical, fact.terms))) for fact in background]
-        return Lowered(rules, frame, program.inputs, known, options.seconds, tally, dictionary, derived)
+        tally, canonical = PieceTally(pieces, program.names.known_as), program.names.canonical
+        facts = [Fact(fact.predicate, tuple(map(canonical, fact.terms))) for fact in background]
+        return Lowered(rules, frame, program.inputs, facts, options.seconds, tally, dictionary, derived)
     check_solver(program, options)
     from thalweg.kinds.answer_sets.solving import Solving
     from thalweg.solvers.pool import SolverPool
@@ -111,7 +111,7 @@ def evaluator(
 def check_solver(program: "AspProgram", options: SolveOptions) -> None:
     """`RejectedError` where the engine is asked for and cannot answer."""
     if options.solver == "engine" and program.obstacles:
-        raise RejectedError([_obstacle(each.reason, each.span) for each in program.obstacles])
+        raise RejectedError([_obstacle(obstacle.reason, obstacle.span) for obstacle in program.obstacles])
 
 
 def _obstacle(reason: str, span: Span) -> Diagnostic:

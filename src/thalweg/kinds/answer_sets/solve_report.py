@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from thalweg.answers.emit import Solution
-from thalweg.kinds.answer_sets.windowed import Answered, Share
+from thalweg.kinds.answer_sets.windowed import Answered, PieceShare
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -18,7 +18,7 @@ class SolveReport:
     """Writes a line for each window, and one at the end.
 
     >>> report = SolveReport(lambda line: print(line, end=""))
-    >>> report.take(Solution(4, 2, (("q",),)), Answered((("q",),), shares=(Share(("p/1",), 2, 0.003, 1),)))
+    >>> report.take(Solution(4, 2, (("q",),)), Answered((("q",),), shares=(PieceShare(("p/1",), 2, 0.003, 1),)))
     {"t":4,"window":[2,4],"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"answers":1}]}
     >>> report.finish()
     {"windows":1,"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"slowest":0.003}]}
@@ -43,7 +43,7 @@ class SolveReport:
         for number, share in enumerate(answered.shares):
             self._add(number, share)
 
-    def _add(self, number: int, share: Share) -> None:
+    def _add(self, number: int, share: PieceShare) -> None:
         start = None if share.seconds is None else 0.0
         total = self._totals.setdefault(
             (number, share.inputs), {"inputs": share.inputs, "facts": 0, "seconds": start, "slowest": start}

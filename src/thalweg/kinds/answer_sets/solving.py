@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.kinds.answer_sets.windowed import Answered, Share, Unread
+from thalweg.kinds.answer_sets.windowed import Answered, PieceShare, Unread
 from thalweg.languages.asp.program import AspProgram
 from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
@@ -58,7 +58,7 @@ class Solvers(Protocol):
     """What solves tasks: processes on this machine, or executors elsewhere."""
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
-        """What the tasks give, in their order."""
+        """The results of tasks, in the order of the tasks."""
 
     def close(self) -> None:
         """Nothing more will be asked."""
@@ -101,15 +101,15 @@ class Solving:
         self._last: list[dict[str, Solved]] = [{} for _ in self._pieces]
 
     def add(self, position: int, batches: Sequence[Batch]) -> None:
-        found = self._symbols(fact for batch in batches for fact in batch.facts(self.dictionary))
-        if found:
-            self._held.append((position, found))
+        symbols = self._symbols(fact for batch in batches for fact in batch.facts(self.dictionary))
+        if symbols:
+            self._held.append((position, symbols))
 
     def hold(self, begun: Batch, ended: Batch) -> None:
         for batch, step in ((begun, 1), (ended, -1)):
-            for name, some in self._symbols(batch.facts(self.dictionary)).items():
+            for name, atoms in self._symbols(batch.facts(self.dictionary)).items():
                 counts = self._derived.setdefault(name, Counter())
-                for symbols in some:
+                for symbols in atoms:
                     counts[symbols] += step
                     if not counts[symbols]:
                         del counts[symbols]
@@ -123,55 +123,55 @@ class Solving:
         return []
 
     def _symbols(self, facts: Iterable[Fact]) -> dict[Predicate, list[Symbols]]:
-        found: dict[Predicate, list[Symbols]] = {}
+        symbols: dict[Predicate, list[Symbols]] = {}
         for fact in facts:
             for name, terms in self._atoms(fact):
                 signature = interned(name, len(terms))
                 if signature in self._inputs:
                     args = tuple(map(self._symbol, terms))
                     text = f"{name}({','.join(args)})." if args else f"{name}."
-                    found.setdefault(signature, []).append((text, args))
-        return found
+                    symbols.setdefault(signature, []).append((text, args))
+        return symbols
 
     def answer(self, first: int, last: int) -> Answered:
         began = perf_counter()
         while self._held and self._held[0][0] < first:
             self._held.popleft()
         windows = [self._window(piece, keys) for piece, keys in zip(self._pieces, self._keys, strict=True)]
-        solved = self._solve(["\n".join(sorted(some)) for some in window] for window in windows)
+        solved = self._solve(["\n".join(sorted(bucket)) for bucket in window] for window in windows)
         until = None if self._limit is None else max(began + self._limit, perf_counter() + _GRACE)
-        answers, complete = combine([one for found in solved for one in found], until)
+        answers, complete = combine([result for results in solved for result in results], until)
         shares = tuple(
-            Share(
+            PieceShare(
                 piece.inputs,
                 sum(map(len, window)),
-                sum(one.seconds for one in found),
+                sum(result.seconds for result in results),
                 # A piece whose parts have more combinations than are output has those that are.
-                len(answers) if len(solved) == 1 else prod(len(one.answers) for one in found),
+                len(answers) if len(solved) == 1 else prod(len(result.answers) for result in results),
             )
-            for piece, window, found in zip(self._pieces, windows, solved, strict=True)
+            for piece, window, results in zip(self._pieces, windows, solved, strict=True)
         )
         return Answered(answers, complete, shares)
 
     def _spell(self, solved: Solved) -> Solved:
         """In our spelling: there are fewer answers of parts than of the whole."""
-        return replace(solved, answers=tuple(tuple(sorted(self._spelled.all(one))) for one in solved.answers))
+        return replace(solved, answers=tuple(tuple(sorted(self._spelled.all(answer))) for answer in solved.answers))
 
     def _window(self, piece: Piece, keys: Keys | None) -> list[set[str]]:
         """The facts of a piece; in several buckets where they can be spread and are worth it."""
-        held: list[Mapping[Predicate, Collection[Symbols]]] = [
+        sources: list[Mapping[Predicate, Collection[Symbols]]] = [
             self._background,
             self._derived,
-            *(found for _, found in self._held),
+            *(source for _, source in self._held),
         ]
-        whole = {symbols[0] for found in held for name in piece.inputs for symbols in found.get(name, ())}
-        if keys is None or len(whole) < self._spread_from or self._buckets < 2:
-            return [whole]
+        facts = {symbols[0] for source in sources for name in piece.inputs for symbols in source.get(name, ())}
+        if keys is None or len(facts) < self._spread_from or self._buckets < 2:
+            return [facts]
         buckets: list[set[str]] = [set() for _ in range(self._buckets)]
-        for found in held:
+        for source in sources:
             for name in piece.inputs:
                 place = keys.get(name)
-                for text, args in found.get(name, ()):
+                for text, args in source.get(name, ()):
                     key = text if place is None else args[place]
                     # The lower bits are the same where facts came here by them, as on Spark.
                     buckets[(crc32(key.encode()) >> 16) % len(buckets)].add(text)
@@ -188,8 +188,8 @@ class Solving:
             for piece, texts in enumerate(windows)
         ]
         self._last = [
-            {text: replace(one, seconds=0.0) for text, one in zip(texts, found, strict=True)}
-            for texts, found in zip(windows, solved, strict=True)
+            {text: replace(result, seconds=0.0) for text, result in zip(texts, results, strict=True)}
+            for texts, results in zip(windows, solved, strict=True)
         ]
         return solved
 
@@ -222,21 +222,23 @@ class Spelling:
         self._between = lru_cache(maxsize=65_536)(self._between_strings)
 
     def __call__(self, text: str) -> str:
-        name, bracket, rest = text.partition("(")
-        predicate, args = self._predicate(name), _ARGUMENT.findall(rest)
-        if predicate is None or (bracket and (not args or f"{','.join(args)})" != rest)):
+        name, bracket, arguments = text.partition("(")
+        predicate, args = self._predicate(name), _ARGUMENT.findall(arguments)
+        if predicate is None or (bracket and (not args or f"{','.join(args)})" != arguments)):
             return self._names.as_term(text)
         if len(args) == 2 and predicate.endswith(RDF_TYPE):
             return f"{predicate.removesuffix(RDF_TYPE)}{self._names.fact(name.removeprefix('-'), tuple(args))}"
         return f"{predicate}({','.join(map(self._term, args))})" if args else predicate
 
     def all(self, atoms: Sequence[str]) -> list[str]:
-        r"""The same for many: strings, and what stands between two of them, are few, and each is looked at once.
+        r"""Atoms in our spelling: strings, and what stands between two of them, are few, and each is looked at once.
 
         >>> Spelling(Names({"ub": "http://ub#"})).all(['ub_p("<http://x>",ub_y)', "q", 'q(3,"b c")', '"<http://z>"'])
         ['<http://ub#p>(<http://x>,<http://ub#y>)', 'q', 'q(3,"b c")', '<http://z>']
         """
-        return [text for some in range(0, len(atoms), _AT_ONCE) for text in self._some(atoms[some : some + _AT_ONCE])]
+        return [
+            text for start in range(0, len(atoms), _AT_ONCE) for text in self._some(atoms[start : start + _AT_ONCE])
+        ]
 
     def _some(self, atoms: Sequence[str]) -> list[str]:
         text = "\n".join(("", *atoms, ""))
@@ -244,9 +246,9 @@ class Spelling:
         if "\\" not in text:
             parts[1::2] = map(self._content, parts[1::2])
             parts[::2] = map(self._between, parts[::2])
-            found = [part for part in parts if part is not None]
-            if len(found) == len(parts):
-                return "".join(found)[1:-1].split("\n")
+            spelled = [part for part in parts if part is not None]
+            if len(spelled) == len(parts):
+                return "".join(spelled)[1:-1].split("\n")
         return list(map(self, atoms))
 
     def _between_strings(self, text: str) -> str | None:
@@ -262,12 +264,12 @@ class Spelling:
         return "\n".join((self._simple(end), *map(self, atoms), f"{predicate}{bracket}{self._simple(args)}"))
 
     def _simple(self, text: str) -> str:
-        return _ARGUMENT.sub(lambda found: self._term(found[0]), text)
+        return _ARGUMENT.sub(lambda match: self._term(match[0]), text)
 
     def _predicate_of(self, name: str) -> str | None:
-        """What a predicate is called; None where it is none."""
-        found = _NAME.match(name)
-        return found and f"{found['sign']}{self._names.iri(found['name']) or found['name']}"
+        """The name of a predicate in our spelling; None where the text is not a predicate."""
+        match = _NAME.match(name)
+        return match and f"{match['sign']}{self._names.iri(match['name']) or match['name']}"
 
 
 def text_of(program: AspProgram, piece: Piece) -> str:

@@ -11,7 +11,7 @@ from thalweg.dataflow.operator import Updates
 from thalweg.dataflow.updates import Heard
 from thalweg.diagnostics import Source
 from thalweg.engine import Given
-from thalweg.kinds.answer_sets.windowed import Answered, Connected, Evaluator, Windowed
+from thalweg.kinds.answer_sets.windowed import Answered, AnswerEvaluator, Connected, Windowed
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -28,7 +28,7 @@ def program_text(source: Source, inputs: Iterable[Predicate], background: Iterab
 class Held:
     """An evaluator, and the facts that its windows hold; while it is `silent` nothing is solved."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: AnswerEvaluator) -> None:
         self.silent = False
         self._evaluator = evaluator
         self._kept: deque[tuple[int, Sequence[Batch]]] = deque()
@@ -125,9 +125,9 @@ class HeldWindows:
     def resume(self, data: bytes) -> None:
         """Goes on where a snapshot was taken."""
         assert self._held is not None
-        about, held, derived = unframe(data)
+        about, facts, derived = unframe(data)
         self.windowed.load(decode(about)[0])
-        self._held.load(held)
+        self._held.load(facts)
         self._derived.load(derived, self.windowed.dictionary)
         for batch in self._derived.events():
             self._evaluator.hold(batch, Batch())

@@ -44,7 +44,7 @@ MOST_EMPTY: Final = 1_000
 
 @record
 @dataclass(frozen=True, slots=True)
-class Share:
+class PieceShare:
     """What one piece of a program had to do for a window: facts of some inputs, seconds, and how many answers.
 
     What is not known is None: where pieces are evaluated together, how long each took, and which forbids an answer.
@@ -67,7 +67,7 @@ class Answered:
 
     sets: tuple[Sequence[str], ...]
     complete: bool = True
-    shares: tuple[Share, ...] = ()
+    shares: tuple[PieceShare, ...] = ()
     overtime: bool = False
     together: float | None = None
 
@@ -77,12 +77,12 @@ class Answered:
         return sum(share.seconds or 0.0 for share in self.shares) if self.together is None else self.together
 
 
-class Evaluator(Protocol):
+class AnswerEvaluator(Protocol):
     """Answers windows. Positions never decrease."""
 
     @property
     def dictionary(self) -> Dictionary:
-        """What facts that come in are coded with."""
+        """The dictionary that codes facts that come in."""
 
     def add(self, position: int, batches: Sequence[Batch]) -> None:
         """Facts arrive."""
@@ -97,7 +97,7 @@ class Evaluator(Protocol):
         """Nothing more will be asked."""
 
 
-class Connected(Evaluator, Protocol):
+class Connected(AnswerEvaluator, Protocol):
     """An evaluator that is a part of a larger plan, and shares its dictionary with the others."""
 
     def hold(self, begun: Batch, ended: Batch) -> None:
@@ -110,7 +110,7 @@ class Connected(Evaluator, Protocol):
         """Its answers that may still be read: their terms are needed."""
 
 
-class Inputs:
+class ProgramInputs:
     """What a program takes from streams; the rest stays outside.
 
     Facts of predicates that the program does not mention are skipped. Those of a predicate that it mentions, and that
@@ -122,7 +122,7 @@ class Inputs:
     def __init__(
         self,
         program: "AspProgram",
-        report: Callable[[Diagnostic], None] = lambda found: None,
+        report: Callable[[Diagnostic], None] = lambda diagnostic: None,
         dictionary: Dictionary | None = None,
         grow: "Callable[[AspProgram], None] | None" = None,
     ) -> None:
@@ -159,11 +159,11 @@ class Inputs:
         return batch
 
     def _learn(self, signatures: Iterable[Predicate]) -> None:
-        found = {signature: self._names.known_as(signature) for signature in signatures}
-        self.take({name for names in found.values() if names.isdisjoint(self._inputs) for name in names})
-        self._taken |= {signature: not names.isdisjoint(self._inputs) for signature, names in found.items()}
+        by_signature = {signature: self._names.known_as(signature) for signature in signatures}
+        self.take({name for names in by_signature.values() if names.isdisjoint(self._inputs) for name in names})
+        self._taken |= {signature: not names.isdisjoint(self._inputs) for signature, names in by_signature.items()}
         # A class may be an input, and so may `rdf_type`: a fact that comes in as one of them is not a stray.
-        strays = {name for signature, names in found.items() if not self._taken[signature] for name in names}
+        strays = {name for signature, names in by_signature.items() if not self._taken[signature] for name in names}
         strays -= self._strays
         self._strays |= strays
         for name in sorted(strays):
@@ -206,7 +206,7 @@ class TimeoutLog:
                 self._report(warning(*self._found[what]))
 
     def save(self) -> dict[str, tuple[int, int]]:
-        """What is to be reported."""
+        """The counts of the warnings to report, by what they are about."""
         return self._found
 
     def load(self, saved: Mapping[str, Sequence[int]]) -> None:
@@ -222,11 +222,11 @@ class Windowed:
 
     def __init__(
         self,
-        evaluator: Evaluator,
-        inputs: Inputs,
+        evaluator: AnswerEvaluator,
+        inputs: ProgramInputs,
         frame: Frame,
         first: int | None = None,
-        report: Callable[[Diagnostic], None] = lambda found: None,
+        report: Callable[[Diagnostic], None] = lambda diagnostic: None,
         listen: Listener = lambda solution, answered: None,
         interrupt: Interrupt | None = None,
         repeats: Repeats | None = None,
@@ -283,8 +283,8 @@ class Windowed:
 
     def _close(self, closings: range) -> Iterator[Solution]:
         """The answers of windows that close one after the other, while no fact comes."""
-        held = range(closings.start, min(closings.stop, self._filled + self._frame.size), closings.step)
-        full, empty = closings[: len(held)], closings[len(held) :]
+        filled = range(closings.start, min(closings.stop, self._filled + self._frame.size), closings.step)
+        full, empty = closings[: len(filled)], closings[len(filled) :]
         self._empty = 0 if full else self._empty
         self._stale = self._stale or bool(full)
         shown = int(self._stale) if self._on_change else max(0, MOST_EMPTY - self._empty)
@@ -324,10 +324,10 @@ class Windowed:
                 yield self._answer(closing)
 
     def _add(self, position: int, batches: Sequence[Batch]) -> None:
-        found = [batch for batch in map(self._inputs.only, batches) if batch.rows]
-        if found:
+        inputs = [batch for batch in map(self._inputs.only, batches) if batch.rows]
+        if inputs:
             self._filled = position
-            self.evaluator.add(position, found)
+            self.evaluator.add(position, inputs)
 
     def _answer(self, closing: int) -> Solution:
         self._closed = True

@@ -11,7 +11,7 @@ from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
-from thalweg.kinds.member import Beside, StandsAlone
+from thalweg.kinds.member import Neighbours, StandsAlone
 from thalweg.kinds.part import Watch
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl.axioms import show
@@ -48,7 +48,7 @@ class Abstraction(Shipped, StandsAlone):
 
     def identity(self, context: Context) -> tuple[str, str]:
         axioms = [*self.program.axioms, *self.program.background.axioms()]
-        text = "\n".join([*(one.label for one in self.program.asked), *map(show, axioms)])
+        text = "\n".join([*(wanted.label for wanted in self.program.asked), *map(show, axioms)])
         options = (self.program.reasoner, self.program.individuals)
         return text, sha256(repr((text, *options)).encode()).hexdigest()
 
@@ -63,7 +63,7 @@ class Abstraction(Shipped, StandsAlone):
     def account(self, write: Callable[[str], None]) -> "AbstractionReport":
         return AbstractionReport(write)
 
-    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """One operator; with partitions its buckets take whole events in turn."""
         from thalweg.kinds.classes.classes_operator import ClassesSpec
 

@@ -50,7 +50,7 @@ class Classifier:
         self.counts: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
         self.reasons: Counter[str] = Counter()
-        self._labels = {place: one.label for place, one in enumerate(ladder.program.asked) if place not in hidden}
+        self._labels = {place: wanted.label for place, wanted in enumerate(ladder.program.asked) if place not in hidden}
 
     def advance(self, to: int, batches: Sequence[Batch]) -> list[EventAnswers]:
         """The classes of the events of a tick."""
@@ -61,9 +61,9 @@ class Classifier:
             if event.rejected:
                 rejected[event.rejected].append(event.graph)
             lines += [AbstractEvent(to, label, individual, event.graph) for label, individual in event.classes]
-        others = (RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items() if graphs)
-        found: list[AbstractEvent | RejectedEvents] = sorted([*lines, *others], key=str)
-        return [EventAnswers(tuple(found))] if found else []
+        rejections = (RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items() if graphs)
+        answers: list[AbstractEvent | RejectedEvents] = sorted([*lines, *rejections], key=str)
+        return [EventAnswers(tuple(answers))] if answers else []
 
     def begin(self, tick: int) -> None:
         """Goes to a tick."""
@@ -73,8 +73,8 @@ class Classifier:
     def classified(self, batches: Iterable[Batch]) -> Iterator[ClassifiedEvent]:
         """The events of a tick with their classes."""
         for batch in batches:
-            for graph, given in batch.events():
-                facts = [(signature.name, words) for signature, words in given if 0 < signature.arity < 3]
+            for graph, rows in batch.events():
+                facts = [(signature.name, words) for signature, words in rows if 0 < signature.arity < 3]
                 if facts:
                     yield self.classify(graph, facts)
 
@@ -122,7 +122,7 @@ class Classifier:
         self.decisions.hits = self.decisions.misses = 0
 
     def account(self) -> dict[str, object]:
-        """What was done, for the report."""
+        """The counts of events and decisions, for the report."""
         ladder = self.decisions.ladder
         return {
             "events": self.counts["events"],
@@ -162,7 +162,7 @@ class Datatypes:
         if kind is None or kind in expected or expected.isdisjoint(_KINDS.values()):
             return
         del self._expected[property]
-        ranges = " and ".join(f"xsd:{one}" for one in sorted(expected))
+        ranges = " and ".join(f"xsd:{name}" for name in sorted(expected))
         message = (
             f"`{property}` has the value `{literal}`, an xsd:{kind}, but the ontology's ranges for it are of {ranges}: "
             "no such value is in them"

@@ -67,24 +67,24 @@ def _contradiction(program: AbstractionProgram, facts: Facts, contradicts: Contr
     return Diagnostic("E701", f"{program.name}: {what}", notes=notes, help=_WAY_OUT)
 
 
-def minimal(things: Sequence[T], suffices: Callable[[Sequence[T]], bool]) -> list[T]:
-    """A part of some things that suffices, of which nothing can be left out; all of them suffice.
+def minimal(items: Sequence[T], suffices: Callable[[Sequence[T]], bool]) -> list[T]:
+    """A part of some items that suffices, of which nothing can be left out; all of them suffice.
 
     >>> minimal(range(100), lambda chosen: {7, 70} <= set(chosen))
     [7, 70]
     """
 
-    def needed(given: list[T], added: bool, rest: list[T]) -> list[T]:
-        if added and suffices(given):
+    def needed(base: list[T], added: bool, candidates: list[T]) -> list[T]:
+        if added and suffices(base):
             return []
-        if len(rest) <= 1:
-            return rest
-        first, second = rest[: len(rest) // 2], rest[len(rest) // 2 :]
-        of_second = needed([*given, *first], True, second)
-        of_first = needed([*given, *of_second], bool(of_second), first)
+        if len(candidates) <= 1:
+            return candidates
+        first, second = candidates[: len(candidates) // 2], candidates[len(candidates) // 2 :]
+        of_second = needed([*base, *first], True, second)
+        of_first = needed([*base, *of_second], bool(of_second), first)
         return [*of_first, *of_second]
 
-    return [] if suffices([]) else needed([], False, list(things))
+    return [] if suffices([]) else needed([], False, list(items))
 
 
 def _rules_contradict(program: AbstractionProgram, axioms: Sequence[Axiom], facts: Sequence[Axiom]) -> bool:

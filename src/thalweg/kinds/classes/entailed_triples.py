@@ -58,36 +58,38 @@ class _Names:
                 if name in wanted:
                     self.tables[id(tables[number])] = name, tables[number]
         for name, table in self.tables.values():
-            self.owners |= {id(some): (name, one) for one, some in table.items() if isinstance(one, str)}
+            self.owners |= {
+                id(members): (name, individual) for individual, members in table.items() if isinstance(individual, str)
+            }
 
     def all(self) -> set[Atom]:
         """All atoms of individuals with a name."""
-        found: set[Atom] = set()
+        atoms: set[Atom] = set()
         for name, table in self.tables.values():
-            for one, some in table.items():
-                if isinstance(one, str):
-                    found.update(self._atoms(name, one, some))
-        return found
+            for individual, members in table.items():
+                if isinstance(individual, str):
+                    atoms.update(self._atoms(name, individual, members))
+        return atoms
 
     def since(self, mark: int) -> set[Atom]:
         """The atoms that came since a mark."""
         new: dict[int, tuple[str, str]] = {}
-        found: set[Atom] = set()
+        atoms: set[Atom] = set()
         for container, item in self.model.trail(mark):
             if type(container) is dict:
                 if id(container) in self.tables and isinstance(item, str):
                     new[id(container[item])] = self.tables[id(container)][0], item
             elif owner := new.get(id(container)) or self.owners.get(id(container)):
-                found.update(self._atoms(*owner, (item,)))
-        return found
+                atoms.update(self._atoms(*owner, (item,)))
+        return atoms
 
-    def _atoms(self, name: str, one: str, some: Iterable[Any]) -> Iterator[Atom]:
-        for item in some:
+    def _atoms(self, name: str, individual: str, members: Iterable[Any]) -> Iterator[Atom]:
+        for item in members:
             if not name:
                 if item in self.classes:
-                    yield one, self.classes[item], None
+                    yield individual, self.classes[item], None
             elif name in self.program.form.data or isinstance(item, str):
-                yield one, name, item
+                yield individual, name, item
 
 
 class EntailedTriples:
@@ -111,10 +113,12 @@ class EntailedTriples:
         sure = self._least.all()
         # What a model of the background has and rules do not derive; it may be entailed, alone or with an event.
         self._doubtful = self._repaired.all() - sure
-        sure |= self._asked(EventFacts(tuple({one for one, *_ in self._doubtful}), Facts()), self._doubtful)
-        for one in self._ladder.doubtful():
-            if one in program.fixed:
-                alone = EventFacts((one,), Facts())
+        sure |= self._asked(
+            EventFacts(tuple({individual for individual, *_ in self._doubtful}), Facts()), self._doubtful
+        )
+        for individual in self._ladder.doubtful():
+            if individual in program.fixed:
+                alone = EventFacts((individual,), Facts())
                 sure |= self._asked(alone, self._possible(alone) - sure)
         self._doubtful -= sure
         self._background = sure
@@ -134,11 +138,19 @@ class EntailedTriples:
 
     def _of_others(self) -> Iterator[Atom]:
         """What follows of individuals that no axiom is about: what holds of everything."""
-        found = self._of_event(EventFacts((_ANY,), Facts()))
-        known = self._ladder.least.types
-        others = (one for one in _individuals(self._program.triples) if one not in known) if found else ()
-        for one in others:
-            yield from ((one, name, one if thing == _ANY else thing) for any_, name, thing in found if any_ == _ANY)
+        atoms = self._of_event(EventFacts((_ANY,), Facts()))
+        types = self._ladder.least.types
+        individuals = (
+            (individual for individual in _individuals(self._program.triples) if individual not in types)
+            if atoms
+            else ()
+        )
+        for individual in individuals:
+            yield from (
+                (individual, name, individual if target == _ANY else target)
+                for any_, name, target in atoms
+                if any_ == _ANY
+            )
 
     def of(self, graph: Sequence[Triple]) -> tuple[Triple, ...]:
         """The triples that follow of a graph and the background together, and that neither states.
@@ -146,39 +158,47 @@ class EntailedTriples:
         Nothing more follows of a graph that contradicts the ontology.
         """
         key = tuple(graph)
-        found = self._known.get(key)
-        if found is None:
+        triples = self._known.get(key)
+        if triples is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
-            self._known[key] = found = self._of_shape(key)
-        return found
+            self._known[key] = triples = self._of_shape(key)
+        return triples
 
     def _of_shape(self, graph: tuple[Triple, ...]) -> tuple[Triple, ...]:
         """What follows of a graph; of graphs that differ in names of their own only it is found out once."""
         if self._aliases or self._program.form.unsupported or any(name == SAME_AS for _, name, _ in graph):
             return self._found_out(graph)
         shape, own = self._shapes.of(graph)
-        made = self._of_shapes.get(shape)
-        if made is None:
+        numbered = self._of_shapes.get(shape)
+        if numbered is None:
             if len(self._of_shapes) >= _MOST_SHAPES:
                 self._of_shapes.clear()
             numbers = {term: number for number, term in enumerate(own)}
             triples = self._found_out(graph)
-            made = tuple((numbers.get(one, one), name, numbers.get(thing, thing)) for one, name, thing in triples)
-            self._of_shapes[shape] = made
+            numbered = tuple(
+                (numbers.get(subject, subject), name, numbers.get(target, target)) for subject, name, target in triples
+            )
+            self._of_shapes[shape] = numbered
         return tuple(
-            (own[one] if isinstance(one, int) else one, name, own[thing] if isinstance(thing, int) else thing)
-            for one, name, thing in made
+            (
+                own[subject] if isinstance(subject, int) else subject,
+                name,
+                own[target] if isinstance(target, int) else target,
+            )
+            for subject, name, target in numbered
         )
 
     def _found_out(self, graph: tuple[Triple, ...]) -> tuple[Triple, ...]:
-        pairs = [(one, thing) for one, name, thing in graph if name == SAME_AS]
+        pairs = [(subject, target) for subject, name, target in graph if name == SAME_AS]
         aliases = _groups([*self._program.same.items(), *pairs]) if pairs else self._aliases
         return tuple(self._new(self._entailed(graph), {*graph, *self.background}, graph, aliases))
 
     def _entailed(self, graph: Sequence[Triple]) -> set[Atom]:
-        given = [(thing, (one,)) if name == RDF_TYPE else (name, (one, thing)) for one, name, thing in graph]
-        event = self._ladder.merged(self._signatures.event(_individuals(graph), given))
+        facts = [
+            (target, (subject,)) if name == RDF_TYPE else (name, (subject, target)) for subject, name, target in graph
+        ]
+        event = self._ladder.merged(self._signatures.event(_individuals(graph), facts))
         self._own = _spelled(event.facts)
         return self._of_event(event)
 
@@ -209,66 +229,75 @@ class EntailedTriples:
     def _possible(self, event: EventFacts) -> set[Atom]:
         """All that could be entailed, where no model says that something is not; literals are not among it."""
         individuals = self._ladder.individuals_around(event)
-        found: set[Atom] = {(one, name, None) for one in individuals for name in self._least.classes.values()}
+        atoms: set[Atom] = {
+            (individual, name, None) for individual in individuals for name in self._least.classes.values()
+        }
         roles = self._program.looked_up & self._program.form.roles.keys()
         if len(individuals) ** 2 * len(roles) <= _MOST_ASKED:
-            found.update(product(individuals, roles, individuals))
+            atoms.update(product(individuals, roles, individuals))
         else:
             self._undecided("no model was found of a large part of the background")
-        return found
+        return atoms
 
     def _of_model(self, names: _Names, mark: tuple[int, int]) -> set[Atom] | None:
         """What a model has that is found beside the least one; None where none is found."""
         return names.since(mark[0]) if find_model(names.model, (), mark[1]) is Outcome.MODEL else None
 
     def _beside(self, event: EventFacts) -> set[Atom] | None:
-        """The same, on top of a model of the background."""
+        """The atoms of a model that extends the repaired background by an event; None where there is none."""
         model = self._ladder.repaired
         mark = model.mark()
         try:
             self._ladder.enter(model, event)
             if not model.close() or not self._ladder.is_repaired(event):
                 return None
-            found = self._of_model(self._repaired, mark)
+            atoms = self._of_model(self._repaired, mark)
         finally:
             model.undo(mark)
-        return None if found is None else found | {one for one in self._doubtful if self._ladder.touches(event, one[0])}
+        return (
+            None if atoms is None else atoms | {atom for atom in self._doubtful if self._ladder.touches(event, atom[0])}
+        )
 
     # The reasoner -----------------------------------------------------------------------------------------------------
 
     def _asked(self, event: EventFacts, atoms: Collection[Atom]) -> set[Atom]:
-        """Those of some atoms that the reasoner says are entailed."""
+        """The atoms that the reasoner says are entailed."""
         if not atoms:
             return set()
         if self._ladder.reasoner == "none" or not hermit.is_installed() or len(atoms) > _MOST_ASKED:
             return self._undecided("rules do not decide it, and HermiT is not asked")
-        wanted = sorted((one for one in atoms if self._triple(one) is not None), key=repr)
-        named = {one for one, *_ in wanted} | {thing for _, name, thing in wanted if name in self._program.form.roles}
-        names = {one: f"{OWN}node:{one[2:]}>" if one[0] == "_" else as_resource(one) for one in map(str, named)}
+        wanted = sorted((atom for atom in atoms if self._triple(atom) is not None), key=repr)
+        named = {individual for individual, *_ in wanted} | {
+            target for _, name, target in wanted if name in self._program.form.roles
+        }
+        names = {
+            individual: f"{OWN}node:{individual[2:]}>" if individual[0] == "_" else as_resource(individual)
+            for individual in map(str, named)
+        }
         question = [*self._ladder.question(event, names)]
-        for number, (_, name, thing) in enumerate(wanted):
-            if thing is not None:
-                has = self._has(name, thing, names)
+        for number, (_, name, target) in enumerate(wanted):
+            if target is not None:
+                has = self._has(name, target, names)
                 question.append(f"SubClassOf({has} {_ROLE}{number}>)")
         try:
-            found = hermit.types(question, set(names.values()))
+            types = hermit.types(question, set(names.values()))
         except hermit.UndecidedError:
             return self._undecided("HermiT fails")
-        if found is None:
+        if types is None:
             return set()
         classes = {
-            number: name if thing is None else f"{_ROLE}{number}>" for number, (_, name, thing) in enumerate(wanted)
+            number: name if target is None else f"{_ROLE}{number}>" for number, (_, name, target) in enumerate(wanted)
         }
-        return {atom for number, atom in enumerate(wanted) if classes[number] in found[names[atom[0]]]}
+        return {atom for number, atom in enumerate(wanted) if classes[number] in types[names[atom[0]]]}
 
-    def _has(self, name: str, thing: Hashable, names: Mapping[str, str]) -> str:
+    def _has(self, name: str, target: Hashable, names: Mapping[str, str]) -> str:
         if name in self._program.form.data:
-            return f"DataHasValue({name} {self._literal(thing)})"
-        return f"ObjectHasValue({name} {names[str(thing)]})"
+            return f"DataHasValue({name} {self._literal(target)})"
+        return f"ObjectHasValue({name} {names[str(target)]})"
 
-    def _literal(self, found: Hashable) -> str | None:
+    def _literal(self, target: Hashable) -> str | None:
         """How the event, or else the background, writes a value; one that only an axiom has is not looked up."""
-        return self._own.get(found) or self._terms.get(found)
+        return self._own.get(target) or self._terms.get(target)
 
     def _undecided(self, reason: str) -> set[Atom]:
         self.undecided += 1
@@ -294,30 +323,30 @@ class EntailedTriples:
     ) -> Iterator[Triple]:
         """Atoms as triples, and what is stated, under all names of equal individuals; without what is stated."""
         groups = self._aliases if aliases is None else aliases
-        known = set(stated)
+        seen = set(stated)
         alike = self._alike(graph or stated, groups)
-        for triple in (*(one for atom in atoms if (one := self._triple(atom)) is not None), *alike):
-            for one in _under_all_names(triple, groups):
-                if one not in known:
-                    known.add(one)
-                    yield one
+        for triple in (*(statement for atom in atoms if (statement := self._triple(atom)) is not None), *alike):
+            for statement in _under_all_names(triple, groups):
+                if statement not in seen:
+                    seen.add(statement)
+                    yield statement
 
     def _triple(self, atom: Atom) -> Triple | None:
-        one, name, thing = atom
-        if thing is None:
-            return one, RDF_TYPE, name
+        subject, name, target = atom
+        if target is None:
+            return subject, RDF_TYPE, name
         if name in self._program.form.data:
-            literal = self._literal(thing)
-            return None if literal is None else (one, name, literal)
-        return one, name, str(thing)
+            literal = self._literal(target)
+            return None if literal is None else (subject, name, literal)
+        return subject, name, str(target)
 
     def _alike(self, stated: Iterable[Triple], groups: Mapping[str, Sequence[str]]) -> Iterator[Triple]:
         """What is stated of individuals that equal others, in the background as well where only this graph says so."""
         if groups:
-            yield from (one for one in stated if one[0] in groups or one[2] in groups)
+            yield from (triple for triple in stated if triple[0] in groups or triple[2] in groups)
         if groups is not self._aliases:
             triples = (*self._program.triples, *self.background)
-            yield from (one for one in triples if one[0] in groups or one[2] in groups)
+            yield from (triple for triple in triples if triple[0] in groups or triple[2] in groups)
 
 
 class _Shapes:
@@ -345,40 +374,40 @@ class _Shapes:
             return numbers.setdefault(term, len(numbers))
 
         shape: list[Hashable] = []
-        for one, name, thing in graph:
-            subject = one if one in fixed else number(one)
+        for individual, name, target in graph:
+            subject = individual if individual in fixed else number(individual)
             if name == RDF_TYPE:
-                shape.append((subject, thing if thing in self._classes else ""))
-            elif is_literal(thing):
+                shape.append((subject, target if target in self._classes else ""))
+            elif is_literal(target):
                 if name in self._data:
-                    same, cell = self._literals.get(thing) or self._literal(thing)
-                    shape.append((subject, name, number(thing), values.setdefault(same, len(values)), cell))
+                    same, cell = self._literals.get(target) or self._literal(target)
+                    shape.append((subject, name, number(target), values.setdefault(same, len(values)), cell))
                 else:
                     shape.append((subject, ""))
             else:
-                other = thing if thing in fixed else number(thing)
+                other = target if target in fixed else number(target)
                 shape.append((subject, name if name in self._pairs else "", other))
         return tuple(shape), list(numbers)
 
     def _literal(self, literal: str) -> tuple[Hashable, Hashable]:
         """The value of a literal, and its cell."""
-        known = value(literal)
+        content = value(literal)
         if len(self._literals) >= _MOST_SHAPES:
             self._literals.clear()
-        found = self._literals[literal] = known, literal if known in self._background else self._cell(literal)
-        return found
+        entry = self._literals[literal] = content, literal if content in self._background else self._cell(literal)
+        return entry
 
 
 def _individuals(triples: Iterable[Triple]) -> tuple[str, ...]:
     """What triples are about, without those about classes and properties."""
-    found: dict[str, None] = {}
-    for one, name, thing in triples:
-        about_one = not is_reserved(thing) if name == RDF_TYPE else not is_reserved(name)
+    individuals: dict[str, None] = {}
+    for subject, name, target in triples:
+        about_one = not is_reserved(target) if name == RDF_TYPE else not is_reserved(name)
         if about_one or name in (SAME_AS, DIFFERENT_FROM):
-            found[one] = None
-            if name != RDF_TYPE and not is_literal(thing):
-                found[thing] = None
-    return tuple(found)
+            individuals[subject] = None
+            if name != RDF_TYPE and not is_literal(target):
+                individuals[target] = None
+    return tuple(individuals)
 
 
 def _groups(pairs: Iterable[tuple[str, str]]) -> dict[str, Sequence[str]]:
@@ -388,8 +417,8 @@ def _groups(pairs: Iterable[tuple[str, str]]) -> dict[str, Sequence[str]]:
     ['<b>', '<a>', '<c>']
     """
     groups: dict[str, list[str]] = {}
-    for one, other in pairs:
-        first, second = groups.setdefault(other, [other]), groups.setdefault(one, [one])
+    for individual, other in pairs:
+        first, second = groups.setdefault(other, [other]), groups.setdefault(individual, [individual])
         if first is not second:
             first += second
             groups |= dict.fromkeys(second, first)
@@ -397,15 +426,15 @@ def _groups(pairs: Iterable[tuple[str, str]]) -> dict[str, Sequence[str]]:
 
 
 def _under_all_names(triple: Triple, groups: Mapping[str, Sequence[str]]) -> Iterator[Triple]:
-    one, name, thing = triple
-    for subject, other in product(groups.get(one, (one,)), groups.get(thing, (thing,))):
+    individual, name, target = triple
+    for subject, other in product(groups.get(individual, (individual,)), groups.get(target, (target,))):
         yield subject, name, other
 
 
 def _stated(facts: Facts) -> set[Atom]:
-    classes = ((one, of, None) for of, one in facts.classes)
-    edges = ((one, role, other) for role, one, other in facts.edges)
-    return {*classes, *edges, *((one, name, value(literal)) for name, one, literal in facts.literals)}
+    classes = ((subject, of, None) for of, subject in facts.classes)
+    edges = ((subject, role, other) for role, subject, other in facts.edges)
+    return {*classes, *edges, *((subject, name, value(literal)) for name, subject, literal in facts.literals)}
 
 
 def _spelled(facts: Facts) -> Mapping[Any, str]:

@@ -39,8 +39,8 @@ class EventSelection:
         places = {name: place for place, name in enumerate(dict.fromkeys(self._kind_of.values()))}
         self.size = len(places)
         self._places = [0] * len(numbers)
-        for one, number in numbers.items():
-            self._places[number] = places.get(self._kind(one), 0)
+        for individual, number in numbers.items():
+            self._places[number] = places.get(self._kind(individual), 0)
         self._ladder = Ladder(summary(program, self._kind_of), "none", ladder.least.rules)
         self._table: dict[Key, bool] = {}
         self.works = self._ladder.consistent and not program.form.unsupported and bool(self._kind_of)
@@ -50,14 +50,14 @@ class EventSelection:
         if not self.works:
             return False
         kind = self._summarised(key)
-        found = self._table.get(kind)
-        if found is None:
+        dropped = self._table.get(kind)
+        if dropped is None:
             decision = self._ladder.decide(self._event(event()))
-            found = decision.by != UNDECIDED and decision.classes is not None and not any(decision.classes)
+            dropped = decision.by != UNDECIDED and decision.classes is not None and not any(decision.classes)
             if len(self._table) >= _MOST_KEPT:
                 del self._table[next(iter(self._table))]
-            self._table[kind] = found
-        return found
+            self._table[kind] = dropped
+        return dropped
 
     def _summarised(self, key: Key) -> Key:
         """A signature with the kinds of the individuals of the background instead of these."""
@@ -65,21 +65,32 @@ class EventSelection:
         facts, about, *equal = key
         return (
             frozenset(
-                (predicate, places[one] if one >= 0 else one, places[other] if other >= 0 else other, cell)
-                for predicate, one, other, cell in facts
+                (
+                    predicate,
+                    places[individual] if individual >= 0 else individual,
+                    places[other] if other >= 0 else other,
+                    cell,
+                )
+                for predicate, individual, other, cell in facts
             ),
-            frozenset(places[one] if one >= 0 else one for one in about),
-            *((cell, predicate, places[one] if one >= 0 else one, number) for cell, predicate, one, number in equal),
+            frozenset(places[individual] if individual >= 0 else individual for individual in about),
+            *(
+                (cell, predicate, places[individual] if individual >= 0 else individual, number)
+                for cell, predicate, individual, number in equal
+            ),
         )
 
-    def _kind(self, one: str) -> str:
-        one = self._same.get(one, one)
-        return self._kind_of.get(one, one)
+    def _kind(self, individual: str) -> str:
+        individual = self._same.get(individual, individual)
+        return self._kind_of.get(individual, individual)
 
     def _event(self, event: EventFacts) -> EventFacts:
         """An event with the kinds of the individuals of the background instead of these."""
         kind = self._kind
-        pairs = (tuple((kind(one), kind(other)) for one, other in pairs) for pairs in (event.equal, event.different))
+        pairs = (
+            tuple((kind(individual), kind(other)) for individual, other in pairs)
+            for pairs in (event.equal, event.different)
+        )
         return EventFacts(tuple(map(kind, event.subjects)), event.facts.renamed(kind), *pairs)
 
 
@@ -89,49 +100,59 @@ def kinds(ladder: Ladder) -> dict[str, str]:
     None has a kind where there would be about as many kinds as individuals.
     """
     program, types = ladder.program, ladder.least.types
-    individuals = [one for one in sorted(program.fixed) if program.same.get(one, one) == one]
-    literals: dict[str, set[object]] = {one: set() for one in individuals}
-    for name, one, literal in program.background.literals:
-        literals[one].add((name, program.cell(literal)))
+    individuals = [
+        individual for individual in sorted(program.fixed) if program.same.get(individual, individual) == individual
+    ]
+    literals: dict[str, set[object]] = {individual: set() for individual in individuals}
+    for name, individual, literal in program.background.literals:
+        literals[individual].add((name, program.cell(literal)))
     named = program.named
-    known = _numbered(one if one in named else (frozenset(types[one]), frozenset(literals[one])) for one in individuals)
+    initial = _numbered(
+        individual if individual in named else (frozenset(types[individual]), frozenset(literals[individual]))
+        for individual in individuals
+    )
     most = max(_FEW, min(MOST_KINDS, len(individuals) // 4))
-    if len(set(known)) > most:
+    if len(set(initial)) > most:
         return {}
-    place = {one: number for number, one in enumerate(individuals)}
-    edges = [(name, place[one], place[other]) for name, one, other in program.background.edges]
-    refined = _refined(known, edges, most)
-    return {one: one if one in named else f"{OWN}kind:{kind}>" for one, kind in zip(individuals, refined, strict=True)}
+    place = {individual: number for number, individual in enumerate(individuals)}
+    edges = [(name, place[individual], place[other]) for name, individual, other in program.background.edges]
+    refined = _refined(initial, edges, most)
+    return {
+        individual: individual if individual in named else f"{OWN}kind:{kind}>"
+        for individual, kind in zip(individuals, refined, strict=True)
+    }
 
 
-def _refined(known: list[int], edges: Sequence[tuple[str, int, int]], most: int) -> list[int]:
+def _refined(current: list[int], edges: Sequence[tuple[str, int, int]], most: int) -> list[int]:
     """Finer kinds: individuals of one kind have neighbours of the same kinds, unless that would be too many kinds.
 
     >>> _refined([0, 0, 0, 1], [("<r>", 0, 3), ("<r>", 1, 2)], 10)
     [0, 1, 2, 3]
     """
     while True:
-        near: list[set[tuple[object, object]]] = [set() for _ in known]
-        for name, one, other in edges:
-            near[one].add((name, known[other]))
-            near[other].add((known[one], name))
-        finer = _numbered((kind, frozenset(seen)) for kind, seen in zip(known, near, strict=True))
+        near: list[set[tuple[object, object]]] = [set() for _ in current]
+        for name, individual, other in edges:
+            near[individual].add((name, current[other]))
+            near[other].add((current[individual], name))
+        finer = _numbered((kind, frozenset(seen)) for kind, seen in zip(current, near, strict=True))
         count = len(set(finer))
-        if count == len(set(known)) or count > most:
-            return known
-        known = finer
+        if count == len(set(current)) or count > most:
+            return current
+        current = finer
 
 
-def _numbered(things: Iterable[object]) -> list[int]:
-    """Equal things with the same number."""
+def _numbered(items: Iterable[object]) -> list[int]:
+    """The numbers of items in the order of their first occurrences; equal items have the same."""
     numbers: dict[object, int] = {}
-    return [numbers.setdefault(thing, len(numbers)) for thing in things]
+    return [numbers.setdefault(item, len(numbers)) for item in items]
 
 
 def summary(program: AbstractionProgram, kind_of: Mapping[str, str]) -> AbstractionProgram:
     """The program with one individual for all of a kind, and one literal of each cell where these are not compared."""
-    facts = program.background.renamed(lambda one: kind_of.get(one, one))
+    facts = program.background.renamed(lambda individual: kind_of.get(individual, individual))
     if not program.compares_values:
-        cells = {(name, one, program.cell(literal)): literal for name, one, literal in facts.literals}
-        facts = replace(facts, literals=tuple((name, one, literal) for (name, one, _), literal in cells.items()))
+        cells = {(name, individual, program.cell(literal)): literal for name, individual, literal in facts.literals}
+        facts = replace(
+            facts, literals=tuple((name, individual, literal) for (name, individual, _), literal in cells.items())
+        )
     return replace(program, background=facts, same={}, triples=())

@@ -99,7 +99,9 @@ class Ladder:
     def __post_init__(self) -> None:
         program = self.program
         numbers = program.form.classes
-        self._wanted = {numbers[one.name]: place for place, one in enumerate(program.asked) if one.name in numbers}
+        self._wanted = {
+            numbers[wanted.name]: place for place, wanted in enumerate(program.asked) if wanted.name in numbers
+        }
         self._connect()
         rules = self.rules or Rules(with_subsumptions(program.form))
         self.least = self.repaired = Model(rules)
@@ -108,7 +110,9 @@ class Ladder:
             self.consistent = False
             return
         pending = list(self.least.pending)
-        self._unclean = {self._part(one) for guard, one in pending if self.least.violates(guard, one)}
+        self._unclean = {
+            self._part(individual) for guard, individual in pending if self.least.violates(guard, individual)
+        }
         self._unrepaired = set()
         if self._unclean and not program.form.unsupported:
             self.repaired = Model(rules)
@@ -123,19 +127,19 @@ class Ladder:
         """Numbers the parts of the background that are not connected with each other."""
         data, parent = self.program.background, dict[str, str]()
 
-        def find(one: str) -> str:
-            while (above := parent.setdefault(one, one)) != one:
-                parent[one] = parent.setdefault(above, above)
-                one = parent[one]
-            return one
+        def find(node: str) -> str:
+            while (above := parent.setdefault(node, node)) != node:
+                parent[node] = parent.setdefault(above, above)
+                node = parent[node]
+            return node
 
-        for _, one, other in data.edges:
-            parent[find(one)] = find(other)
-        for one in self.program.fixed:
-            find(one)
+        for _, node, other in data.edges:
+            parent[find(node)] = find(other)
+        for node in self.program.fixed:
+            find(node)
         roots: dict[str, int] = {}
         cuts = self.program.cuts
-        self._part_of = {one: roots.setdefault(find(one), len(roots)) if cuts else 0 for one in sorted(parent)}
+        self._part_of = {node: roots.setdefault(find(node), len(roots)) if cuts else 0 for node in sorted(parent)}
         self._parts = defaultdict(list)
         for individual, part in self._part_of.items():
             self._parts[part].append(str(individual))
@@ -195,19 +199,19 @@ class Ladder:
         stands_for: dict[str, str] = {}
         fixed, same = self.program.fixed, self.program.same
 
-        def find(one: str) -> str:
-            one = same.get(one, one)
-            while one in stands_for:
-                one = stands_for[one]
-            return one
+        def find(individual: str) -> str:
+            individual = same.get(individual, individual)
+            while individual in stands_for:
+                individual = stands_for[individual]
+            return individual
 
         for pair in event.equal:
-            one, other = sorted(map(find, pair), key=lambda one: (one not in fixed, one))
-            if one != other:
+            individual, other = sorted(map(find, pair), key=lambda individual: (individual not in fixed, individual))
+            if individual != other:
                 if other in fixed:
                     return event
-                stands_for[other] = one
-        different = tuple((find(one), find(other)) for one, other in event.different)
+                stands_for[other] = individual
+        different = tuple((find(individual), find(other)) for individual, other in event.different)
         return EventFacts(tuple(map(find, event.subjects)), event.facts.renamed(find), (), different)
 
     def _search(
@@ -218,9 +222,9 @@ class Ladder:
             model = self.repaired
             start = model.mark()
             self.enter(model, event)
-            found = self._without_others(event, model, start[1], lower)
+            exists = self._without_others(event, model, start[1], lower)
             model.undo(start)
-            if found:
+            if exists:
                 return self._decision(event, lower, REPAIR)
         if not clean:
             if sum(len(self._parts[part]) for part in parts if part >= 0) > _MOST_INDIVIDUALS:
@@ -235,32 +239,37 @@ class Ladder:
 
     def _without_others(self, event: EventFacts, model: Model, start: int, lower: set[Membership]) -> bool:
         """Whether there is a model in which the subjects are in no other classes."""
-        others = [(of, one) for one in self._subjects(event) for of in self._wanted if (of, one) not in lower]
+        excluded = [
+            (of, individual)
+            for individual in self._subjects(event)
+            for of in self._wanted
+            if (of, individual) not in lower
+        ]
         here = model.mark()
-        found = find_model(model, others, start) is Outcome.MODEL
+        exists = find_model(model, excluded, start) is Outcome.MODEL
         model.undo(here)
-        return found
+        return exists
 
     def _by_cases(self, event: EventFacts, start: int, lower: set[Membership]) -> Decision | set[Membership]:
         model = self.least
         here = model.mark()
         outcome = find_model(model, (), start)
-        found = self._memberships(model, event) if outcome is Outcome.MODEL else set()
+        memberships = self._memberships(model, event) if outcome is Outcome.MODEL else set()
         model.undo(here)
         if outcome is Outcome.CLOSED:
             return Decision(None, CASES)
         if outcome is Outcome.UNKNOWN:
             return lower
-        entailed, open_ = set(lower), found - lower
-        for one in sorted(open_, key=repr):
-            if one in open_:
-                outcome = find_model(model, [one], start)
+        entailed, open_ = set(lower), memberships - lower
+        for membership in sorted(open_, key=repr):
+            if membership in open_:
+                outcome = find_model(model, [membership], start)
                 if outcome is Outcome.MODEL:
                     open_ &= self._memberships(model, event)
                 model.undo(here)
                 if outcome is Outcome.CLOSED:
-                    entailed.add(one)
-                    open_.discard(one)
+                    entailed.add(membership)
+                    open_.discard(membership)
         return entailed if open_ else self._decision(event, entailed, CASES)
 
     def enter(self, model: Model, event: EventFacts) -> None:
@@ -268,8 +277,8 @@ class Ladder:
         for subject in self._subjects(event):
             model.add_individual(subject)
         _add(model, self.program, event.facts)
-        for one, other in event.different:
-            model.add_different(one, other)
+        for individual, other in event.different:
+            model.add_different(individual, other)
 
     def is_clean(self, event: EventFacts) -> bool:
         """Whether the least model keeps to all guards in the parts of the background that an event touches."""
@@ -285,30 +294,36 @@ class Ladder:
 
     def individuals_around(self, event: EventFacts) -> list[str]:
         """The individuals of an event, and those of the background that are connected with it."""
-        found = dict.fromkeys(one for part in sorted(self._touched(event)) for one in self._parts.get(part, ()))
-        return list(found | dict.fromkeys(self._named(event)))
+        individuals = dict.fromkeys(
+            individual for part in sorted(self._touched(event)) for individual in self._parts.get(part, ())
+        )
+        return list(individuals | dict.fromkeys(self._named(event)))
 
     def _touched(self, event: EventFacts) -> set[int]:
-        return {self._part(one) for one in self._named(event)}
+        return {self._part(individual) for individual in self._named(event)}
 
     def _named(self, event: EventFacts) -> set[str]:
         facts = event.facts
-        named = {one for _, *rest in (*facts.classes, *facts.edges) for one in rest}
-        named |= {one for _, one, _ in facts.literals} | set(self._subjects(event))
-        return named | {one for pair in (*event.equal, *event.different) for one in pair}
+        named = {individual for _, *individuals in (*facts.classes, *facts.edges) for individual in individuals}
+        named |= {individual for _, individual, _ in facts.literals} | set(self._subjects(event))
+        return named | {individual for pair in (*event.equal, *event.different) for individual in pair}
 
     def _subjects(self, event: EventFacts) -> list[str]:
-        return [self.program.same.get(one, one) for one in event.subjects]
+        return [self.program.same.get(individual, individual) for individual in event.subjects]
 
     def _memberships(self, model: Model, event: EventFacts) -> set[Membership]:
         wanted = self._wanted
-        return {(of, one) for one in self._subjects(event) for of in model.types[one] if of in wanted}
+        return {
+            (of, individual) for individual in self._subjects(event) for of in model.types[individual] if of in wanted
+        }
 
-    def _decision(self, event: EventFacts, found: Collection[Membership], by: str, reason: str = "") -> Decision:
+    def _decision(self, event: EventFacts, memberships: Collection[Membership], by: str, reason: str = "") -> Decision:
         by_subject: dict[Individual, list[int]] = defaultdict(list)
-        for of, one in found:
-            by_subject[one].append(self._wanted[of])
-        return Decision(tuple(tuple(sorted(by_subject[one])) for one in self._subjects(event)), by, reason)
+        for of, individual in memberships:
+            by_subject[individual].append(self._wanted[of])
+        return Decision(
+            tuple(tuple(sorted(by_subject[individual])) for individual in self._subjects(event)), by, reason
+        )
 
     # The reasoner -----------------------------------------------------------------------------------------------------
 
@@ -322,26 +337,31 @@ class Ladder:
         if self.reasoner == "auto" and not hermit.is_installed():
             return self._decision(event, lower, UNDECIDED, "rules cannot decide it, and HermiT is not installed")
         subjects = self._subjects(event)
-        if self.program.has_keys and any(one[0] == "_" for one in subjects):
+        if self.program.has_keys and any(individual[0] == "_" for individual in subjects):
             return self._decision(event, lower, UNDECIDED, "HermiT gives no classes of blank nodes beside keys")
-        names = {one: f"{OWN}node:{one[2:]}>" if one[0] == "_" else as_resource(one) for one in subjects}
+        names = {
+            individual: f"{OWN}node:{individual[2:]}>" if individual[0] == "_" else as_resource(individual)
+            for individual in subjects
+        }
         try:
-            found = hermit.types(self.question(event, names), set(names.values()), self._known(lower, names))
+            types = hermit.types(self.question(event, names), set(names.values()), self._known(lower, names))
         except hermit.UndecidedError as error:
             return self._decision(event, lower, UNDECIDED, f"HermiT failed: {error}")
-        if found is None:
+        if types is None:
             return Decision(None, REASONER)
-        places = {one.name: place for place, one in enumerate(self.program.asked)}
-        kinds = (found[names[one]] for one in subjects)
-        return Decision(tuple(tuple(sorted(places[of] for of in each if of in places)) for each in kinds), REASONER)
+        places = {wanted.name: place for place, wanted in enumerate(self.program.asked)}
+        kinds = (types[names[individual]] for individual in subjects)
+        return Decision(
+            tuple(tuple(sorted(places[of] for of in classes if of in places)) for classes in kinds), REASONER
+        )
 
     def _known(self, lower: set[Membership], names: dict[str, str]) -> dict[str, set[str]]:
         """The classes that need not be confirmed: entailed ones, and those that are not asked for."""
-        asked = {one.name for one in self.program.asked}
-        known = {name: {of for of in self.program.form.classes if of not in asked} for name in names.values()}
-        for of, one in lower:
-            known[names[str(one)]].add(self.program.asked[self._wanted[of]].name)
-        return known
+        asked_names = {wanted.name for wanted in self.program.asked}
+        confirmed = {name: {of for of in self.program.form.classes if of not in asked_names} for name in names.values()}
+        for of, individual in lower:
+            confirmed[names[str(individual)]].add(self.program.asked[self._wanted[of]].name)
+        return confirmed
 
     def question(self, event: EventFacts, names: dict[str, str]) -> Iterator[str]:
         """The axioms that decide an event, as text; a blank node that is asked about needs a name."""
@@ -349,13 +369,17 @@ class Ladder:
         for part in sorted(self._touched(event) if self.program.cuts else {0}):
             yield from map(show, self._facts_in(part).axioms())
 
-        def rename(one: str) -> str:
-            return names.get(one, one)
+        def rename(individual: str) -> str:
+            return names.get(individual, individual)
 
         yield from map(show, event.facts.renamed(rename).axioms())
-        yield from (f"ClassAssertion(<http://www.w3.org/2002/07/owl#Thing> {one})" for one in names.values())
-        yield from (f"SameIndividual({rename(one)} {rename(other)})" for one, other in event.equal)
-        yield from (f"DifferentIndividuals({rename(one)} {rename(other)})" for one, other in event.different)
+        yield from (
+            f"ClassAssertion(<http://www.w3.org/2002/07/owl#Thing> {individual})" for individual in names.values()
+        )
+        yield from (f"SameIndividual({rename(individual)} {rename(other)})" for individual, other in event.equal)
+        yield from (
+            f"DifferentIndividuals({rename(individual)} {rename(other)})" for individual, other in event.different
+        )
 
     def _facts_in(self, part: int) -> Facts:
         """The background of one part."""
@@ -388,8 +412,8 @@ def fill(model: Model, program: AbstractionProgram) -> None:
     _add(model, program, program.background)
     for axiom in program.axioms:
         if isinstance(axiom, DifferentIndividuals) and len(axiom.individuals) <= _MOST_DIFFERENT:
-            for one, other in combinations(axiom.individuals, 2):
-                model.add_different(one, other)
+            for first, other in combinations(axiom.individuals, 2):
+                model.add_different(first, other)
 
 
 def _add(model: Model, program: AbstractionProgram, facts: Facts) -> None:
@@ -398,9 +422,9 @@ def _add(model: Model, program: AbstractionProgram, facts: Facts) -> None:
         model.add_individual(individual)
         if of in form.classes:
             model.add_class(form.classes[of], individual)
-    for role, one, other in facts.edges:
+    for role, subject, other in facts.edges:
         if role in form.roles:
-            model.add_edge(form.roles[role], one, other)
+            model.add_edge(form.roles[role], subject, other)
     for name, individual, literal in facts.literals:
         if name in form.data:
             model.add_literal(form.data[name], individual, value(literal))

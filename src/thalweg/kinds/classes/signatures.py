@@ -21,7 +21,7 @@ from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS, THING
 
 Handle = Hashable
-"""What stands for a term in a stream: the term, or a word for it."""
+"""The form of a term in a stream: the term itself, or its word in a dictionary."""
 Given = tuple[str, tuple[Handle, ...]]
 """A fact: its predicate, and one or two handles."""
 
@@ -68,7 +68,7 @@ class Signatures:
         # A property may be of both kinds: then its values say which.
         edges = {name: place for place, (name, kind) in enumerate(pairs, len(form.classes)) if kind == EDGE}
         self._edges = {self._pairs[name]: place for name, place in edges.items() if self._pairs[name] != place}
-        self.numbers = {one: number for number, one in enumerate(sorted(program.fixed))}
+        self.numbers = {individual: number for number, individual in enumerate(sorted(program.fixed))}
         self._cells: dict[object, int] = {}
         # Individuals of the background by handle, None for others; literals by predicate and handle.
         self._individuals: dict[Handle, int | None] = {}
@@ -94,46 +94,46 @@ class Signatures:
         values = 0
         for name, handles in facts:
             subject = handles[0]
-            who = subjects.get(subject)
-            if who is None:
+            subject_code = subjects.get(subject)
+            if subject_code is None:
                 code = individuals[subject] if subject in individuals else self._code(subject)
                 # A text is an individual where it is a subject.
                 if code is None or code == _NOTHING:
                     if own is not None and own != subject:
                         return self._of_several(facts)
                     own, code = subject, _OWN
-                subjects[subject] = who = code
+                subjects[subject] = subject_code = code
             if len(handles) == 1:
                 predicate = classes.get(name)
                 if predicate is not None:
-                    key.append((predicate, who, _NOTHING, 0))
+                    key.append((predicate, subject_code, _NOTHING, 0))
                 continue
             predicate = pairs.get(name)
             if predicate is None:
                 continue
-            thing = handles[1]
+            target = handles[1]
             if kinds[predicate] == LITERAL:
-                place = predicate, thing
-                cell = literals[place] if place in literals else self._cell(predicate, thing)
+                place = predicate, target
+                cell = literals[place] if place in literals else self._cell(predicate, target)
                 if cell is not None:
                     values += 1
-                    key.append((predicate, who, _NOTHING, cell))
+                    key.append((predicate, subject_code, _NOTHING, cell))
                     continue
                 predicate = self._edges.get(predicate)
                 if predicate is None:
                     continue
-            code = individuals[thing] if thing in individuals else self._code(thing)
+            code = individuals[target] if target in individuals else self._code(target)
             if code is None:
-                if own is not None and own != thing:
+                if own is not None and own != target:
                     return self._of_several(facts)
-                own, code = thing, _OWN
+                own, code = target, _OWN
             if code != _NOTHING:
-                key.append((predicate, who, code, 0))
+                key.append((predicate, subject_code, code, 0))
             elif name not in self._passed_over:
-                self._pass_over(name, thing)
+                self._pass_over(name, target)
         key.sort()
         ranked = list(subjects) if len(subjects) == 1 else sorted(subjects, key=subjects.__getitem__)
-        about = tuple([subjects[one] for one in ranked])
+        about = tuple([subjects[handle] for handle in ranked])
         if values < 2 or not self._program.compares_values:
             return (tuple(key), about), ranked
         names = {} if own is None else {own: _OWN}
@@ -143,49 +143,51 @@ class Signatures:
         """The facts, and that each object which is an individual is a thing: so it is a subject, too."""
         subjects = {handles[0] for _, handles in facts}
         objects = dict.fromkeys(handles[1] for _, handles in facts if len(handles) == 2)
-        things = (thing for thing in objects if thing not in subjects and self._named(thing) != _NOTHING)
-        return [*facts, *((THING, (thing,)) for thing in things)]
+        individuals = (
+            individual for individual in objects if individual not in subjects and self._named(individual) != _NOTHING
+        )
+        return [*facts, *((THING, (individual,)) for individual in individuals)]
 
     def _of_several(self, facts: Sequence[Given]) -> tuple[Key, Sequence[Handle]]:
-        """The same for an event with several individuals of its own."""
+        """The signature and the subjects of an event with several individuals of its own."""
         individuals, coded = self._individuals, self._coded(facts)
         subjects = dict.fromkeys(handles[0] for _, handles in facts)
-        own = dict.fromkeys(one for one in subjects if self._named(one) in (None, _NOTHING))
-        own |= dict.fromkeys(thing for _, _, thing, _ in coded if thing is not None and self._named(thing) is None)
+        own = dict.fromkeys(handle for handle in subjects if self._named(handle) in (None, _NOTHING))
+        own |= dict.fromkeys(target for _, _, target, _ in coded if target is not None and self._named(target) is None)
         names = self._order(own, coded)
         key = sorted(
-            (predicate, _name(subject, names, individuals), _value(thing, names, individuals), cell)
-            for predicate, subject, thing, cell in coded
+            (predicate, _name(subject, names, individuals), _value(target, names, individuals), cell)
+            for predicate, subject, target, cell in coded
         )
-        ranked = sorted(subjects, key=lambda one: _name(one, names, individuals))
-        about = tuple(_name(one, names, individuals) for one in ranked)
+        ranked = sorted(subjects, key=lambda handle: _name(handle, names, individuals))
+        about = tuple(_name(handle, names, individuals) for handle in ranked)
         if self._program.has_keys:
             # Keys are about individuals with a name only.
-            about += tuple(sorted(names[one] for one in own if self._spell(one)[0] == "_"))
+            about += tuple(sorted(names[handle] for handle in own if self._spell(handle)[0] == "_"))
         equal = self._equal(facts, names) if self._program.compares_values else ()
         return (tuple(key), about, *equal), ranked
 
     def _coded(self, facts: Sequence[Given]) -> list[_Coded]:
         """The facts that can matter: number of the predicate, subject, value, and the cell of a literal."""
-        found: list[_Coded] = []
+        coded: list[_Coded] = []
         for name, handles in facts:
             predicate = (self._classes if len(handles) == 1 else self._pairs).get(name)
             if predicate is None:
                 continue
             if len(handles) == 1:
-                found.append((predicate, handles[0], None, 0))
+                coded.append((predicate, handles[0], None, 0))
             elif self.kinds[predicate] == LITERAL:
                 place = predicate, handles[1]
                 cell = self._literals[place] if place in self._literals else self._cell(*place)
                 if cell is not None:
-                    found.append((predicate, handles[0], None, cell))
+                    coded.append((predicate, handles[0], None, cell))
                 elif predicate in self._edges:
-                    found.append((self._edges[predicate], handles[0], handles[1], 0))
+                    coded.append((self._edges[predicate], handles[0], handles[1], 0))
             elif self._named(handles[1]) != _NOTHING:
-                found.append((predicate, handles[0], handles[1], 0))
+                coded.append((predicate, handles[0], handles[1], 0))
             elif name not in self._passed_over:
                 self._pass_over(name, handles[1])
-        return found
+        return coded
 
     def _named(self, handle: Handle) -> int | None:
         return self._individuals[handle] if handle in self._individuals else self._code(handle)
@@ -197,40 +199,40 @@ class Signatures:
         individuals = self._individuals
         ranks: dict[Handle, int] = dict.fromkeys(own, _OWN)
         for _ in range(len(own)):
-            said: dict[Handle, list[tuple[int, ...]]] = {one: [] for one in own}
-            for predicate, subject, thing, cell in coded:
-                if subject in said:
-                    other = cell if thing is None else _name(thing, ranks, individuals)
-                    said[subject].append((predicate, 0, thing is None, other))
-                if thing is not None and thing in said:
-                    said[thing].append((predicate, 1, 0, _name(subject, ranks, individuals)))
-            described = {one: (ranks[one], *sorted(said[one])) for one in own}
+            statements: dict[Handle, list[tuple[int, ...]]] = {handle: [] for handle in own}
+            for predicate, subject, target, cell in coded:
+                if subject in statements:
+                    other = cell if target is None else _name(target, ranks, individuals)
+                    statements[subject].append((predicate, 0, target is None, other))
+                if target is not None and target in statements:
+                    statements[target].append((predicate, 1, 0, _name(subject, ranks, individuals)))
+            described = {handle: (ranks[handle], *sorted(statements[handle])) for handle in own}
             order = {text: _OWN - place for place, text in enumerate(sorted(set(described.values())))}
             settled = len(order) == len(set(ranks.values()))
-            ranks = {one: order[described[one]] for one in own}
+            ranks = {handle: order[described[handle]] for handle in own}
             if settled or len(order) == len(own):
                 break
         # Those that nothing distinguishes stay in the order in which they came.
-        ranked = sorted(own, key=lambda one: -ranks[one])
-        return {one: _OWN - place for place, one in enumerate(ranked)}
+        ranked = sorted(own, key=lambda handle: -ranks[handle])
+        return {handle: _OWN - place for place, handle in enumerate(ranked)}
 
     def _equal(self, facts: Sequence[Given], names: dict[Handle, int]) -> tuple[Hashable, ...]:
         """Which literals are equal: the cell, the predicate and the subject of each, and the number of its value."""
-        known = []
+        literals = []
         for name, handles in facts:
             predicate = self._pairs.get(name) if len(handles) == 2 else None
             if predicate is not None and self.kinds[predicate] == LITERAL:
                 cell = self._literals.get((predicate, handles[1]))
                 if cell is not None:
-                    known.append((cell, predicate, *handles))
-        if len(known) < 2:
+                    literals.append((cell, predicate, *handles))
+        if len(literals) < 2:
             return ()
-        found = [
+        rows = [
             (cell, predicate, _name(subject, names, self._individuals), value(self._spell(literal)))
-            for cell, predicate, subject, literal in known
+            for cell, predicate, subject, literal in literals
         ]
         numbers: dict[Any, int] = {}
-        return tuple((*one[:3], numbers.setdefault(one[3], len(numbers))) for one in sorted(found))
+        return tuple((*row[:3], numbers.setdefault(row[3], len(numbers))) for row in sorted(rows))
 
     def _code(self, handle: Handle) -> int | None:
         """The number of an individual of the background; None for another one, `_NOTHING` for a literal."""
@@ -269,9 +271,9 @@ class Signatures:
             if len(terms) == 1 or is_literal(terms[1]) == (kind == LITERAL):
                 by_kind[kind].append((self.names[predicate], *(same.get(term, term) for term in terms)))
         classes, edges, literals, equal, different = by_kind
-        known = Facts(tuple(classes), tuple(edges), tuple(literals))  # type: ignore[arg-type]
-        pairs = (tuple((one, other) for _, one, other in pairs) for pairs in (equal, different))
-        return EventFacts(tuple(map(spell, subjects)), known, *pairs)
+        stated = Facts(tuple(classes), tuple(edges), tuple(literals))  # type: ignore[arg-type]
+        pairs = (tuple((individual, other) for _, individual, other in pairs) for pairs in (equal, different))
+        return EventFacts(tuple(map(spell, subjects)), stated, *pairs)
 
 
 def _name(handle: Handle, names: dict[Handle, int], individuals: dict[Handle, int | None]) -> int:
@@ -331,17 +333,17 @@ class Decisions:
         if self.ladder.program.individuals == "all":
             facts = self.signatures.with_objects(facts)
         key, subjects = self.signatures.signature(facts)
-        found = self._known.get(key)
-        if found is not None:
+        decision = self._known.get(key)
+        if decision is not None:
             self.hits += 1
-            return found, subjects
+            return decision, subjects
         self.misses += 1
-        found = self._decide(key, subjects, facts)
-        self.by[found.by] = self.by.get(found.by, 0) + 1
+        decision = self._decide(key, subjects, facts)
+        self.by[decision.by] = self.by.get(decision.by, 0) + 1
         if len(self._known) >= self._most:
             del self._known[next(iter(self._known))]
-        self._known[key] = found
-        return found, subjects
+        self._known[key] = decision
+        return decision, subjects
 
     def _decide(self, key: Key, subjects: Sequence[Handle], facts: Sequence[Given]) -> Decision:
         before = perf_counter()

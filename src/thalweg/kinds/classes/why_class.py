@@ -26,9 +26,9 @@ class ClassProof:
     def lines(self) -> list[str]:
         """One for each fact and axiom, with where it comes from."""
         return [
-            *(f"{one}   (event)" for one in self.event),
-            *(f"{one}   (background)" for one in self.background),
-            *(f"{one}   (axiom)" for one in self.axioms),
+            *(f"{text}   (event)" for text in self.event),
+            *(f"{text}   (background)" for text in self.background),
+            *(f"{text}   (axiom)" for text in self.axioms),
         ]
 
     def as_data(self) -> dict[str, object]:
@@ -43,53 +43,61 @@ class ClassProof:
 def why_class(ladder: Ladder, triples: Iterable[Triple], individual: str, label: str) -> ClassProof | None:
     """Why the triples of an event make an individual a member of a class; None where they do not."""
     program = ladder.program
-    place = next(number for number, one in enumerate(program.asked) if one.label == label)
-    given = [(thing, (one,)) if name == RDF_TYPE else (name, (one, thing)) for one, name, thing in triples]
-    event = Signatures(program).event([individual], given)
+    place = next(number for number, wanted in enumerate(program.asked) if wanted.label == label)
+    facts = [
+        (target, (subject,)) if name == RDF_TYPE else (name, (subject, target)) for subject, name, target in triples
+    ]
+    event = Signatures(program).event([individual], facts)
     decision = ladder.decide(event)
     if decision.classes is None or place not in decision.classes[0]:
         return None
-    names = [one.name for one in program.asked]
+    names = [wanted.name for wanted in program.asked]
 
-    def entails(axioms: Sequence[Axiom], known: Sequence[Axiom], own: Sequence[Axiom]) -> bool:
-        whole = len(axioms) == len(program.axioms)
-        form = program.form if whole else clausify(axioms, Ranges(program.ranges.definitions), names)
-        smaller = Ladder(replace(program, axioms=tuple(axioms), form=form, background=Facts.of(known)), ladder.reasoner)
-        found = smaller.decide(EventFacts(event.subjects, Facts.of(own), event.equal, event.different))
-        return found.classes is not None and place in found.classes[0]
+    def entails(axioms: Sequence[Axiom], background: Sequence[Axiom], own: Sequence[Axiom]) -> bool:
+        is_whole = len(axioms) == len(program.axioms)
+        form = program.form if is_whole else clausify(axioms, Ranges(program.ranges.definitions), names)
+        smaller = Ladder(
+            replace(program, axioms=tuple(axioms), form=form, background=Facts.of(background)), ladder.reasoner
+        )
+        verdict = smaller.decide(EventFacts(event.subjects, Facts.of(own), event.equal, event.different))
+        return verdict.classes is not None and place in verdict.classes[0]
 
     axioms, own = list(program.axioms), event.facts.axioms()
     near: list[Axiom] = []
     for near in _rings(program.background, event):
         if entails(axioms, near, own):
             break
-    known = minimal(near, lambda some: entails(axioms, some, own))
-    own = minimal(own, lambda some: entails(axioms, known, some))
-    axioms = minimal(axioms, lambda some: entails(some, known, own))
-    asked = program.asked[place]
+    background = minimal(near, lambda chosen: entails(axioms, chosen, own))
+    own = minimal(own, lambda chosen: entails(axioms, background, chosen))
+    axioms = minimal(axioms, lambda chosen: entails(chosen, background, own))
+    goal = program.asked[place]
 
-    def shown(some: Sequence[Axiom]) -> tuple[str, ...]:
+    def shown(chosen: Sequence[Axiom]) -> tuple[str, ...]:
         # An expression that is asked for has a name of our own among the axioms.
-        name = asked.label if asked.name.startswith(OWN) else asked.name
-        return tuple(show(one).replace(asked.name, name) for one in some)
+        name = goal.label if goal.name.startswith(OWN) else goal.name
+        return tuple(show(axiom).replace(goal.name, name) for axiom in chosen)
 
-    return ClassProof(decision.by, shown(own), shown(known), shown(axioms))
+    return ClassProof(decision.by, shown(own), shown(background), shown(axioms))
 
 
 def _rings(background: Facts, event: EventFacts) -> Iterable[list[Axiom]]:
     """The facts of the background around an event, further and further away."""
     facts = event.facts
-    seen = {one for _, one in facts.classes} | {one for _, *pair in facts.edges for one in pair} | set(event.subjects)
-    found: list[Axiom] = []
+    seen = (
+        {individual for _, individual in facts.classes}
+        | {individual for _, *pair in facts.edges for individual in pair}
+        | set(event.subjects)
+    )
+    axioms: list[Axiom] = []
     while True:
         near = Facts(
-            tuple(one for one in background.classes if one[1] in seen),
-            tuple(one for one in background.edges if one[1] in seen or one[2] in seen),
-            tuple(one for one in background.literals if one[1] in seen),
+            tuple(fact for fact in background.classes if fact[1] in seen),
+            tuple(fact for fact in background.edges if fact[1] in seen or fact[2] in seen),
+            tuple(fact for fact in background.literals if fact[1] in seen),
         )
-        reached = seen | {one for _, *pair in near.edges for one in pair}
-        found = near.axioms()
-        yield found
+        reached = seen | {individual for _, *pair in near.edges for individual in pair}
+        axioms = near.axioms()
+        yield axioms
         if reached == seen:
             yield background.axioms()
             return

@@ -56,43 +56,43 @@ class Tracker:
 
     def take(self, now: int, shed: tuple[str, ...], changes: "Iterable[Delta]") -> list[TextDelta]:
         """What to output for some changes, the last of which may be at `now`."""
-        found: list[TextDelta] = []
+        deltas: list[TextDelta] = []
         begun: list[Broken] = []
         for change in changes:
             ended, unknown = (
-                [self._end(Broken(*fact.terms)) for fact in some] for some in (change.end, change.unknown)
+                [self._end(Broken(*fact.terms)) for fact in facts] for facts in (change.end, change.unknown)
             )
             begun += (Broken(*fact.terms) for fact in change.begin)
-            found.append(TextDelta(change.tick, [], ended, unknown, change.shed))
+            deltas.append(TextDelta(change.tick, [], ended, unknown, change.shed))
         renewed = self._outlived(now)
         if not (begun or renewed):
-            return found
-        if not found or (renewed and found[-1].tick < now):
-            found.append(TextDelta(now, shed=shed))
-        found[-1].end_text.extend(self._known[broken].text for broken in renewed)
-        found[-1].begin_text.extend(self._explained([*begun, *renewed]))
-        return found
+            return deltas
+        if not deltas or (renewed and deltas[-1].tick < now):
+            deltas.append(TextDelta(now, shed=shed))
+        deltas[-1].end_text.extend(self._known[broken].text for broken in renewed)
+        deltas[-1].begin_text.extend(self._explained([*begun, *renewed]))
+        return deltas
 
     def _end(self, broken: Broken) -> str:
-        known = self._known.pop(broken)
-        return str(_clash(broken)) if self._emit == "changes" else known.text
+        clash = self._known.pop(broken)
+        return str(_clash(broken)) if self._emit == "changes" else clash.text
 
     def _outlived(self, now: int) -> list[Broken]:
         """The clashes that have outlived their reasons."""
-        found: list[Broken] = []
+        clashes: list[Broken] = []
         while self._ends and self._ends[0][0] < now:
             until, broken = heappop(self._ends)
             if not self._is_stale(until, broken):
-                found.append(broken)
-        return found
+                clashes.append(broken)
+        return clashes
 
-    def _explained(self, found: list[Broken]) -> Iterator[str]:
-        terms = list(dict.fromkeys(term for broken in found for term in (broken.one, broken.other)))
+    def _explained(self, clashes: list[Broken]) -> Iterator[str]:
+        terms = list(dict.fromkeys(term for broken in clashes for term in (broken.one, broken.other)))
         by_term: dict[str, list[TimedFact]] = {}
         for dated in self.about(terms):
             for term in dict.fromkeys(dated.fact.terms):
                 by_term.setdefault(term, []).append(dated)
-        for broken in found:
+        for broken in clashes:
             facts = self._judge.because(broken, by_term.get(broken.one, []))
             clash = replace(_clash(broken), because=tuple(sorted(map(str, facts))))
             until = min((dated.until for dated in facts if dated.until is not None), default=None)
@@ -102,15 +102,15 @@ class Tracker:
             yield self._known[broken].text
 
     def save(self) -> list[str]:
-        """What must be remembered, as texts."""
-        return [_encode([*broken, known.text, known.until]) for broken, known in self._known.items()]
+        """The clashes that hold with their reasons, as texts."""
+        return [_encode([*broken, clash.text, clash.until]) for broken, clash in self._known.items()]
 
     def load(self, texts: Iterable[str]) -> None:
-        """Remembers it."""
-        for axiom, one, other, text, until in map(json.loads, texts):
-            self._known[Broken(axiom, one, other)] = _Known(text, until)
+        """Restores the clashes that `save` returned."""
+        for axiom, individual, other, text, until in map(json.loads, texts):
+            self._known[Broken(axiom, individual, other)] = _Known(text, until)
             if self._emit == "snapshot" and until is not None:
-                heappush(self._ends, (until, Broken(axiom, one, other)))
+                heappush(self._ends, (until, Broken(axiom, individual, other)))
 
 
 def _clash(broken: Broken) -> Clash:

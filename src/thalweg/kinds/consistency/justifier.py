@@ -55,9 +55,9 @@ class Justifier:
             clash = Fact("inconsistent", (broken.axiom, "x", "x" if broken.one == broken.other else "y"))
             kept = list(range(len(patterns)))
             for place in range(len(patterns)):
-                rest = [each for each in kept if each != place]
-                if self._suffice([patterns[each] for each in rest], clash):
-                    kept = rest
+                remaining = [index for index in kept if index != place]
+                if self._suffice([patterns[index] for index in remaining], clash):
+                    kept = remaining
             self._known[key] = tuple(kept)
         return self._known[key]
 

@@ -14,7 +14,7 @@ from thalweg.ir.pattern_semantics import TripleTerms
 from thalweg.ir.patterns import Pattern
 from thalweg.kinds.classes import Abstraction
 from thalweg.kinds.events.event_facts import predicates_given
-from thalweg.kinds.member import Beside, Member
+from thalweg.kinds.member import Member, Neighbours
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl import structure
@@ -82,7 +82,7 @@ class EventCascade(Shipped, Member):
     @property
     def compiles(self) -> bool:
         """Of events only a selection is evaluated by rules."""
-        queries = [one.query for one in self.program.selections if one.query is not None]
+        queries = [selection.query for selection in self.program.selections if selection.query is not None]
         if not queries:
             return False
         from thalweg.kinds.queries.choose_evaluator import is_compiled
@@ -117,7 +117,7 @@ class EventCascade(Shipped, Member):
         """Classes of events are worth a shuffle, where there are some; a selection sees many events at once."""
         return self.abstraction is not None and bool(self.program.classes) and not self.program.selections
 
-    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """Events of streams are classified in all buckets, and patterns are matched in stages, each split by variables
         or in one bucket; beside other parts, events become facts behind them.
 
@@ -128,14 +128,14 @@ class EventCascade(Shipped, Member):
         from thalweg.kinds.events.event_stream import EventsSpec
         from thalweg.kinds.events.match_operator import MatchSpec
 
-        self._check(context, is_alone=beside is None)
-        hears_held = beside is not None and beside.hears_held
+        self._check(context, is_alone=neighbours is None)
+        hears_held = neighbours is not None and neighbours.hears_held
         may_split = (partitions or 1) > 1 and not (context.explains or self.program.selections or hears_held)
-        if not may_split or not (beside is None or self.is_costly):
-            return Expansion((EventsSpec(self, None if beside is None else beside.streams),))
-        published = beside is not None
+        if not may_split or not (neighbours is None or self.is_costly):
+            return Expansion((EventsSpec(self, None if neighbours is None else neighbours.streams),))
+        published = neighbours is not None
         stages = stage_patterns(self.patterns.items())
-        may_have_keys = beside is None or beside.is_alone or context.split == "always"
+        may_have_keys = neighbours is None or neighbours.is_alone or context.split == "always"
         keyed = may_have_keys and any(stage.split for stage in stages)
         if published and not keyed and stages:
             stages = (PatternStage(1, tuple(self.patterns), (0,), {}),)
@@ -173,7 +173,7 @@ class EventCascade(Shipped, Member):
         from thalweg.kinds.events.unmatched_names import UnmatchedNames
 
         looked_up = self.program.looked_up
-        names = {*self._related(), *self.program.named_classes, *(one.name for one in looked_up or ())}
+        names = {*self._related(), *self.program.named_classes, *(predicate.name for predicate in looked_up or ())}
         # What takes any name can be about all that comes.
         return UnmatchedNames(names if looked_up is not None else (), self.triples)
 
@@ -182,20 +182,25 @@ class EventCascade(Shipped, Member):
     @property
     def ports(self) -> Ports:
         """Its events are a stream of facts; it reads conclusions, and hears the streams that queries make."""
-        given, reads = predicates_given(self.program), self.beside.classes | self.beside.known
+        predicates, reads = predicates_given(self.program), self.beside.classes | self.beside.known
         return Ports(
             "the text of events",
             self.program.name,
             reads=reads.__contains__,
-            writes=given.__contains__,
+            writes=predicates.__contains__,
             hears=self._hears,
             streams=True,
-            mentions=given | reads,
+            mentions=predicates | reads,
         )
 
     def _hears(self, stream: str) -> bool:
         """Whether it reads a stream that another part makes: one that a selection names, or all without a selection."""
-        windows = [window for one in self.program.selections if one.query is not None for window in one.query.windows]
+        windows = [
+            window
+            for selection in self.program.selections
+            if selection.query is not None
+            for window in selection.query.windows
+        ]
         if self.program.selections:
             return any(means_stream(window.stream, stream) for window in windows)
         return stream in self.beside.streams
@@ -213,26 +218,26 @@ class EventCascade(Shipped, Member):
         statements = tuple(event_statements(self.program))
         return ExplainedMember(f"events {name}", name, (), outputs, statements, self.explain(), streams)
 
-    def surrounded(self, rules: Program, others: Sequence[Ports]) -> "EventCascade":
+    def surrounded(self, rules: Program, ports: Sequence[Ports]) -> "EventCascade":
         """The same beside rules and other parts: it reads what they conclude, and what queries make of streams.
 
         What rests on its own events is not among what it looks up or hears; where it needs that, the plan is refused.
         """
-        above = resting_on_part(rules, [*others, self.ports], len(others))
-        held = [(number, one) for number, one in enumerate(others) if not one.streams]
+        above = resting_on_part(rules, [*ports, self.ports], len(ports))
+        holders = [(number, port) for number, port in enumerate(ports) if not port.streams]
         named = {name for name, _ in self.program.undefined} | self.program.named_classes
         classes = {Predicate(name, 1) for name in named}
-        classes &= rules.derived | {name for name in classes for _, one in held if one.writes(name)}
-        concluded = rules.derived.union(*(one.mentions for number, one in held if number not in above))
+        classes &= rules.derived | {name for name in classes for _, port in holders if port.writes(name)}
+        concluded = rules.derived.union(*(port.mentions for number, port in holders if number not in above))
         looked_up, related = self.program.looked_up, self._related()
-        known = {
+        read = {
             name
             for name in (concluded | (looked_up or set())) - above
             if 0 < name.arity < 3 and (looked_up is None or name in looked_up or name.name in related)
         }
-        streams = (one.name for number, one in enumerate(others) if one.streams and number not in above)
-        found = Surroundings(frozenset(classes), frozenset(known if classes else ()), frozenset(streams))
-        return replace(self, beside=found)
+        streams = (port.name for number, port in enumerate(ports) if port.streams and number not in above)
+        surroundings = Surroundings(frozenset(classes), frozenset(read if classes else ()), frozenset(streams))
+        return replace(self, beside=surroundings)
 
     def _related(self) -> Collection[str]:
         """The names that the axioms about its classes have."""
@@ -275,24 +280,27 @@ class EventCascade(Shipped, Member):
         if self.abstraction is None:
             ontology = structure.read(self.triples)
             vocabulary = Vocabulary(ontology, is_open=True)
-            asked = [(name, vocabulary.read(one.text, {}, one.span.source.name)) for name, one in self.program.classes]
-            return Abstraction(replace(compile_abstraction("", ontology, asked), triples=self.triples))
+            definitions = [
+                (name, vocabulary.read(definition.text, {}, definition.span.source.name))
+                for name, definition in self.program.classes
+            ]
+            return Abstraction(replace(compile_abstraction("", ontology, definitions), triples=self.triples))
         classes = zip(self.program.classes, self.abstraction.asked, strict=True)
-        named = tuple(Asked(name, one.name) for (name, _), one in classes)
+        named = tuple(Asked(name, definition.name) for (name, _), definition in classes)
         return Abstraction(replace(self.abstraction, asked=named))
 
     def contradictions(self) -> list[Diagnostic]:
         """What contradicts the ontology, which events can never happen, and which ones a selection loses."""
         if self.abstraction is None:
             return _wrong_classes(self)
-        found = Abstraction(self.abstraction).contradictions()
-        if found:
-            return found
+        diagnostics = Abstraction(self.abstraction).contradictions()
+        if diagnostics:
+            return diagnostics
         from thalweg.kinds.events.impossible_events import impossible_events
         from thalweg.kinds.events.lost_events import lost_events
 
-        found = list(impossible_events(self.program, self.abstraction))
-        return [*found, *(lost_events(self.program, self._ladder()[0]) if self.program.selections else ())]
+        diagnostics = list(impossible_events(self.program, self.abstraction))
+        return [*diagnostics, *(lost_events(self.program, self._ladder()[0]) if self.program.selections else ())]
 
     def explain(
         self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
@@ -318,45 +326,48 @@ def cascade_part(
     names: Collection[str] | None,
 ) -> EventCascade:
     """The part of definitions; `names` are the events asked for."""
-    abstraction = next((one for one in compiled if isinstance(one, AbstractionProgram)), None)
+    abstraction = next((unit for unit in compiled if isinstance(unit, AbstractionProgram)), None)
     triples = tuple(triples_of(background)) if abstraction is None else abstraction.triples
     return EventCascade(program, abstraction, frozenset(names) if names else program.top, triples)
 
 
 def undefined(
-    program: CascadeProgram, concluded: Collection[Predicate] = (), others: Collection[Predicate] = ()
+    program: CascadeProgram, concluded: Collection[Predicate] = (), predicates: Collection[Predicate] = ()
 ) -> list[Diagnostic]:
-    """What is wrong with the names that no text defines, unless rules conclude them; these conclude `others`, too."""
-    missing = [(name, found) for name, found in program.undefined if Predicate(name, 1) not in concluded]
-    return [_concluded_else(name, found, others) for name, found in missing]
+    """What is wrong with the names that no text defines, unless rules conclude them.
+
+    The help of a diagnostic names one of the `predicates` of rules where that is similar.
+    """
+    missing = [(name, diagnostic) for name, diagnostic in program.undefined if Predicate(name, 1) not in concluded]
+    return [_concluded_else(name, diagnostic, predicates) for name, diagnostic in missing]
 
 
-def _concluded_else(name: str, found: Diagnostic, others: Collection[Predicate]) -> Diagnostic:
+def _concluded_else(name: str, diagnostic: Diagnostic, predicates: Collection[Predicate]) -> Diagnostic:
     """An event that is not defined, with a way out where rules conclude something of almost the same name."""
-    meant = nearest(Predicate(name, 1), others)
+    meant = nearest(Predicate(name, 1), predicates)
     if meant is None:
-        return found
+        return diagnostic
     way_out = f"rules conclude `{meant}`: " + (
         "an event has an IRI as its name, so write it with a prefix there" if meant.name[0] != "<" else "use that name"
     )
-    return replace(found, help=way_out)
+    return replace(diagnostic, help=way_out)
 
 
 def unknown(program: CascadeProgram, names: Iterable[str]) -> list[Diagnostic]:
     """What is wrong with names of events that are asked for."""
-    known = [one.name for one in program.events]
+    defined = [event.name for event in program.events]
     return [
-        Diagnostic("E801", f"the event `{name}` is not defined", help=_meant(name, known))
+        Diagnostic("E801", f"the event `{name}` is not defined", help=_meant(name, defined))
         for name in sorted(names)
-        if name not in known
+        if name not in defined
     ]
 
 
-def _meant(name: str, known: Sequence[str]) -> str:
-    """A way out for a name that is not one of the known ones."""
-    close = nearest(Predicate(name, 1), (Predicate(one, 1) for one in known))
+def _meant(name: str, defined: Sequence[str]) -> str:
+    """A way out for a name that no event has."""
+    close = nearest(Predicate(name, 1), (Predicate(event, 1) for event in defined))
     if close is not None:
         return f"did you mean `{close.name}`?"
-    *others, last = (f"`{one}`" for one in known[:_MOST_NAMED])
-    listed = f"{', '.join(others)} and {last}" if others else last
-    return f"the events are {listed}" if len(known) <= _MOST_NAMED else f"some of the events are {listed}"
+    *leading, last = (f"`{event}`" for event in defined[:_MOST_NAMED])
+    listed = f"{', '.join(leading)} and {last}" if leading else last
+    return f"the events are {listed}" if len(defined) <= _MOST_NAMED else f"some of the events are {listed}"

@@ -31,15 +31,15 @@ class Begun(NamedTuple):
         return self.until is None or self.until > now
 
     def render(self, times: TimeFormat = AS_TICKS) -> str:
-        made = ", ".join(short(one, times) for one in self.events)
+        listed = ", ".join(short(event, times) for event in self.events)
         bound = f" with {bound_text(self.bindings)}" if self.bindings else ""
         until = "" if self.until is None else times.text(self.until)
         if self.complete:
-            return f"{made}{bound}: is output at {until}, unless it is disturbed before"
-        return f"{made}{bound}: can be completed {f'until {until}' if until else 'for ever'}"
+            return f"{listed}{bound}: is output at {until}, unless it is disturbed before"
+        return f"{listed}{bound}: can be completed {f'until {until}' if until else 'for ever'}"
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        events = [event_summary(one, times) for one in self.events]
+        events = [event_summary(event, times) for event in self.events]
         until = None if self.until is None else times.data(self.until)
         return {"events": events, "bindings": dict(self.bindings), "until": until, "complete": self.complete}
 
@@ -53,8 +53,8 @@ def short(event: Instance, times: TimeFormat = AS_TICKS) -> str:
     start, end = times.text(event.start), times.text(event.end)
     when = f"at {start}" if event.start == event.end else f"from {start} to {end}"
     if event.events:
-        made = ", ".join(sorted(event.individuals))
-        return f"{event.event} {when} of {made}"
+        individuals = ", ".join(sorted(event.individuals))
+        return f"{event.event} {when} of {individuals}"
     graph = f" in {event.graph}" if event.graph else ""
     return f"{event.event}({event.individual}) {when}{graph}"
 

@@ -122,7 +122,7 @@ class Classify(Operator):
         return NO_NOTES
 
     def words_in_use(self) -> Words:
-        """Those of conclusions."""
+        """The words of conclusions that are still needed."""
         self._bucket.classifier.forget()
         return self._concluded.words()
 

@@ -34,34 +34,34 @@ class ConcludedEvents:
         self._classes = classes
         self._holding: dict[int, dict[Conclusion, None]] = {}
 
-    def take(self, given: Sequence[Given]) -> Iterator[list[Conclusion]]:
+    def take(self, changes: Sequence[Given]) -> Iterator[list[Conclusion]]:
         """What begins and ends at a tick; the graphs of the events that begin."""
         subjects: dict[int, None] = {}
-        for each in given:
-            for row in map(tuple, each.ended.tolist()):
-                self._end(each.signature, row)
-            for row in map(tuple, each.begun.tolist()):
-                self._holding.setdefault(row[0], {})[each.signature, row] = None
-                if each.signature in self._classes:
+        for change in changes:
+            for row in map(tuple, change.ended.tolist()):
+                self._end(change.signature, row)
+            for row in map(tuple, change.begun.tolist()):
+                self._holding.setdefault(row[0], {})[change.signature, row] = None
+                if change.signature in self._classes:
                     subjects[row[0]] = None
-        return (list(self._holding[one]) for one in subjects)
+        return (list(self._holding[subject]) for subject in subjects)
 
     def _end(self, name: Predicate, row: Row) -> None:
-        known = self._holding.get(row[0], {})
-        known.pop((name, row), None)
-        if not known:
+        facts = self._holding.get(row[0], {})
+        facts.pop((name, row), None)
+        if not facts:
             self._holding.pop(row[0], None)
 
     def words(self) -> NDArray[np.int64]:
         """The words of the terms that are still needed."""
-        rows = (row for known in self._holding.values() for _, row in known)
+        rows = (row for facts in self._holding.values() for _, row in facts)
         return np.array([word for row in rows for word in row], dtype=np.int64)
 
     def save(self, words: Dictionary) -> bytes:
-        """All that holds."""
+        """All conclusions that hold, as bytes."""
         tables: dict[Predicate, list[Row]] = {}
-        for known in self._holding.values():
-            for name, row in known:
+        for facts in self._holding.values():
+            for name, row in facts:
                 tables.setdefault(name, []).append(row)
         return save_rows(((name, np.array(rows, dtype=np.int64)) for name, rows in tables.items()), words)
 

@@ -22,20 +22,21 @@ from thalweg.model.predicate import Predicate, interned
 
 def predicates_given(program: CascadeProgram) -> frozenset[Predicate]:
     """The predicates of the facts that the events of a program are."""
-    found = {Predicate(one.name, 1) for one in program.events}
-    for one in program.events:
-        if isinstance(one.definition, Pattern):
-            found |= {Predicate(binding_name(one.name, name), 2) for name in one.definition.bound}
-    return frozenset(found)
+    predicates = {Predicate(event.name, 1) for event in program.events}
+    for event in program.events:
+        if isinstance(event.definition, Pattern):
+            predicates |= {Predicate(binding_name(event.name, name), 2) for name in event.definition.bound}
+    return frozenset(predicates)
 
 
 def never_bound(program: CascadeProgram, rules: Program) -> list[Diagnostic]:
     """Warns where rules read a variable of an event that no match binds."""
     names = {
-        Predicate(binding_name(one.name, variable), 2): (one.name, variable)
-        for one in program.events
-        if isinstance(one.definition, Pattern)
-        for variable in frozenset().union(*(each.variables for each in one.definition.clauses)) - one.definition.bound
+        Predicate(binding_name(event.name, variable), 2): (event.name, variable)
+        for event in program.events
+        if isinstance(event.definition, Pattern)
+        for variable in frozenset().union(*(clause.variables for clause in event.definition.clauses))
+        - event.definition.bound
     }
     atoms = (formula.atom for rule in rules.rules for formula, _ in formulas(rule.body))
     return [

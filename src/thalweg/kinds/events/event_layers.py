@@ -41,7 +41,7 @@ def _are_different(events: list[Instance]) -> bool:
     return (
         len(events) == 1
         or bool(events[0].events)
-        or len({(one.individual, one.graph) for one in events}) == len(events)
+        or len({(event.individual, event.graph) for event in events}) == len(events)
     )
 
 
@@ -64,39 +64,39 @@ class EventLayers:
         self._looked_at = program.looked_at | looked_at
         self._layers: list[_Layer] = []
         clauses: dict[str, list[tuple[int, Clause | None]]] = {}
-        for one in program.events:
-            if isinstance(one.definition, Pattern):
-                pattern, number = one.definition, len(self._layers)
-                known = {clause.event: clause for clause in pattern.clauses}
-                for name in sorted({each.event for each in occurrences(pattern.operand)}):
-                    clauses.setdefault(name, []).append((number, known.get(name)))
-                self._layers.append(_Layer(one.name, matcher(pattern, holds)))
-        self._subscriptions = {name: Subscriptions(some, index) for name, some in clauses.items()}
-        self.looks = any(one.looks for one in self._subscriptions.values())
+        for event in program.events:
+            if isinstance(event.definition, Pattern):
+                pattern, number = event.definition, len(self._layers)
+                own_clauses = {clause.event: clause for clause in pattern.clauses}
+                for name in sorted({occurrence.event for occurrence in occurrences(pattern.operand)}):
+                    clauses.setdefault(name, []).append((number, own_clauses.get(name)))
+                self._layers.append(_Layer(event.name, matcher(pattern, holds)))
+        self._subscriptions = {name: Subscriptions(subscribed, index) for name, subscribed in clauses.items()}
+        self.looks = any(subscriptions.looks for subscriptions in self._subscriptions.values())
         # The ticks at which something ends without an event, with the number of its pattern.
         self._dues: list[tuple[int, int]] = []
         self._ticks = 0
 
     def advance(self, to: int, events: Mapping[str, list[Instance]]) -> list[tuple[int, Found]]:
         """The complex events that end up to a tick, with their ticks, when its abstract events come in."""
-        found = []
+        matched = []
         while self._dues and self._dues[0][0] < to:
             due = self._dues[0][0]
-            found += [(due, one) for one in self._tick(due, {})]
-        found += [(to, one) for one in self._tick(to, events)]
+            matched += [(due, match) for match in self._tick(due, {})]
+        matched += [(to, match) for match in self._tick(to, events)]
         self._ticks += 1
         if self._ticks % _SWEEP == 0:
             for layer in self._layers:
                 layer.matcher.forget(to)
-        return found
+        return matched
 
     def _tick(self, tick: int, events: Mapping[str, list[Instance]]) -> list[Found]:
         waiting: Waiting = {}
         while self._dues and self._dues[0][0] <= tick:
             waiting[heappop(self._dues)[1]] = {}
-        for name, some in events.items():
-            self._hand_out(name, some, waiting)
-        found: list[Found] = []
+        for name, instances in events.items():
+            self._hand_out(name, instances, waiting)
+        results: list[Found] = []
         agenda = list(waiting)
         heapify(agenda)
         while agenda:
@@ -105,11 +105,11 @@ class EventLayers:
             matches = layer.matcher.advance(tick, waiting.pop(number))
             self._schedule(number)
             if matches:
-                made, complex_events = self._made(layer, matches)
-                found += made
+                bound_events, complex_events = self._made(layer, matches)
+                results += bound_events
                 for new in self._hand_out(layer.name, complex_events, waiting):
                     heappush(agenda, new)
-        return found
+        return results
 
     def _schedule(self, number: int) -> None:
         due = self._layers[number].matcher.due
@@ -126,15 +126,15 @@ class EventLayers:
             for number, solution in subscriptions.asked(event):
                 if self._owns is not None and not self._owns(self._layers[number].name, solution):
                     continue
-                given = waiting.get(number)
-                if given is None:
-                    waiting[number] = given = {}
+                pairs = waiting.get(number)
+                if pairs is None:
+                    waiting[number] = pairs = {}
                     new.append(number)
-                given.setdefault(name, []).append((event, solution))
+                pairs.setdefault(name, []).append((event, solution))
         if not _are_different(events):
-            for given in waiting.values():
-                if name in given:
-                    given[name] = list(dict.fromkeys(given[name]))
+            for pairs in waiting.values():
+                if name in pairs:
+                    pairs[name] = list(dict.fromkeys(pairs[name]))
         return new
 
     def _made(self, layer: _Layer, matches: list[Match]) -> tuple[list[Found], list[Instance]]:
@@ -145,7 +145,7 @@ class EventLayers:
         looks = layer.name in self._looked_at
         if subscriptions is None:
             return [(_event(layer.name, match, looks), match.bindings) for match in matches], []
-        found: list[Found] = []
+        bound_events: list[Found] = []
         same: dict[object, Instance] = {}
         for match in matches:
             # Matches of the same events are one event, whatever they bind.
@@ -153,15 +153,15 @@ class EventLayers:
             event = same.get(key)
             if event is None:
                 same[key] = event = _event(layer.name, match, looks)
-            found.append((event, match.bindings))
-        return found, list(same.values())
+            bound_events.append((event, match.bindings))
+        return bound_events, list(same.values())
 
     def begun(self, name: str, now: int) -> list[Begun]:
         """The matches of a pattern that have begun and can still be completed."""
-        return [one for layer in self._layers if layer.name == name for one in layer.matcher.begun(now)]
+        return [match for layer in self._layers if layer.name == name for match in layer.matcher.begun(now)]
 
     def save(self) -> bytes:
-        """All that the patterns must know to go on."""
+        """The states of all patterns, as bytes from which they can continue."""
         return json.dumps([layer.matcher.save().decode() for layer in self._layers]).encode()
 
     def load(self, saved: bytes) -> None:

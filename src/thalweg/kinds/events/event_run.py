@@ -54,7 +54,7 @@ class EventRun:
     ) -> None:
         self._classifier = Classifier(ladder, frozenset(), first, report, dictionary)
         self._known = known_besides(ladder.program)
-        names = frozenset(one.name for one in program.events) if explains else frozenset()
+        names = frozenset(event.name for event in program.events) if explains else frozenset()
         self._layers = EventLayers(program, self._known, looked_at=names)
         self._usable = UsableEvents(program, self._known, output | names)
         self._reasons = EventReasons(program, ladder, self._known) if explains else None
@@ -94,32 +94,34 @@ class EventRun:
         lines: list[AbstractEvent | ComplexEvent | RejectedEvents] = []
         rejected: dict[str, list[str]] = {}
         here = chain(self._classifier.classified(batches), map(self._concluded, concluded))
-        for event in (self._arrived(to, one) for one in here):
+        for event in (self._arrived(to, classified) for classified in here):
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
-            for one in event.instances:
-                events.setdefault(one.event, []).append(one)
-                if one.event in self._output:
-                    lines.append(AbstractEvent(to, one.event, one.individual, one.graph))
+            for instance in event.instances:
+                events.setdefault(instance.event, []).append(instance)
+                if instance.event in self._output:
+                    lines.append(AbstractEvent(to, instance.event, instance.individual, instance.graph))
         self._rejected = [RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
         lines += self._rejected
         matched = self._layers.advance(to, events)
-        for tick, (made, bindings) in matched:
-            if made.event in self._output:
-                lines.append(ComplexEvent(tick, made, bindings))
+        for tick, (complex_event, bindings) in matched:
+            if complex_event.event in self._output:
+                lines.append(ComplexEvent(tick, complex_event, bindings))
         if self._reasons is not None:
-            known: list[tuple[Instance, Solution]] = [(one, ()) for some in events.values() for one in some]
-            self._found = [*known, *(found for tick, found in matched if tick == to)]
-        found = sorted(lines, key=lambda line: (line.t, str(line)))
-        return [EventAnswers(tuple(found))] if found else []
+            abstract: list[tuple[Instance, Solution]] = [
+                (instance, ()) for instances in events.values() for instance in instances
+            ]
+            self._found = [*abstract, *(match for tick, match in matched if tick == to)]
+        answers = sorted(lines, key=lambda line: (line.t, str(line)))
+        return [EventAnswers(tuple(answers))] if answers else []
 
     def _arrived(self, tick: int, event: ClassifiedEvent) -> ArrivedEvent:
-        found = instances(tick, self._usable.of(event), self._spelling)
-        return ArrivedEvent(tick, event.graph, event.rejected, tuple(found))
+        arrived = instances(tick, self._usable.of(event), self._spelling)
+        return ArrivedEvent(tick, event.graph, event.rejected, tuple(arrived))
 
     @property
     def _spelling(self) -> Dictionary | None:
-        """What spells the triples of events, where something looks at them."""
+        """The dictionary that spells triples, where something looks at the triples of events."""
         return self.dictionary if self._layers.looks or self._reasons is not None else None
 
     @property
@@ -137,18 +139,18 @@ class EventRun:
         assert self._reasons is not None
         return self._reasons.steps(event)
 
-    def why_event(self, asked: Fact) -> EventExplanation | None:
+    def why_event(self, fact: Fact) -> EventExplanation | None:
         """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
         assert self._reasons is not None
         now = 0 if self.now is None else self.now
-        begun = self._layers.begun(asked.predicate, now)
-        return self._reasons.explanation(asked, now, self._found, begun, self._rejected)
+        begun = self._layers.begun(fact.predicate, now)
+        return self._reasons.explanation(fact, now, self._found, begun, self._rejected)
 
     def _concluded(self, graph: list[Conclusion]) -> ClassifiedEvent:
         return concluded_event(self._classifier, graph, self._undefined)
 
     def summary(self) -> Iterator[Diagnostic]:
-        """What could not be decided."""
+        """Warnings about events that could not be decided."""
         yield from self._classifier.summary()
         yield from self._known.doubts()
 
@@ -162,7 +164,7 @@ class EventRun:
         return np.zeros(0, dtype=np.int64)
 
     def snapshot(self) -> bytes:
-        """All that it must know to go on."""
+        """Its state, as bytes from which it can continue."""
         return json.dumps({"first": self.first, "now": self.now, "layers": self._layers.save().decode()}).encode()
 
     def resume(self, data: bytes) -> None:

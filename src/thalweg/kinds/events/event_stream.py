@@ -104,11 +104,11 @@ class EventStream(Operator):
         """Keeps the latest events by the facts that they are, where it will be asked why."""
         if not self._run.explains:
             return
-        found = {(one.event, one.individual, one.graph): one for one, _ in self._run.found}
+        instances = {(event.event, event.individual, event.graph): event for event, _ in self._run.found}
         for line in lines:
             instance = line.instance if isinstance(line, ComplexEvent) else None
             if isinstance(line, AbstractEvent):
-                instance = found.get((line.event, line.individual, line.graph))
+                instance = instances.get((line.event, line.individual, line.graph))
             if instance is not None:
                 self._instances |= {f"{fact} at {line.t}": instance for fact in line.facts()}
         while len(self._instances) > _MOST_KEPT:
@@ -116,15 +116,15 @@ class EventStream(Operator):
 
     def finish(self) -> Iterator[Output]:
         """What could not be decided is reported; every event was answered at its tick."""
-        for one in self._run.summary():
-            self._report(one)
+        for diagnostic in self._run.summary():
+            self._report(diagnostic)
         return iter(())
 
     def looks(self, after: int, before: int) -> Iterable[int]:
         return self._run.looks(after, before)
 
     def words_in_use(self) -> Words:
-        """Those of conclusions, and of windows; patterns keep terms as text."""
+        """The words of conclusions and windows that are still needed; patterns keep terms as text."""
         return np.concatenate([self._run.words_in_use(), self._concluded.words()])
 
     def why(self, fact: Fact) -> Proof | None:
@@ -140,9 +140,9 @@ class EventStream(Operator):
         instance = self._instances.get(f"{_WINDOW.sub('', written)} at {tick}")
         return None if instance is None else replace(self._run.steps(instance), claim=leaf.claim, until=leaf.until)
 
-    def why_event(self, asked: Fact) -> EventExplanation | None:
+    def why_event(self, fact: Fact) -> EventExplanation | None:
         """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
-        return self._run.why_event(asked)
+        return self._run.why_event(fact)
 
     def lacking(self, fact: Fact) -> str:
         return f"there is no event `{fact}` at this tick"

@@ -33,16 +33,16 @@ _PROBE: Final = f"{OWN}probe:"
 
 def impossible_events(program: CascadeProgram, abstraction: AbstractionProgram) -> Iterator[Diagnostic]:
     """W815 for each event whose class is empty, and for the patterns that therefore match nothing."""
-    places = {one.name: one.span for one in program.events}
+    places = {event.name: event.span for event in program.events}
     empty = dict(_empty_classes(program, abstraction))
     for name, axioms in empty.items():
         message = f"`{written(places[name])}` can never happen: nothing can be in its class"
         help_ = "change the class, or one of these axioms" if axioms else "change the class, which contradicts itself"
         yield Diagnostic("W815", message, places[name], help_, tuple(axioms))
-    known = {name for name, _ in impossible_patterns(program.events, program.tick_length)}
-    for name, found in impossible_patterns(program.events, program.tick_length, empty):
-        if name not in known:
-            yield found
+    reported = {name for name, _ in impossible_patterns(program.events, program.tick_length)}
+    for name, diagnostic in impossible_patterns(program.events, program.tick_length, empty):
+        if name not in reported:
+            yield diagnostic
 
 
 def _empty_classes(program: CascadeProgram, abstraction: AbstractionProgram) -> Iterator[tuple[str, list[str]]]:
@@ -50,12 +50,14 @@ def _empty_classes(program: CascadeProgram, abstraction: AbstractionProgram) -> 
     ontology = _declaring(structure.read(abstraction.triples), program)
     vocabulary = Vocabulary(ontology)
     probes = {
-        f"{_PROBE}{number}>": (name, vocabulary.read(one.text, {}))
-        for number, (name, one) in enumerate(program.classes)
+        f"{_PROBE}{number}>": (name, vocabulary.read(definition.text, {}))
+        for number, (name, definition) in enumerate(program.classes)
     }
     members = tuple(SubClassOf(probe, expression) for probe, (_, expression) in probes.items())
-    whole = replace(ontology, axioms=(*ontology.axioms, *members))
-    ladder = Ladder(compile_abstraction(abstraction.name, whole, [(one, one) for one in probes]), abstraction.reasoner)
+    extended = replace(ontology, axioms=(*ontology.axioms, *members))
+    ladder = Ladder(
+        compile_abstraction(abstraction.name, extended, [(iri, iri) for iri in probes]), abstraction.reasoner
+    )
     for probe, (name, _) in probes.items():
         if ladder.consistent and _contradicts(ladder, probe):
             yield name, _reasons(ladder, probe)
@@ -63,9 +65,9 @@ def _empty_classes(program: CascadeProgram, abstraction: AbstractionProgram) -> 
 
 def _declaring(ontology: Ontology, program: CascadeProgram) -> Ontology:
     """An ontology that has all names of the classes, some of which only rules may know."""
-    known = {name for names in Vocabulary(ontology).kinds.values() for name in names}
+    declared = {name for names in Vocabulary(ontology).kinds.values() for name in names}
     kinds = ("Class", "ObjectProperty", "DataProperty")
-    unknown = [name for name in sorted(program.named_classes - known) if not name.startswith(_WORDS)]
+    unknown = [name for name in sorted(program.named_classes - declared) if not name.startswith(_WORDS)]
     new = [Declaration(kind, name) for name in unknown for kind in kinds]
     return replace(ontology, declarations=(*ontology.declarations, *new))
 
@@ -83,4 +85,4 @@ def _reasons(ladder: Ladder, probe: str) -> list[str]:
         return _contradicts(Ladder(replace(program, axioms=tuple(axioms), form=form), ladder.reasoner), probe)
 
     axioms = minimal(list(program.axioms), suffice)
-    return [show(one) for one in axioms if probe not in mentioned(one)]
+    return [show(axiom) for axiom in axioms if probe not in mentioned(axiom)]

@@ -1,8 +1,8 @@
 """How candidates of a pattern are found as events come: a tree of joins, each of which keeps what may still be joined.
 
-    :A         Leaf       an event with a solution of its clause is a candidate
-    p SEQ q    Follows    keeps candidates of p; a new one of q is joined with those that were over before it begins
-    p AND q    Beside     keeps both sides; whichever is new is joined with the other
+    :A         Leaf            an event with a solution of its clause is a candidate
+    p SEQ q    Follows         keeps candidates of p; a new one of q is joined with those that were over before it
+    p AND q    Conjunction     keeps both sides; whichever is new is joined with the other
     p OR q     Alternatives
 
 A new candidate always ends now. So `SEQ` keeps nothing of its right side, and what is kept is in the order in which it
@@ -66,7 +66,7 @@ Arriving = Mapping[str, list[Entry]]
 Key = Callable[[Values], Any]
 
 
-class Kept:
+class KeptCandidates:
     """Candidates by what their shared variables are bound to, in the order in which they ended."""
 
     def __init__(self, key: Key) -> None:
@@ -76,37 +76,37 @@ class Kept:
         self._most = FEW
 
     def __iter__(self) -> Iterator[Partial]:
-        return (one for some in self.of.values() for one in some)
+        return (partial for bucket in self.of.values() for partial in bucket)
 
-    def add(self, one: Partial) -> None:
-        key = self.key(one.values)
+    def add(self, partial: Partial) -> None:
+        key = self.key(partial.values)
         bucket = self.of.get(key)
         if bucket is None:
-            self.of[key] = [one]
+            self.of[key] = [partial]
         else:
-            bucket.append(one)
+            bucket.append(partial)
         self._size += 1
 
     def needed(self, key: Any, floor: int) -> list[Partial]:
-        """Those with a key that are needed: they began at `floor` or later, and are not settled."""
+        """The candidates with a key that are needed: they began at `floor` or later, and are not settled."""
         bucket = self.of.get(key)
         if bucket is None:
             return []
-        for one in bucket:
-            if one.start < floor or (one.begins is not None and one.begins.settled):
+        for partial in bucket:
+            if partial.start < floor or (partial.begins is not None and partial.begins.settled):
                 break
         else:
             return bucket
-        rest = _needed(bucket, floor)
-        self._size += len(rest) - len(bucket)
-        if rest:
-            self.of[key] = rest
+        remaining = _needed(bucket, floor)
+        self._size += len(remaining) - len(bucket)
+        if remaining:
+            self.of[key] = remaining
         else:
             del self.of[key]
-        return rest
+        return remaining
 
     def all_of(self, key: Any) -> list[Partial]:
-        """Those with a key, needed or not."""
+        """The candidates with a key, needed or not."""
         return self.of.get(key, [])
 
     def clear(self) -> None:
@@ -124,13 +124,17 @@ class Kept:
 
 
 def _needed(bucket: Iterable[Partial], floor: int) -> list[Partial]:
-    return [one for one in bucket if one.start >= floor and not (one.begins is not None and one.begins.settled)]
+    return [
+        partial
+        for partial in bucket
+        if partial.start >= floor and not (partial.begins is not None and partial.begins.settled)
+    ]
 
 
 class Leaf:
     """Events of a name, at a place."""
 
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[KeptCandidates, ...] = ()
     certain: frozenset[str]
     possible: frozenset[str]
 
@@ -151,41 +155,43 @@ class Leaf:
         if self._only is not None:
             only = self._only
             return [
-                Partial(one.start, one.end, ((place, one),), (one.solution[only][1],))
-                for one in entries
-                if one.start >= floor
+                Partial(entry.start, entry.end, ((place, entry),), (entry.solution[only][1],))
+                for entry in entries
+                if entry.start >= floor
             ]
         if not self.possible:
             nothing = self._nothing
-            return [Partial(one.start, one.end, ((place, one),), nothing) for one in entries if one.start >= floor]
+            return [
+                Partial(entry.start, entry.end, ((place, entry),), nothing) for entry in entries if entry.start >= floor
+            ]
         return [
             Partial(
-                one.start,
-                one.end,
-                ((place, one),),
-                tuple([None if column is None else one.solution[column][1] for column in columns]),
+                entry.start,
+                entry.end,
+                ((place, entry),),
+                tuple([None if column is None else entry.solution[column][1] for column in columns]),
             )
-            for one in entries
-            if one.start >= floor
+            for entry in entries
+            if entry.start >= floor
         ]
 
 
 class Alternatives:
     """Candidates of any branch."""
 
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptCandidates, ...]
     certain: frozenset[str]
     possible: frozenset[str]
 
     def __init__(self, branches: "list[Node]") -> None:
         self._branches = branches
-        self.certain = frozenset.intersection(*(one.certain for one in branches))
-        self.possible = frozenset.union(*(one.possible for one in branches))
-        self.kept = tuple(kept for one in branches for kept in one.kept)
+        self.certain = frozenset.intersection(*(branch.certain for branch in branches))
+        self.possible = frozenset.union(*(branch.possible for branch in branches))
+        self.kept = tuple(kept for branch in branches for kept in branch.kept)
 
     def new(self, arriving: Arriving, floor: int) -> list[Partial]:
         """The candidates that end now and began at `floor` or later."""
-        return [found for one in self._branches for found in one.new(arriving, floor)]
+        return [partial for branch in self._branches for partial in branch.new(arriving, floor)]
 
 
 class Meeting:
@@ -213,7 +219,7 @@ class Meeting:
     def agree(self, left: Values, right: Values) -> bool:
         """Whether candidates with the same key agree on everything else."""
         return not self._loose or all(
-            left[one] is None or right[one] is None or left[one] == right[one] for one in self._loose
+            left[column] is None or right[column] is None or left[column] == right[column] for column in self._loose
         )
 
 
@@ -224,13 +230,13 @@ def _no_key(values: Values) -> None:
 def _united(left: Values, right: Values) -> Values:
     if left == right:
         return left
-    return tuple([other if one is None else one for one, other in zip(left, right, strict=True)])
+    return tuple([other if value is None else value for value, other in zip(left, right, strict=True)])
 
 
 class _Join:
     """Two operands, and the candidates of the left one that may still be joined."""
 
-    kept: tuple[Kept, ...]
+    kept: tuple[KeptCandidates, ...]
     certain: frozenset[str]
     possible: frozenset[str]
 
@@ -238,7 +244,7 @@ class _Join:
         self._left, self._right, self._marks = left, right, marks
         self._meeting = meeting = Meeting(left, right, shared)
         self.certain, self.possible = meeting.certain, meeting.possible
-        self._lefts = Kept(meeting.key)
+        self._lefts = KeptCandidates(meeting.key)
         self.kept = (*left.kept, *right.kept, self._lefts)
 
 
@@ -248,45 +254,45 @@ class Follows(_Join):
     def new(self, arriving: Arriving, floor: int) -> list[Partial]:
         """The candidates that end now and began at `floor` or later."""
         lefts = self._left.new(arriving, floor)
-        found = []
+        partials = []
         kept, key, is_exact, agree = self._lefts, self._meeting.key, self._meeting.is_exact, self._meeting.agree
-        known = kept.of
+        buckets = kept.of
         for right in self._right.new(arriving, floor):
             values, start = right.values, right.start
             here = key(values)
-            if here not in known:
+            if here not in buckets:
                 continue
             for left in kept.needed(here, floor):
                 if left.end >= start:
                     break
                 if is_exact or agree(left.values, values):
-                    both = values if left.values == values else _united(left.values, values)
-                    found.append(Partial(left.start, right.end, left.filled + right.filled, both, left.begins))
+                    united = values if left.values == values else _united(left.values, values)
+                    partials.append(Partial(left.start, right.end, left.filled + right.filled, united, left.begins))
         for left in lefts:
             if self._marks:
                 left.begins = left.filled[0][1] if len(left.filled) == 1 else least(left.filled)
             kept.add(left)
         kept.forget(floor)
-        return found
+        return partials
 
 
-class Beside(_Join):
+class Conjunction(_Join):
     """Two operands in any order; with `marks`, nothing is found that begins with an event which is settled."""
 
     def __init__(self, left: "Node", right: "Node", shared: Shared, marks: bool = False) -> None:
         super().__init__(left, right, shared, marks)
-        self._rights = Kept(self._meeting.key)
+        self._rights = KeptCandidates(self._meeting.key)
         self.kept = (*self.kept, self._rights)
 
     def new(self, arriving: Arriving, floor: int) -> list[Partial]:
         """The candidates that end now and began at `floor` or later."""
-        found = []
+        pairs = []
         key = self._meeting.key
         for left in self._left.new(arriving, floor):
-            found += [(left, right) for right in self._rights.needed(key(left.values), floor)]
+            pairs += [(left, right) for right in self._rights.needed(key(left.values), floor)]
             self._lefts.add(left)
         for right in self._right.new(arriving, floor):
-            found += [(left, right) for left in self._lefts.needed(key(right.values), floor)]
+            pairs += [(left, right) for left in self._lefts.needed(key(right.values), floor)]
             self._rights.add(right)
         self._lefts.forget(floor)
         self._rights.forget(floor)
@@ -297,7 +303,7 @@ class Beside(_Join):
                 left.filled + right.filled,
                 _united(left.values, right.values),
             )
-            for left, right in found
+            for left, right in pairs
             if self._meeting.agree(left.values, right.values) and not (self._marks and _is_settled(left, right))
         ]
 
@@ -308,22 +314,22 @@ def _is_settled(left: Partial, right: Partial) -> bool:
     return left.start != right.start and least(first.filled).settled
 
 
-Node = Leaf | Alternatives | Follows | Beside
+Node = Leaf | Alternatives | Follows | Conjunction
 
 
 def least(filled: Filled) -> Entry:
     """The event that a match begins with."""
     if len(filled) == 1:
         return filled[0][1]
-    start = min([one.start for _, one in filled])
-    first = [one for _, one in filled if one.start == start]
+    start = min([entry.start for _, entry in filled])
+    first = [entry for _, entry in filled if entry.start == start]
     return first[0] if len(first) == 1 else min(first, key=_order)
 
 
 def greatest(filled: Filled) -> Entry:
     """The event that a match is completed by."""
-    end = max([one.end for _, one in filled])
-    last = [one for _, one in filled if one.end == end]
+    end = max([entry.end for _, entry in filled])
+    last = [entry for _, entry in filled if entry.end == end]
     return last[0] if len(last) == 1 else max(last, key=_order)
 
 
@@ -345,18 +351,18 @@ def _tree(pattern: Pattern, operand: Operand | None, marks: bool = False) -> Nod
     shared = tuple(sorted(pattern.shared))
     match operand:
         case Occurs(event):
-            bound = (one.variables for one in pattern.clauses if one.event == event)
+            bound = (clause.variables for clause in pattern.clauses if clause.event == event)
             return Leaf(operand, frozenset().union(*bound), shared)
         case Either(operands):
-            return Alternatives([_tree(pattern, one, marks) for one in operands])
-        case Sequence((first, *others)):
+            return Alternatives([_tree(pattern, branch, marks) for branch in operands])
+        case Sequence((first, *remaining)):
             tree = _tree(pattern, first)
-            for number, one in enumerate(others):
-                tree = Follows(tree, _tree(pattern, one), shared, marks and number == 0)
+            for number, branch in enumerate(remaining):
+                tree = Follows(tree, _tree(pattern, branch), shared, marks and number == 0)
             return tree
-        case Both((first, *others)):
+        case Both((first, *remaining)):
             tree = _tree(pattern, first)
-            for number, one in enumerate(others, start=1):
-                tree = Beside(tree, _tree(pattern, one), shared, marks and number == len(others))
+            for number, branch in enumerate(remaining, start=1):
+                tree = Conjunction(tree, _tree(pattern, branch), shared, marks and number == len(remaining))
             return tree
     raise AssertionError(f"a pattern without positive events: {operand}")

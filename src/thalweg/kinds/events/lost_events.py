@@ -47,10 +47,10 @@ def lost_events(program: CascadeProgram, ladder: Ladder) -> Iterator[Diagnostic]
     for selection in program.selections:
         if selection.query is not None and ladder.consistent:
             search = _Search(program, ladder, selection, selection.query)
-            for place, one in enumerate(ladder.program.asked):
+            for place, wanted in enumerate(ladder.program.asked):
                 lost = search.lost(place)
                 if lost is not None:
-                    message = f"the selection loses events of `{one.label}`, such as `{_written(lost)}`"
+                    message = f"the selection loses events of `{wanted.label}`, such as `{_written(lost)}`"
                     help_ = (
                         "select what its class asks for, or leave the selection out: a filter is derived from classes"
                     )
@@ -58,7 +58,7 @@ def lost_events(program: CascadeProgram, ladder: Ladder) -> Iterator[Diagnostic]
 
 
 class _Search:
-    """What tries events out."""
+    """A search for an event of a class that the selection does not select."""
 
     def __init__(self, program: CascadeProgram, ladder: Ladder, selection: Selection, query: Query) -> None:
         self._program = ladder.program
@@ -68,18 +68,29 @@ class _Search:
         self._known = TripleIndex(ladder.program.triples)
         self._numbers = _numbers(selection.text, ladder.program)
         names = {window.name for window in query.windows}
-        self._window = [one for one in patterns(query.algebra) if one.graph in names or (one.graph or "")[:1] == "?"]
-        self._read = {thing if name == RDF_TYPE else name for _, name, thing in (one.terms for one in self._window)}
+        self._window = [
+            pattern for pattern in patterns(query.algebra) if pattern.graph in names or (pattern.graph or "")[:1] == "?"
+        ]
+        self._read = {
+            target if name == RDF_TYPE else name for _, name, target in (pattern.terms for pattern in self._window)
+        }
         self._reads_all = any((name or "?")[0] == "?" for name in self._read)
 
     def lost(self, place: int) -> Facts | None:
         """An event that is in a class and is not selected as one."""
         alone = replace(self._program, asked=(self._program.asked[place],))
         cases = islice(_cases(derive_selection(alone)), _MOST_CASES)
-        events = [one for case in cases for one in islice(self._events(case), _MOST_EVENTS) if self._is_read(one)]
+        events = [
+            candidate
+            for case in cases
+            for candidate in islice(self._events(case), _MOST_EVENTS)
+            if self._is_read(candidate)
+        ]
         # Those with all that the selection asks for tell more than those without.
         for event in dict.fromkeys([*map(self._completed, events), *events]):
-            if self._has_class(event, place) and not any(self._has_class(one, place) for one in self._selected(event)):
+            if self._has_class(event, place) and not any(
+                self._has_class(candidate, place) for candidate in self._selected(event)
+            ):
                 return event
         return None
 
@@ -90,11 +101,11 @@ class _Search:
     def _completed(self, event: Facts) -> Facts:
         """An event with the other triples that the selection asks for of the same individual."""
         names = {fact.predicate for fact in event if fact.terms[0] == _OWN}
-        subjects = {one.terms[0] for one in self._window if one.terms[1] in names}
+        subjects = {pattern.terms[0] for pattern in self._window if pattern.terms[1] in names}
         more = [
-            Fact(str(thing), (_OWN,)) if name == RDF_TYPE else Fact(str(name), (_OWN, _fresh(str(thing))))
-            for subject, name, thing in (one.terms for one in self._window)
-            if subject in subjects and (thing if name == RDF_TYPE else name) not in names
+            Fact(str(target), (_OWN,)) if name == RDF_TYPE else Fact(str(name), (_OWN, _fresh(str(target))))
+            for subject, name, target in (pattern.terms for pattern in self._window)
+            if subject in subjects and (target if name == RDF_TYPE else name) not in names
         ]
         return tuple(dict.fromkeys([*event, *more]))
 
@@ -110,31 +121,31 @@ class _Search:
         for stream in dict.fromkeys(window.stream for window in self._query.windows):
             name, words = local_name(stream), Dictionary()
             streams = StreamsRead(self._query, [name])
-            found = SelectedEvents(self._query, self._dataset, words, streams, lambda _: None)
-            found.begin(0)
+            selection = SelectedEvents(self._query, self._dataset, words, streams, lambda _: None)
+            selection.begin(0)
             batch = Batch(stream=name, graphs=[("", len(event))])
             for fact in event:
                 batch.add(fact.signature, [words.code(term) for term in fact.terms])
             last = max(window.range + window.slide for window in self._query.windows)
             for tick, batches in ((0, [batch]), (last, [])):
-                for _, selected in found.advance(tick, batches):
-                    yield from (one.facts for one in selected)
+                for _, selected in selection.advance(tick, batches):
+                    yield from (part.facts for part in selected)
 
     # Events that a case of the derived selection describes ----------------------------------------------------------
 
     def _events(self, case: Sequence[Atom]) -> Iterator[Facts]:
-        literals = [one for one in case if one.range is not None and not _is_met(one, case)]
-        others = [one for one in case if one.range is None and one.name != "!="]
-        elsewhere = [one for one in others if "?x" not in (one.subject, one.thing)]
-        own = [one for one in others if one not in elsewhere]
-        known = list(islice(self._found(elsewhere, {}), _MOST_FOUND))
-        for bound in known or [{}]:
+        literals = [atom for atom in case if atom.range is not None and not _is_met(atom, case)]
+        resources = [atom for atom in case if atom.range is None and atom.name != "!="]
+        elsewhere = [atom for atom in resources if "?x" not in (atom.subject, atom.thing)]
+        own = [atom for atom in resources if atom not in elsewhere]
+        bindings = list(islice(self._found(elsewhere, {}), _MOST_FOUND))
+        for bound in bindings or [{}]:
             names = {"?x": _OWN, **bound}
-            stated = [_fact(one, names) for one in (*own, *(() if known else elsewhere))]
-            for values in product(*(self._values(one) for one in literals)):
+            stated = [_fact(atom, names) for atom in (*own, *(() if bindings else elsewhere))]
+            for values in product(*(self._values(atom) for atom in literals)):
                 data = [
-                    Fact(one.name, (names.get(one.subject, _fresh(one.subject)), literal))
-                    for one, literal in zip(literals, values, strict=True)
+                    Fact(atom.name, (names.get(atom.subject, _fresh(atom.subject)), literal))
+                    for atom, literal in zip(literals, values, strict=True)
                 ]
                 yield tuple(dict.fromkeys([*stated, *data]))
 
@@ -143,19 +154,19 @@ class _Search:
         if not atoms:
             yield from [bound] if bound else []
             return
-        first, *rest = atoms
-        name, thing = (first.name, first.thing) if first.thing else (RDF_TYPE, first.name)
-        wanted = [bound.get(one) if one[0] == "?" else one for one in (first.subject, name, thing)]
+        first, *remaining = atoms
+        name, target = (first.name, first.thing) if first.thing else (RDF_TYPE, first.name)
+        wanted = [bound.get(part) if part[0] == "?" else part for part in (first.subject, name, target)]
         for terms in self._known.matching(*wanted):
             new = dict(bound)
-            pairs = zip((first.subject, name, thing), terms, strict=True)
-            if all(one[0] != "?" or new.setdefault(one, term) == term for one, term in pairs):
-                yield from self._found(rest, new)
+            pairs = zip((first.subject, name, target), terms, strict=True)
+            if all(part[0] != "?" or new.setdefault(part, term) == term for part, term in pairs):
+                yield from self._found(remaining, new)
 
     def _values(self, atom: Atom) -> list[str]:
         assert atom.range is not None
         test = self._program.ranges.test(atom.range)
-        return [one for one in self._numbers if test(value(one))][:_MOST_VALUES]
+        return [number for number in self._numbers if test(value(number))][:_MOST_VALUES]
 
 
 def _cases(pattern: Pattern) -> Iterator[tuple[Atom, ...]]:
@@ -167,21 +178,23 @@ def _cases(pattern: Pattern) -> Iterator[tuple[Atom, ...]]:
             for part in sorted(parts, key=str):
                 yield from _cases(part)
         case Every(parts):
-            for some in product(*(list(islice(_cases(part), _MOST_CASES)) for part in sorted(parts, key=str))):
-                yield tuple(dict.fromkeys(atom for atoms in some for atom in atoms))
+            for choice in product(*(list(islice(_cases(part), _MOST_CASES)) for part in sorted(parts, key=str))):
+                yield tuple(dict.fromkeys(atom for atoms in choice for atom in atoms))
 
 
 def _is_met(atom: Atom, case: Sequence[Atom]) -> bool:
     """Whether another literal of a case is what an atom asks for that takes any; a second one could contradict."""
     return atom.range == LITERAL and any(
-        one.range is not None and one.range != LITERAL and (one.subject, one.name) == (atom.subject, atom.name)
-        for one in case
+        other.range is not None and other.range != LITERAL and (other.subject, other.name) == (atom.subject, atom.name)
+        for other in case
     )
 
 
 def _fact(atom: Atom, names: dict[str, str]) -> Fact:
-    subject, thing = (names.get(one, _fresh(one)) if one[:1] == "?" else one for one in (atom.subject, atom.thing))
-    return Fact(atom.name, (subject, thing) if thing else (subject,))
+    subject, target = (
+        names.get(term, _fresh(term)) if term[:1] == "?" else term for term in (atom.subject, atom.thing)
+    )
+    return Fact(atom.name, (subject, target) if target else (subject,))
 
 
 def _fresh(variable: str) -> str:
@@ -190,17 +203,22 @@ def _fresh(variable: str) -> str:
 
 def _numbers(text: str, program: AbstractionProgram) -> list[str]:
     """Numbers that a selection or the ontology has, those between them, and one beyond; then samples of other kinds."""
-    known = {float(token.text) for token in tokens(text) if token.kind == "number"}
+    thresholds = {float(token.text) for token in tokens(text) if token.kind == "number"}
     for sample in program.ranges.literals:
         if sample.kind in ("double", "float", "decimal"):
-            known.add(float(sample.text))
-    ordered = sorted(known) or [0.0]
+            thresholds.add(float(sample.text))
+    ordered = sorted(thresholds) or [0.0]
     between = [(low + high) / 2 for low, high in pairwise(ordered)]
-    found = sorted({*ordered, *between, ordered[0] - 1, ordered[-1] + 1}, key=lambda one: (one not in between, one))
-    written = [f'"{number!r}"^^<{XSD}{kind}>' for number in found for kind in ("double", "float")]
-    written += [repr(number).removesuffix(".0") for number in found if "e" not in repr(number)]
+    numbers = sorted(
+        {*ordered, *between, ordered[0] - 1, ordered[-1] + 1}, key=lambda number: (number not in between, number)
+    )
+    written = [f'"{number!r}"^^<{XSD}{kind}>' for number in numbers for kind in ("double", "float")]
+    written += [repr(number).removesuffix(".0") for number in numbers if "e" not in repr(number)]
     samples = program.ranges.samples()
-    return [*written, *(f'"{one.text}"^^<{XSD}{one.kind}>' for one in samples if one.kind in ("string", "boolean"))]
+    return [
+        *written,
+        *(f'"{sample.text}"^^<{XSD}{sample.kind}>' for sample in samples if sample.kind in ("string", "boolean")),
+    ]
 
 
 def _written(event: Iterable[Fact]) -> str:

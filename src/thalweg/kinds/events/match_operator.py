@@ -137,11 +137,11 @@ class MatchSpec(OpSpec):
     def placement(self, partitions: int) -> "PlanStage | None":
         return self.part.placements(partitions)[self.stage.number] if self.keyed else None
 
-    def open(self, context: Context, dictionary: Dictionary, share: Share) -> "Match":
-        return Match(self, context, share)
+    def open(self, context: Context, dictionary: Dictionary, share: Share) -> "MatchOperator":
+        return MatchOperator(self, context, share)
 
 
-class Match(Operator):
+class MatchOperator(Operator):
     """The complex events of a stage whose keys belong to a bucket."""
 
     format: ClassVar[StateFormat] = StateFormat("match")

@@ -28,13 +28,13 @@ from thalweg.kinds.events.joins import (
     Arriving,
     Entry,
     Filled,
-    Kept,
+    KeptCandidates,
     Partial,
     greatest,
     least,
     positive_tree,
 )
-from thalweg.kinds.events.negated_events import Absence
+from thalweg.kinds.events.negated_events import NegatedEvents
 from thalweg.kinds.events.own_filters import OwnFilters
 from thalweg.kinds.events.saved_events import event_data, read_event, read_solution
 
@@ -59,13 +59,15 @@ class Matcher:
         self._tree = positive_tree(pattern)
         self._own_filters = OwnFilters(pattern, holds)
         self._joint_filters = self._own_filters.joint
-        self._absences = [Absence(pattern, one, self._tree, self._passes) for one in nots(pattern.operand)]
+        self._absences = [
+            NegatedEvents(pattern, operand, self._tree, self._passes) for operand in nots(pattern.operand)
+        ]
         self._shown = _shown(pattern)
         self._columns = _columns(pattern, self._shown)
-        names = [one.event for one in occurrences(pattern.operand, under_not=False)]
+        names = [operand.event for operand in occurrences(pattern.operand, under_not=False)]
         # Where a name occurs once, its event and the bindings say which place was filled, and how.
         self.repeats = len(set(names)) < len(names)
-        everywhere = frozenset(one.place for one in occurrences(pattern.operand))
+        everywhere = frozenset(operand.place for operand in occurrences(pattern.operand))
         self._waits = has_open_not(pattern.operand, everywhere)
         self._open: dict[tuple[int, ...], bool] = {}
         self._pending: dict[int, list[Partial]] = {}
@@ -82,9 +84,9 @@ class Matcher:
 
         Pairs of a name are different from each other; they come at the tick at which their events end.
         """
-        found = self._overdue(now)
+        matches = self._overdue(now)
         if self._finished:
-            return found
+            return matches
         passing = self._own_filters.passing
         entries = {name: [Entry(*pair) for pair in passing(name, pairs)] for name, pairs in arriving.items()}
         floor = LONG_AGO if self._within is None else now - self._within
@@ -93,7 +95,7 @@ class Matcher:
         for absence in self._absences:
             absence.observe(entries, floor, forgotten)
         ready = self._ready(entries, floor)
-        return found + self._selected([*ready, *self._pending.pop(now, ())], now)
+        return matches + self._selected([*ready, *self._pending.pop(now, ())], now)
 
     def forget(self, now: int) -> None:
         """Drops what has expired, where there may be much of it; `advance` does so where events come."""
@@ -108,27 +110,27 @@ class Matcher:
 
     def _ready(self, entries: Arriving, floor: int) -> list[Partial]:
         """The candidates that are complete and end now; the others wait."""
-        found = self._tree.new(entries, floor)
+        partials = self._tree.new(entries, floor)
         if self._joint_filters:
-            found = [one for one in found if self._passes(one.filled)]
+            partials = [partial for partial in partials if self._passes(partial.filled)]
         if not self._waits or self._within is None:
-            return found
+            return partials
         ready = []
-        for one in found:
-            if self._is_open(one):
-                self._pending.setdefault(one.start + self._within, []).append(one)
+        for partial in partials:
+            if self._is_open(partial):
+                self._pending.setdefault(partial.start + self._within, []).append(partial)
             else:
-                ready.append(one)
+                ready.append(partial)
         return ready
 
     def _passes(self, filled: Filled) -> bool:
         if not self._joint_filters:
             return True
-        pairs = [(one.instance, one.solution) for _, one in filled]
+        pairs = [(entry.instance, entry.solution) for _, entry in filled]
         return all(
-            self._holds(one, binding)
-            for one in self._joint_filters
-            for binding in joint_bindings(self._pattern, pairs, one.variables)
+            self._holds(condition, binding)
+            for condition in self._joint_filters
+            for binding in joint_bindings(self._pattern, pairs, condition.variables)
         )
 
     def _is_open(self, candidate: Partial) -> bool:
@@ -144,17 +146,17 @@ class Matcher:
         if not ready or self._finished:
             return []
         groups: dict[Entry | None, list[Partial]] = {}
-        for one in ready:
-            group = self._group(one)
-            if not (group is not None and group.settled) and not self._is_disturbed(one):
-                groups.setdefault(group, []).append(one)
+        for candidate in ready:
+            group = self._group(candidate)
+            if not (group is not None and group.settled) and not self._is_disturbed(candidate):
+                groups.setdefault(group, []).append(candidate)
         for group in groups:
             if group is not None:
                 group.settled = True
-        chosen = [some[0] if len(some) == 1 else self._best(some) for some in groups.values()]
+        chosen = [candidates[0] if len(candidates) == 1 else self._best(candidates) for candidates in groups.values()]
         if chosen and self._pattern.modifier is None:
             self._finish()
-        return self._different([self._match(one, end) for one in chosen])
+        return self._different([self._match(candidate, end) for candidate in chosen])
 
     def _group(self, candidate: Partial) -> Entry | None:
         match self._pattern.modifier:
@@ -167,15 +169,15 @@ class Matcher:
     def _best(self, group: list[Partial]) -> Partial:
         """The one of a group that is selected; most are decided without a look at names."""
         if self._pattern.modifier == "LAST":
-            start = max([one.start for one in group])
-            return max([one for one in group if one.start == start], key=self._rank)
+            start = max([candidate.start for candidate in group])
+            return max([candidate for candidate in group if candidate.start == start], key=self._rank)
         if self._pattern.modifier == "FIRST":
-            start = min([one.start for one in group])
-            group = [one for one in group if one.start == start]
+            start = min([candidate.start for candidate in group])
+            group = [candidate for candidate in group if candidate.start == start]
         return min(group, key=self._rank) if len(group) > 1 else group[0]
 
     def _rank(self, candidate: Partial) -> tuple[object, ...]:
-        return rank((one.instance for _, one in candidate.filled), self._bindings(candidate.filled))
+        return rank((entry.instance for _, entry in candidate.filled), self._bindings(candidate.filled))
 
     def _finish(self) -> None:
         """One match in all: nothing is needed any more."""
@@ -185,89 +187,104 @@ class Matcher:
             kept.clear()
 
     def _match(self, candidate: Partial, end: int) -> Match:
-        events = tuple([one.instance for _, one in candidate.filled])
+        events = tuple([entry.instance for _, entry in candidate.filled])
         return Match(candidate.start, end, events, self._bindings(candidate.filled))
 
     def _bindings(self, filled: Filled) -> Solution:
         if self._columns is not None:
             return tuple([filled[number][1].solution[column] for number, column in self._columns])
-        found = {name: entry.solution[column][1] for place, entry in filled for name, column in self._shown[place]}
-        return tuple(sorted(found.items()))
+        bindings = {name: entry.solution[column][1] for place, entry in filled for name, column in self._shown[place]}
+        return tuple(sorted(bindings.items()))
 
-    def _different(self, found: list[Match]) -> list[Match]:
+    def _different(self, matches: list[Match]) -> list[Match]:
         """Matches of the same events are one, with a line for each different binding."""
         if not self.repeats:
-            return found
-        found.sort(key=lambda one: rank(one.events, one.bindings))
+            return matches
+        matches.sort(key=lambda match: rank(match.events, match.bindings))
         new = []
-        for one in found:
-            line = frozenset(one.events), one.bindings
+        for match in matches:
+            line = frozenset(match.events), match.bindings
             if line not in self._output:
-                new.append(one)
-                self._output[line] = one.start + (self._within or 0)
-        if found:
+                new.append(match)
+                self._output[line] = match.start + (self._within or 0)
+        if matches:
             # The same events end at another tick only where an open NOT lets them wait.
-            self._output = {line: last for line, last in self._output.items() if last >= found[0].end}
+            self._output = {line: last for line, last in self._output.items() if last >= matches[0].end}
         return new
 
     def begun(self, now: int) -> list[Begun]:
         """The matches that have begun and can still be completed; those with an open `NOT` wait for their time."""
-        found = [
+        matches = [
             Begun(
-                tuple(entry.instance for _, entry in one.filled),
-                tuple(sorted({pair for _, entry in one.filled for pair in entry.solution})),
-                within_of(one.start, self._within),
+                tuple(entry.instance for _, entry in partial.filled),
+                tuple(sorted({pair for _, entry in partial.filled for pair in entry.solution})),
+                within_of(partial.start, self._within),
                 complete,
             )
-            for some, complete in (
-                ((one for kept in self._tree.kept for one in kept if not _is_settled(one)), False),
-                ((one for some in self._pending.values() for one in some if not self._is_disturbed(one)), True),
+            for partials, complete in (
+                ((partial for kept in self._tree.kept for partial in kept if not _is_settled(partial)), False),
+                (
+                    (
+                        partial
+                        for partials in self._pending.values()
+                        for partial in partials
+                        if not self._is_disturbed(partial)
+                    ),
+                    True,
+                ),
             )
-            for one in some
+            for partial in partials
         ]
         return sorted(
-            (one for one in dict.fromkeys(found) if one.lasts(now)), key=lambda one: [each.order for each in one.events]
+            (match for match in dict.fromkeys(matches) if match.lasts(now)),
+            key=lambda match: [event.order for event in match.events],
         )
 
     def _is_disturbed(self, candidate: Partial) -> bool:
-        return any(each.extends(candidate) for each in self._absences)
+        return any(absence.extends(candidate) for absence in self._absences)
 
     # Going on elsewhere ----------------------------------------------------------------------------------------------
 
-    def _all_kept(self) -> list[Kept]:
-        return [*self._tree.kept, *(kept for one in self._absences for kept in one.kept)]
+    def _all_kept(self) -> list[KeptCandidates]:
+        return [*self._tree.kept, *(kept for absence in self._absences for kept in absence.kept)]
 
     def save(self) -> bytes:
-        """All that it must know to go on."""
+        """Its state, as bytes from which it can continue."""
         numbers: dict[Entry, int] = {}
 
         def number(entry: Entry) -> int:
             return numbers.setdefault(entry, len(numbers))
 
-        def begins(one: Partial) -> int | None:
-            return None if one.begins is None else number(one.begins)
+        def begins(partial: Partial) -> int | None:
+            return None if partial.begins is None else number(partial.begins)
 
-        def saved(some: Iterable[Partial]) -> list[object]:
+        def saved(partials: Iterable[Partial]) -> list[object]:
             return [
-                (one.start, one.end, one.values, [(place, number(each)) for place, each in one.filled], begins(one))
-                for one in some
+                (
+                    partial.start,
+                    partial.end,
+                    partial.values,
+                    [(place, number(entry)) for place, entry in partial.filled],
+                    begins(partial),
+                )
+                for partial in partials
             ]
 
         state = {
             "kept": [saved(kept) for kept in self._all_kept()],
-            "pending": [[end, saved(some)] for end, some in self._pending.items()],
+            "pending": [[end, saved(partials)] for end, partials in self._pending.items()],
             "output": [
-                [[event_data(one) for one in events], line, last] for (events, line), last in self._output.items()
+                [[event_data(event) for event in events], line, last] for (events, line), last in self._output.items()
             ],
             "finished": self._finished,
         }
-        entries = [[event_data(one.instance), one.solution, one.settled] for one in numbers]
+        entries = [[event_data(entry.instance), entry.solution, entry.settled] for entry in numbers]
         return json.dumps({"entries": entries, **state}).encode()
 
     def load(self, saved: bytes) -> None:
         """Brings one that has seen nothing to where another was saved."""
         state = json.loads(saved)
-        entries = [Entry(read_event(one), read_solution(terms), settled) for one, terms, settled in state["entries"]]
+        entries = [Entry(read_event(data), read_solution(terms), settled) for data, terms, settled in state["entries"]]
 
         def partial(
             start: int, end: int, values: list[str | None], filled: list[list[int]], begins: int | None
@@ -275,10 +292,10 @@ class Matcher:
             places = tuple((place, entries[number]) for place, number in filled)
             return Partial(start, end, places, tuple(values), None if begins is None else entries[begins])
 
-        for kept, some in zip(self._all_kept(), state["kept"], strict=True):
-            for one in some:
-                kept.add(partial(*one))
-        self._pending = {end: [partial(*one) for one in some] for end, some in state["pending"]}
+        for kept, partials in zip(self._all_kept(), state["kept"], strict=True):
+            for data in partials:
+                kept.add(partial(*data))
+        self._pending = {end: [partial(*data) for data in partials] for end, partials in state["pending"]}
         self._output = {
             (frozenset(map(read_event, events)), read_solution(line)): last for events, line, last in state["output"]
         }
@@ -292,31 +309,31 @@ def _is_settled(candidate: Partial) -> bool:
 def _shown(pattern: Pattern) -> dict[int, list[tuple[str, int]]]:
     """The variables that are output, for each place, and where the solutions of its clause have them."""
     places = list(occurrences(pattern.operand, under_not=False))
-    names = [one.event for one in places]
+    names = [occurrence.event for occurrence in places]
     variables = {clause.event: sorted(clause.variables) for clause in pattern.clauses}
     return {
-        one.place: [
+        occurrence.place: [
             (name, column)
-            for column, name in enumerate(variables.get(one.event, ()))
-            if name in pattern.shared or names.count(one.event) == 1
+            for column, name in enumerate(variables.get(occurrence.event, ()))
+            if name in pattern.shared or names.count(occurrence.event) == 1
         ]
-        for one in places
+        for occurrence in places
     }
 
 
 def _columns(pattern: Pattern, shown: Mapping[int, list[tuple[str, int]]]) -> list[tuple[int, int]] | None:
     """Where a match has the variables that are output, by their names; None where not all places are always filled."""
-    if any(isinstance(one, Either) for one in _within(pattern.operand)):
+    if any(isinstance(operand, Either) for operand in _within(pattern.operand)):
         return None
-    found: dict[str, tuple[int, int]] = {}
-    for number, one in enumerate(occurrences(pattern.operand, under_not=False)):
-        for name, column in shown[one.place]:
-            found.setdefault(name, (number, column))
-    return [found[name] for name in sorted(found)]
+    columns: dict[str, tuple[int, int]] = {}
+    for number, operand in enumerate(occurrences(pattern.operand, under_not=False)):
+        for name, column in shown[operand.place]:
+            columns.setdefault(name, (number, column))
+    return [columns[name] for name in sorted(columns)]
 
 
 def _within(operand: Operand) -> Iterator[Operand]:
     yield operand
     if isinstance(operand, Sequence | Both | Either):
-        for one in operand.operands:
-            yield from _within(one)
+        for part in operand.operands:
+            yield from _within(part)

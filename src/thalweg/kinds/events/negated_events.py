@@ -7,19 +7,19 @@ around it has ended, and end before everything behind it begins. `WITHIN` gives 
 from collections.abc import Callable, Iterator
 
 from thalweg.ir.patterns import Absent, Both, Either, Operand, Pattern, Sequence, occurrences
-from thalweg.kinds.events.joins import Arriving, Filled, Kept, Meeting, Node, Partial, absent_tree
+from thalweg.kinds.events.joins import Arriving, Filled, KeptCandidates, Meeting, Node, Partial, absent_tree
 
 Places = frozenset[int]
 FAR: int = 2**62
 
 
-class Absence:
+class NegatedEvents:
     """A `NOT` of a pattern, and the candidates of its operand that may still extend a match."""
 
     def __init__(self, pattern: Pattern, absent: Absent, positive: Node, passes: Callable[[Filled], bool]) -> None:
         self._tree = absent_tree(pattern, absent)
         self._meeting = Meeting(positive, self._tree, tuple(sorted(pattern.shared)))
-        self._kept = Kept(self._meeting.key)
+        self._kept = KeptCandidates(self._meeting.key)
         self._within = FAR if pattern.within is None else pattern.within
         self._passes = passes
         before, behind, branches = _around(pattern.operand, absent)
@@ -28,8 +28,8 @@ class Absence:
 
     def observe(self, arriving: Arriving, floor: int, forgotten: int) -> None:
         """Takes what ends now; what began before `forgotten` is not asked for any more."""
-        for one in self._tree.new(arriving, floor):
-            self._kept.add(one)
+        for candidate in self._tree.new(arriving, floor):
+            self._kept.add(candidate)
         self._kept.forget(forgotten)
 
     def extends(self, match: Partial) -> bool:
@@ -37,16 +37,16 @@ class Absence:
         filled = match.filled
         if not all(any(place in branch for place, _ in filled) for branch in self._branches):
             return False
-        low = max([match.end - self._within, *(one.end + 1 for place, one in filled if place in self._before)])
-        high = min([match.start + self._within, *(one.start - 1 for place, one in filled if place in self._behind)])
-        for one in reversed(self._kept.all_of(self._meeting.key(match.values))):
-            if one.end < low:
+        low = max([match.end - self._within, *(entry.end + 1 for place, entry in filled if place in self._before)])
+        high = min([match.start + self._within, *(entry.start - 1 for place, entry in filled if place in self._behind)])
+        for candidate in reversed(self._kept.all_of(self._meeting.key(match.values))):
+            if candidate.end < low:
                 return False
             if (
-                one.start >= low
-                and one.end <= high
-                and self._meeting.agree(match.values, one.values)
-                and self._passes(filled + one.filled)
+                candidate.start >= low
+                and candidate.end <= high
+                and self._meeting.agree(match.values, candidate.values)
+                and self._passes(filled + candidate.filled)
             ):
                 return True
         return False
@@ -59,7 +59,7 @@ def _around(operand: Operand, absent: Absent) -> tuple[Places, Places, tuple[Pla
     branches: list[Places] = []
     while operand is not absent:
         assert isinstance(operand, Sequence | Both | Either)
-        number = next(n for n, one in enumerate(operand.operands) if _holds(one, absent))
+        number = next(n for n, part in enumerate(operand.operands) if _holds(part, absent))
         if isinstance(operand, Sequence):
             before |= _places(operand.operands[:number])
             behind |= _places(operand.operands[number + 1 :])
@@ -70,7 +70,7 @@ def _around(operand: Operand, absent: Absent) -> tuple[Places, Places, tuple[Pla
 
 
 def _holds(operand: Operand, absent: Absent) -> bool:
-    return operand is absent or any(_holds(one, absent) for one in _operands(operand))
+    return operand is absent or any(_holds(part, absent) for part in _operands(operand))
 
 
 def _operands(operand: Operand) -> Iterator[Operand]:
@@ -79,4 +79,4 @@ def _operands(operand: Operand) -> Iterator[Operand]:
 
 
 def _places(operands: tuple[Operand, ...]) -> Places:
-    return frozenset(one.place for each in operands for one in occurrences(each, under_not=False))
+    return frozenset(occurrence.place for operand in operands for occurrence in occurrences(operand, under_not=False))

@@ -22,7 +22,7 @@ _LONG_AGO: Final = joins.LONG_AGO
 
 
 def matcher(pattern: Pattern, holds: Holds) -> "Matcher | NextEvent":
-    """What matches a pattern."""
+    """The matcher of a pattern: `NextEvent` where that is simple enough."""
     return NextEvent(pattern, holds) if _is_simple(pattern) else Matcher(pattern, holds)
 
 
@@ -56,7 +56,7 @@ class NextEvent:
         assert isinstance(second, Occurs)
         self._first, self._second, self._within = first.event, second.event, pattern.within
         self._filters = OwnFilters(pattern, holds)
-        variables = {one.event: sorted(one.variables) for one in pattern.clauses}
+        variables = {clause.event: sorted(clause.variables) for clause in pattern.clauses}
         of_first, of_second = variables.get(first.event, []), variables.get(second.event, [])
         shared = sorted(pattern.shared)
         self._key_of_first = _key([of_first.index(name) for name in shared])
@@ -71,7 +71,7 @@ class NextEvent:
     def advance(self, now: int, arriving: Occurring) -> list[Match]:
         """The matches that end now, when what ends now comes in."""
         floor = _LONG_AGO if self._within is None else now - self._within
-        found = self._matched(now, self._filters.passing(self._second, arriving.get(self._second, ())), floor)
+        matches = self._matched(now, self._filters.passing(self._second, arriving.get(self._second, ())), floor)
         kept, key = self._kept, self._key_of_first
         for pair in self._filters.passing(self._first, arriving.get(self._first, ())):
             if pair[0].start >= floor:
@@ -82,7 +82,7 @@ class NextEvent:
                     kept[here] = [pair]
                 self._size += 1
         self._forget(floor)
-        return found
+        return matches
 
     def _matched(self, now: int, seconds: Iterable[Pair], floor: int) -> list[Match]:
         kept, key = self._kept, self._key_of_second
@@ -91,36 +91,36 @@ class NextEvent:
             here = key(pair[1])
             if here in kept:
                 met.setdefault(here, []).append(pair)
-        found: list[Match] = []
+        matches: list[Match] = []
         columns = self._columns
-        for here, some in met.items():
-            if len(some) > 1:
-                some.sort(key=pair_order)
+        for here, pairs in met.items():
+            if len(pairs) > 1:
+                pairs.sort(key=pair_order)
             waiting = kept.pop(here)
             self._size -= len(waiting)
-            rest = []
+            unmatched = []
             for first in waiting:
                 event, solution = first
                 if event.start < floor:
                     continue
-                for other, bound in some:
+                for other, bound in pairs:
                     if event.end < other.start:
-                        both = solution + bound
-                        bindings = tuple([both[column] for column in columns])
-                        found.append(Match(event.start, now, (event, other), bindings))
+                        joined = solution + bound
+                        bindings = tuple([joined[column] for column in columns])
+                        matches.append(Match(event.start, now, (event, other), bindings))
                         break
                 else:
-                    rest.append(first)
-            if rest:
-                kept[here] = rest
-                self._size += len(rest)
-        return found
+                    unmatched.append(first)
+            if unmatched:
+                kept[here] = unmatched
+                self._size += len(unmatched)
+        return matches
 
     def begun(self, now: int) -> list[Begun]:
         """The matches that have begun and can still be completed."""
-        waiting = (pair for some in self._kept.values() for pair in some)
+        waiting = (pair for pairs in self._kept.values() for pair in pairs)
         begun = [Begun((event,), solution, within_of(event.start, self._within)) for event, solution in waiting]
-        return sorted((one for one in begun if one.lasts(now)), key=lambda one: one.events[0].order)
+        return sorted((match for match in begun if match.lasts(now)), key=lambda match: match.events[0].order)
 
     def forget(self, now: int) -> None:
         """Drops what has expired, where there may be much of it; `advance` does so where events come."""
@@ -129,15 +129,15 @@ class NextEvent:
 
     def _forget(self, floor: int) -> None:
         if self._size > self._most:
-            left = ((key, [pair for pair in some if pair[0].start >= floor]) for key, some in self._kept.items())
-            self._kept = {key: some for key, some in left if some}
+            left = ((key, [pair for pair in pairs if pair[0].start >= floor]) for key, pairs in self._kept.items())
+            self._kept = {key: pairs for key, pairs in left if pairs}
             self._size = sum(map(len, self._kept.values()))
             self._most = max(joins.FEW, joins.GROWTH * self._size)
 
     def save(self) -> bytes:
-        """All that it must know to go on."""
+        """Its state, as bytes from which it can continue."""
         return json.dumps(
-            [(event_data(event), solution) for some in self._kept.values() for event, solution in some]
+            [(event_data(event), solution) for pairs in self._kept.values() for event, solution in pairs]
         ).encode()
 
     def load(self, saved: bytes) -> None:
@@ -149,5 +149,5 @@ class NextEvent:
 
 
 def _key(columns: list[int]) -> Key:
-    """What takes the shared variables from a solution."""
+    """A function that returns the values of the shared variables of a solution."""
     return itemgetter(*columns) if columns else lambda solution: None

@@ -37,11 +37,11 @@ def comparison(condition: str) -> Compare | None:
     (True, False, None)
     >>> comparison("( ?v > ?w )")
     """
-    found = _CONDITION.fullmatch(condition)
-    number = found[3].replace(" ", "") if found else ""
-    if found is None or not _PLAIN.match(number):
+    match = _CONDITION.fullmatch(condition)
+    number = match[3].replace(" ", "") if match else ""
+    if match is None or not _PLAIN.match(number):
         return None
-    name, compare = found[1], _OPERATORS[found[2]]
+    name, compare = match[1], _OPERATORS[match[2]]
     exact, double = Decimal(number), float(number)
 
     def decide(binding: Mapping[str, str]) -> bool | None:

@@ -11,30 +11,41 @@ class OwnFilters:
 
     def __init__(self, pattern: Pattern, holds: Holds) -> None:
         self._holds = holds
-        self._of = {one.event: _covered(pattern, one) for one in pattern.clauses}
-        self.joint = [one for clause in pattern.clauses for one in clause.filters if not _alone(pattern, one)]
+        self._of = {clause.event: _covered(pattern, clause) for clause in pattern.clauses}
+        self.joint = [
+            condition for clause in pattern.clauses for condition in clause.filters if not _alone(pattern, condition)
+        ]
 
     def passing(self, name: str, pairs: Iterable[Pair]) -> Iterable[Pair]:
         """The events of a name that pass."""
         filters = self._of.get(name)
         if not filters:
             return pairs
-        return [pair for pair in pairs if all(self._holds(one, _taken(pair[1], one.variables)) for one in filters)]
+        return [
+            pair
+            for pair in pairs
+            if all(self._holds(condition, _taken(pair[1], condition.variables)) for condition in filters)
+        ]
 
 
 def _covered(pattern: Pattern, clause: Clause) -> list[Filter]:
     """The filters that an event of a name with its solution decides."""
-    return [one for each in pattern.clauses for one in each.filters if set(one.variables) <= clause.variables]
+    return [
+        condition
+        for other in pattern.clauses
+        for condition in other.filters
+        if set(condition.variables) <= clause.variables
+    ]
 
 
 def _alone(pattern: Pattern, condition: Filter) -> bool:
     """Whether single events decide a filter: those of one name bind all of it, or all that bind some of it."""
     wanted, shared = set(condition.variables), pattern.shared
-    if any(one.variables & wanted - shared and wanted <= one.variables for one in pattern.clauses):
+    if any(clause.variables & wanted - shared and wanted <= clause.variables for clause in pattern.clauses):
         return True
-    return bool(wanted) and all(wanted <= one.variables for one in pattern.clauses if one.variables & wanted)
+    return bool(wanted) and all(wanted <= clause.variables for clause in pattern.clauses if clause.variables & wanted)
 
 
 def _taken(solution: Solution, names: Iterable[str]) -> Mapping[str, str]:
-    known = dict(solution)
-    return {name: known[name] for name in names}
+    terms = dict(solution)
+    return {name: terms[name] for name in names}

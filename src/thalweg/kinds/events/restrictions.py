@@ -55,19 +55,19 @@ class TripleIndex:
 
     def objects(self, subject: str, predicate: str) -> Sequence[str]:
         """The objects of a subject and a predicate."""
-        known = self._of.get(subject)
-        return () if known is None else known.get(predicate, ())
+        by_predicate = self._of.get(subject)
+        return () if by_predicate is None else by_predicate.get(predicate, ())
 
-    def matching(self, subject: str | None, predicate: str | None, thing: str | None) -> Sequence[TripleTerms]:
+    def matching(self, subject: str | None, predicate: str | None, target: str | None) -> Sequence[TripleTerms]:
         """The triples that have the terms asked for; None stands for any."""
-        found = self._all
+        triples = self._all
         if predicate is not None:
-            found = self._predicates.get(predicate, [])
-        if thing is not None:
-            found = min(found, self._objects.get(thing, []), key=len)
+            triples = self._predicates.get(predicate, [])
+        if target is not None:
+            triples = min(triples, self._objects.get(target, []), key=len)
         if subject is not None:
-            found = min(found, self._subjects.get(subject, []), key=len)
-        return matching(found, subject, predicate, thing) if found else found
+            triples = min(triples, self._subjects.get(subject, []), key=len)
+        return matching(triples, subject, predicate, target) if triples else triples
 
     def may_have(self, predicate: str) -> bool:
         """Whether a triple of a predicate may be found that the graph of an event does not have.
@@ -89,9 +89,9 @@ def known_besides(program: AbstractionProgram) -> TripleIndex:
 
 
 def matching(
-    triples: Iterable[TripleTerms], subject: str | None, predicate: str | None, thing: str | None
+    triples: Iterable[TripleTerms], subject: str | None, predicate: str | None, target: str | None
 ) -> list[TripleTerms]:
-    """Those of some triples that have the terms asked for; None stands for any.
+    """The triples that have the terms asked for; None stands for any.
 
     >>> matching([("<x>", "<at>", "<y>"), ("<x>", "<in>", "<z>")], None, "<in>", None)
     [('<x>', '<in>', '<z>')]
@@ -101,7 +101,7 @@ def matching(
         for triple in triples
         if (predicate is None or triple[1] == predicate)
         and (subject is None or triple[0] == subject)
-        and (thing is None or triple[2] == thing)
+        and (target is None or triple[2] == target)
     ]
 
 
@@ -124,7 +124,7 @@ class Restriction:
             event = replace(event, triples=event.triples + more)
         anchors = event.individuals if event.events else (event.individual,)
         first = self._steps[0][0]
-        rows: list[Row] = [(one,) for one in anchors] if isinstance(first, int) else [()] * (first in anchors)
+        rows: list[Row] = [(anchor,) for anchor in anchors] if isinstance(first, int) else [()] * (first in anchors)
         for step in self._steps:
             if not rows:
                 return rows
@@ -133,40 +133,42 @@ class Restriction:
 
     def _extended(self, rows: list[Row], step: Step, event: Instance) -> list[Row]:
         """Rows with what a triple binds."""
-        subject, predicate, thing = step
+        subject, predicate, target = step
         width = len(rows[0])
         if isinstance(predicate, int) or (isinstance(subject, int) and subject >= width):
             return [more for row in rows for more in self._searched(row, step, event)]
-        found: list[Row] = []
+        extended: list[Row] = []
         for row in rows:
-            known = row[subject] if isinstance(subject, int) else subject
+            node = row[subject] if isinstance(subject, int) else subject
             objects: Sequence[str] = [
-                triple[2] for triple in event.triples if triple[0] == known and triple[1] == predicate
+                triple[2] for triple in event.triples if triple[0] == node and triple[1] == predicate
             ]
-            if more := self._background.objects(known, predicate):
+            if more := self._background.objects(node, predicate):
                 objects = list(dict.fromkeys([*objects, *more])) if objects else more
-            if isinstance(thing, int) and thing >= width:
-                found += [(*row, one) for one in objects]
-            elif (row[thing] if isinstance(thing, int) else thing) in objects:
-                found.append(row)
-        return found
+            if isinstance(target, int) and target >= width:
+                extended += [(*row, value) for value in objects]
+            elif (row[target] if isinstance(target, int) else target) in objects:
+                extended.append(row)
+        return extended
 
     def _searched(self, row: Row, step: Step, event: Instance) -> Iterable[Row]:
-        """The same where the subject or the predicate is not known."""
+        """A row with what a triple binds, where the subject or the predicate is a variable that is not bound yet."""
         width = len(row)
-        wanted = [one if isinstance(one, str) else row[one] if one < width else None for one in step]
-        subject, predicate, thing = wanted
-        found = matching(event.triples, subject, predicate, thing)
-        for terms in dict.fromkeys([*found, *self._background.matching(subject, predicate, thing)]):
+        wanted = [part if isinstance(part, str) else row[part] if part < width else None for part in step]
+        subject, predicate, target = wanted
+        triples = matching(event.triples, subject, predicate, target)
+        for terms in dict.fromkeys([*triples, *self._background.matching(subject, predicate, target)]):
             bound: dict[int, str] = {}
-            new = [(one, term) for one, term in zip(step, terms, strict=True) if isinstance(one, int) and one >= width]
-            if all(bound.setdefault(one, term) == term for one, term in new):
-                yield (*row, *(bound[one] for one in sorted(bound)))
+            new = [
+                (part, term) for part, term in zip(step, terms, strict=True) if isinstance(part, int) and part >= width
+            ]
+            if all(bound.setdefault(part, term) == term for part, term in new):
+                yield (*row, *(bound[part] for part in sorted(bound)))
 
 
 def in_order(clause: Clause) -> list[TripleTerms]:
     """The first triple, and then again and again one with the most that is bound by those before."""
-    return [_terms(one) for one in _in_order(clause.triples)]
+    return [_terms(triple) for triple in _in_order(clause.triples)]
 
 
 def numbered(triples: Iterable[TripleTerms]) -> tuple[list[Step], dict[str, int]]:
@@ -180,17 +182,17 @@ def numbered(triples: Iterable[TripleTerms]) -> tuple[list[Step], dict[str, int]
     def number(term: str) -> Term:
         return numbers.setdefault(term, len(numbers)) if term[0] == "?" else term
 
-    return [(number(one), number(two), number(three)) for one, two, three in triples], numbers
+    return [(number(subject), number(predicate), number(target)) for subject, predicate, target in triples], numbers
 
 
 def _in_order(triples: tuple[Triple, ...]) -> list[Triple]:
     """The first triple, and then again and again one with the most that is bound by those before."""
-    order, rest = list(triples[:1]), list(triples[1:])
-    while rest:
-        bound = {term for one in order for term in _terms(one) if term[0] == "?"}
-        best = max(rest, key=lambda one: sum(term[0] != "?" or term in bound for term in _terms(one)))
+    order, remaining = list(triples[:1]), list(triples[1:])
+    while remaining:
+        bound = {term for triple in order for term in _terms(triple) if term[0] == "?"}
+        best = max(remaining, key=lambda triple: sum(term[0] != "?" or term in bound for term in _terms(triple)))
         order.append(best)
-        rest.remove(best)
+        remaining.remove(best)
     return order
 
 
@@ -205,8 +207,8 @@ def holds(condition: Filter, binding: Mapping[str, str]) -> bool:
     (True, False)
     """
     compare = comparison(condition.text)
-    if compare is not None and (found := compare(binding)) is not None:
-        return found
+    if compare is not None and (decision := compare(binding)) is not None:
+        return decision
     return _holds(condition.text, tuple(sorted(binding.items())))
 
 

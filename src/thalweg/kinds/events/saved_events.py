@@ -12,15 +12,15 @@ def event_data(event: Instance) -> list[object]:
     >>> read_event(event_data(Instance("<A>", 1, 2, "<x>"))).individual
     '<x>'
     """
-    parts = [event_data(one) for one in event.events]
+    parts = [event_data(part) for part in event.events]
     return [event.event, event.start, event.end, event.individual, event.graph, parts, event.triples]
 
 
 def read_event(data: list[Any]) -> Instance:
     """The event that was written."""
     event, start, end, individual, graph, parts, triples = data
-    known = tuple((subject, predicate, thing) for subject, predicate, thing in triples)
-    return Instance(event, start, end, individual, graph, tuple(map(read_event, parts)), known)
+    terms = tuple((subject, predicate, target) for subject, predicate, target in triples)
+    return Instance(event, start, end, individual, graph, tuple(map(read_event, parts)), terms)
 
 
 def read_solution(pairs: Iterable[Iterable[str]]) -> Solution:

@@ -79,16 +79,16 @@ class _Window:
         if closing is None:
             return None
         first = closing - self.closings.size
-        shown = [one for one in self.carrying.get(triple, ()) if first < one.tick <= closing]
-        return min(shown, key=lambda one: one.order) if len(shown) > 1 else next(iter(shown), None)
+        shown = [carrier for carrier in self.carrying.get(triple, ()) if first < carrier.tick <= closing]
+        return min(shown, key=lambda carrier: carrier.order) if len(shown) > 1 else next(iter(shown), None)
 
     def forget(self, tick: int) -> None:
         """Drops what no window will show after a tick."""
         while self.events and self.events[0].tick <= tick - self.closings.size - self.closings.slide:
             for triple in self.events.popleft().facts:
-                known = self.carrying[triple]
-                known.pop(0)
-                if not known:
+                carriers = self.carrying[triple]
+                carriers.pop(0)
+                if not carriers:
                     del self.carrying[triple]
 
 
@@ -107,7 +107,7 @@ class SelectedEvents:
         self._streams = streams
         self._dictionary = dictionary
         self._evaluator = choose_evaluator(query, background, dictionary, report)
-        self._template = [_stored_pattern(one) for one in patterns(query.algebra)]
+        self._template = [_stored_pattern(pattern) for pattern in patterns(query.algebra)]
         self._background = dict(self._selectable(background.default))
         for _, facts in background.named:
             self._background.update(self._selectable(facts))
@@ -118,7 +118,9 @@ class SelectedEvents:
 
     def begin(self, first: int) -> None:
         """The first tick of the run is known: windows count from it."""
-        self._windows = [_Window(one.name, one.stream, closings_of(one, first)) for one in self._query.windows]
+        self._windows = [
+            _Window(window.name, window.stream, closings_of(window, first)) for window in self._query.windows
+        ]
         self._evaluator.begin(first)
 
     def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[tuple[int, list[SelectedEvent]]]:
@@ -126,32 +128,33 @@ class SelectedEvents:
         before = to if self._now is None else self._now + 1
         self._now = to
         last = None
-        for tick, found in self._evaluations(before, to - 1):
+        for tick, selected in self._evaluations(before, to - 1):
             last = tick
-            yield tick, found
-        known = list(self._streams.only(batches))
-        if known:
-            self._add(to, known)
-        for tick, found in self._evaluations(to, to):
+            yield tick, selected
+        relevant = list(self._streams.only(batches))
+        if relevant:
+            self._add(to, relevant)
+        for tick, selected in self._evaluations(to, to):
             last = tick
-            yield tick, found
+            yield tick, selected
         closing = self.closing_before(to)
         if closing is not None and closing >= before and closing != last:
             yield closing, []
 
     def evaluations(self, start: int, end: int) -> Iterator[int]:
         """The ticks from one to another at which some window closes."""
-        return evaluation_ticks([one.closings for one in self._windows], start, end)
+        return evaluation_ticks([window.closings for window in self._windows], start, end)
 
     def closing_before(self, tick: int) -> int | None:
         """The last tick up to another at which some window closed."""
-        found = [closing for one in self._windows if (closing := one.closings.latest(tick)) is not None]
-        return max(found, default=None)
+        closings = [closing for window in self._windows if (closing := window.closings.latest(tick)) is not None]
+        return max(closings, default=None)
 
     def closing_after(self, tick: int) -> int:
         """The first tick from another one on at which some window closes."""
         return min(
-            one.closings.between(tick, tick + one.closings.size + one.closings.slide)[0] for one in self._windows
+            window.closings.between(tick, tick + window.closings.size + window.closings.slide)[0]
+            for window in self._windows
         )
 
     def _evaluations(self, start: int, end: int) -> Iterator[tuple[int, list[SelectedEvent]]]:
@@ -165,13 +168,13 @@ class SelectedEvents:
 
     @property
     def _longest(self) -> int:
-        return max(one.closings.size + one.closings.slide for one in self._windows)
+        return max(window.closings.size + window.closings.slide for window in self._windows)
 
     def _add(self, tick: int, batches: Sequence[Batch]) -> None:
         self._filled, self._empty = tick, False
         for batch in batches:
-            for graph, given in batch.events():
-                facts = (self._dictionary.fact(name.name, words) for name, words in given)
+            for graph, rows in batch.events():
+                facts = (self._dictionary.fact(name.name, words) for name, words in rows)
                 event = _Carrier(tick, graph, dict(self._selectable(facts)))
                 for window in self._windows:
                     if window.stream == batch.stream and event.facts:
@@ -180,12 +183,12 @@ class SelectedEvents:
 
     def _selectable(self, facts: Iterable[Fact]) -> Iterator[tuple[Stored, Fact]]:
         """The facts that some triple of the template can be, as triples."""
-        names = {one.terms[1] for one in self._template}
+        names = {pattern.terms[1] for pattern in self._template}
         for fact in facts:
             triple = triple_of(fact)
             if triple is not None and (triple[1] in names or any(name[:1] == "?" for name in names if name)):
-                subject, predicate, thing = map(_stored, triple)
-                yield (subject, predicate, thing), fact
+                subject, predicate, target = map(_stored, triple)
+                yield (subject, predicate, target), fact
 
     def _selected(self, tick: int) -> list[SelectedEvent]:
         groups: dict[frozenset[_Carrier], dict[Fact, None]] = {}
@@ -195,20 +198,20 @@ class SelectedEvents:
                 groups.setdefault(events, {}).update(facts)
         for window in self._windows:
             window.forget(tick)
-        return sorted((_event(events, facts) for events, facts in groups.items()), key=lambda one: one.tick)
+        return sorted((_event(events, facts) for events, facts in groups.items()), key=lambda event: event.tick)
 
     def _rests_on(self, row: Row, tick: int) -> tuple[frozenset[_Carrier], dict[Fact, None]]:
         """The events that carry the window triples of a solution, and the facts that all its triples are."""
-        known = dict(zip(self._query.columns, row, strict=True))
+        bindings = dict(zip(self._query.columns, row, strict=True))
         events: set[_Carrier] = set()
         facts: dict[Fact, None] = {}
         for pattern in self._template:
-            terms = [known.get(term[1:]) if term is not None and term[0] == "?" else term for term in pattern.terms]
+            terms = [bindings.get(term[1:]) if term is not None and term[0] == "?" else term for term in pattern.terms]
             if None in terms:
                 continue
-            graph = known.get(pattern.graph[1:]) if pattern.graph and pattern.graph[0] == "?" else pattern.graph
+            graph = bindings.get(pattern.graph[1:]) if pattern.graph and pattern.graph[0] == "?" else pattern.graph
             triple: Stored = tuple(terms)  # type: ignore[assignment]
-            window = next((one for one in self._windows if one.name == graph), None)
+            window = next((candidate for candidate in self._windows if candidate.name == graph), None)
             if window is None:
                 facts |= {self._background[triple]: None} if triple in self._background else {}
             elif (event := window.earliest(triple, tick)) is not None:
@@ -221,12 +224,15 @@ class SelectedEvents:
         return self._evaluator.words_in_use()
 
     def save(self) -> bytes:
-        """All that it must know to go on."""
+        """Its state, as bytes from which it can continue."""
         kept: dict[_Carrier, int] = {}
         for window in self._windows:
             for event in window.events:
                 kept.setdefault(event, len(kept))
-        events = [[one.tick, one.graph, [[fact.predicate, fact.terms] for fact in one.facts.values()]] for one in kept]
+        events = [
+            [carrier.tick, carrier.graph, [[fact.predicate, fact.terms] for fact in carrier.facts.values()]]
+            for carrier in kept
+        ]
         windows = [[kept[event] for event in window.events] for window in self._windows]
         about = {"now": self._now, "filled": self._filled, "empty": self._empty, "events": events, "windows": windows}
         return frame([json.dumps(about).encode(), self._evaluator.snapshot()])
@@ -235,7 +241,10 @@ class SelectedEvents:
         """Brings one that has not begun to where another was saved."""
         about, evaluator = unframe(data)
         saved = json.loads(about)
-        self._windows = [_Window(one.name, one.stream, closings_of(one, first)) for one in self._query.windows]
+        self._windows = [
+            _Window(definition.name, definition.stream, closings_of(definition, first))
+            for definition in self._query.windows
+        ]
         self._evaluator.resume(evaluator)
         self._now, self._filled, self._empty = saved["now"], saved["filled"], saved["empty"]
         events = [
@@ -248,13 +257,13 @@ class SelectedEvents:
 
 
 def _event(events: frozenset[_Carrier], facts: Iterable[Fact]) -> SelectedEvent:
-    names = {one.graph for one in events}
-    return SelectedEvent(max(one.tick for one in events), names.pop() if len(names) == 1 else "", tuple(facts))
+    names = {event.graph for event in events}
+    return SelectedEvent(max(event.tick for event in events), names.pop() if len(names) == 1 else "", tuple(facts))
 
 
 def _stored_pattern(pattern: Pattern) -> Pattern:
-    subject, predicate, thing = (one if one is None or one[0] == "?" else _stored(one) for one in pattern.terms)
-    return pattern._replace(terms=(subject, predicate, thing))
+    subject, predicate, target = (term if term is None or term[0] == "?" else _stored(term) for term in pattern.terms)
+    return pattern._replace(terms=(subject, predicate, target))
 
 
 def _stored(term: str) -> str:

@@ -61,14 +61,16 @@ class SelectingRun(EventRun):
         if not begun:
             assert self.first is not None
             self._selection.begin(self.first)
-        self._waiting += (self._arrived(to, self._concluded(one)) for one in concluded)
+        self._waiting += (self._arrived(to, self._concluded(event)) for event in concluded)
         lines: list[EventLine] = []
         for closing, selected in self._selection.advance(to, batches):
-            ready = [one for one in self._waiting if one.tick <= closing]
-            self._waiting = [one for one in self._waiting if one.tick > closing]
-            lines += self._lines(closing, [*ready, *(self._arrived(one.tick, self._classify(one)) for one in selected)])
-        found = sorted(lines, key=lambda line: (line.t, str(line)))
-        return [EventAnswers(tuple(found))] if found else []
+            ready = [event for event in self._waiting if event.tick <= closing]
+            self._waiting = [event for event in self._waiting if event.tick > closing]
+            lines += self._lines(
+                closing, [*ready, *(self._arrived(event.tick, self._classify(event)) for event in selected)]
+            )
+        answers = sorted(lines, key=lambda line: (line.t, str(line)))
+        return [EventAnswers(tuple(answers))] if answers else []
 
     def _classify(self, event: SelectedEvent) -> ClassifiedEvent:
         code = self.dictionary.code
@@ -81,24 +83,24 @@ class SelectingRun(EventRun):
         for event in arrived:
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
-            for one in event.instances:
-                if one.event in self._output:
-                    yield AbstractEvent(closing, one.event, one.individual, one.graph, one.start)
-                events.setdefault(one.start, {}).setdefault(one.event, []).append(one)
+            for instance in event.instances:
+                if instance.event in self._output:
+                    yield AbstractEvent(closing, instance.event, instance.individual, instance.graph, instance.start)
+                events.setdefault(instance.start, {}).setdefault(instance.event, []).append(instance)
         self._rejected = [RejectedEvents(closing, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
         yield from self._rejected
         if self._reasons is not None:
-            self._found = [(one, ()) for event in arrived for one in event.instances]
+            self._found = [(instance, ()) for event in arrived for instance in event.instances]
         for tick in sorted({*events, closing}):
             if self._decided is not None and tick <= self._decided:
                 self._late += sum(map(len, events[tick].values()))
                 continue
             self._decided = tick
-            for end, (made, bindings) in self._layers.advance(tick, events.get(tick, {})):
+            for end, (complex_event, bindings) in self._layers.advance(tick, events.get(tick, {})):
                 if self._reasons is not None:
-                    self._found.append((made, bindings))
-                if made.event in self._output:
-                    yield ComplexEvent(self._selection.closing_after(end), made, bindings)
+                    self._found.append((complex_event, bindings))
+                if complex_event.event in self._output:
+                    yield ComplexEvent(self._selection.closing_after(end), complex_event, bindings)
 
     def looks(self, after: int, before: int) -> Iterable[int]:
         """The ticks between two others at which windows close."""
@@ -116,14 +118,19 @@ class SelectingRun(EventRun):
             yield Diagnostic("W813", message, help=help_)
 
     def words_in_use(self) -> NDArray[np.int64]:
-        """Those of windows."""
+        """The words of the terms that windows still need."""
         return np.concatenate([super().words_in_use(), self._selection.words_in_use()])
 
     def snapshot(self) -> bytes:
-        """All that it must know to go on."""
+        """Its state, as bytes from which it can continue."""
         waiting = [
-            [one.tick, one.graph, one.rejected, [[each.event, each.individual, each.triples] for each in one.instances]]
-            for one in self._waiting
+            [
+                event.tick,
+                event.graph,
+                event.rejected,
+                [[instance.event, instance.individual, instance.triples] for instance in event.instances],
+            ]
+            for event in self._waiting
         ]
         about = {"waiting": waiting, "decided": self._decided, "late": self._late}
         selection = b"" if self.now is None else self._selection.save()
@@ -136,7 +143,7 @@ class SelectingRun(EventRun):
         saved = json.loads(about)
         self._decided, self._late = saved["decided"], saved["late"]
         self._waiting = [
-            ArrivedEvent(tick, graph, rejected, tuple(_instance(tick, graph, *one) for one in instances))
+            ArrivedEvent(tick, graph, rejected, tuple(_instance(tick, graph, *fields) for fields in instances))
             for tick, graph, rejected, instances in saved["waiting"]
         ]
         if selection:
@@ -145,5 +152,5 @@ class SelectingRun(EventRun):
 
 
 def _instance(tick: int, graph: str, event: str, individual: str, triples: list[list[str]]) -> Instance:
-    known = tuple((subject, predicate, thing) for subject, predicate, thing in triples)
-    return Instance(event, tick, tick, individual, graph, triples=known)
+    terms = tuple((subject, predicate, target) for subject, predicate, target in triples)
+    return Instance(event, tick, tick, individual, graph, triples=terms)

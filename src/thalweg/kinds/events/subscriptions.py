@@ -39,12 +39,12 @@ class _Shape:
     def asked(self, event: Instance) -> list[tuple[int, Solution]]:
         """The patterns that an event is for, with solutions of their clauses."""
         constants, subscribed = self.constants, self.subscribed
-        found: list[tuple[int, Solution]] = []
+        solutions: list[tuple[int, Solution]] = []
         for row in self.restriction.solutions(event):
             key = tuple([row[column] for column in constants]) if constants else ()
             for number, columns in subscribed.get(key, ()):
-                found.append((number, tuple([(name, row[column]) for name, column in columns])))
-        return found
+                solutions.append((number, tuple([(name, row[column]) for name, column in columns])))
+        return solutions
 
 
 class Subscriptions:
@@ -73,10 +73,10 @@ class Subscriptions:
 
     def asked(self, event: Instance) -> list[tuple[int, Solution]]:
         """The patterns that an event is for, with solutions of their clauses."""
-        found: list[tuple[int, Solution]] = [(number, ()) for number in self._plain] if self._plain else []
+        solutions: list[tuple[int, Solution]] = [(number, ()) for number in self._plain] if self._plain else []
         for shape in self._shapes:
-            found += shape.asked(event)
-        return found
+            solutions += shape.asked(event)
+        return solutions
 
 
 def _together(
@@ -88,7 +88,7 @@ def _together(
         triples, constants = _asking(in_order(clause))
         numbers = numbered(triples)[1]
         if shape is None:
-            shape = _Shape(Restriction(steps, background), [numbers[one] for one in constants])
+            shape = _Shape(Restriction(steps, background), [numbers[variable] for variable in constants])
         shape.add(tuple(constants.values()), number, _columns(clause, numbers))
     if shape is not None:
         yield shape
@@ -117,13 +117,13 @@ def _asking(triples: Iterable[TripleTerms]) -> tuple[list[TripleTerms], dict[str
     constants: dict[str, str] = {}
     bound: set[str] = set()
     asking = []
-    for number, (subject, predicate, thing) in enumerate(triples):
+    for number, (subject, predicate, target) in enumerate(triples):
         is_known = number == 0 or subject[0] != "?" or subject in bound
-        if is_known and predicate[0] != "?" and thing[0] != "?":
+        if is_known and predicate[0] != "?" and target[0] != "?":
             variable = f"{_CONSTANT}{len(constants)}"
-            constants[variable] = thing
+            constants[variable] = target
             asking.append((subject, predicate, variable))
         else:
-            asking.append((subject, predicate, thing))
-        bound |= {subject, predicate, thing}
+            asking.append((subject, predicate, target))
+        bound |= {subject, predicate, target}
     return asking, constants

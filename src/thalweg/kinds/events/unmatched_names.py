@@ -40,7 +40,7 @@ class UnmatchedNames(Watch):
     """
 
     def __init__(self, names: Iterable[str], triples: Iterable[TripleTerms]) -> None:
-        self._names = frozenset(one for one in names if not one.startswith(_WORDS))
+        self._names = frozenset(name for name in names if not name.startswith(_WORDS))
         self._triples = triples
         self._came: set[Predicate] = set()
         self._left = _BATCHES
@@ -68,15 +68,15 @@ class UnmatchedNames(Watch):
         yield from self._undecided.summary()
         if not self._names:
             return
-        unread = sorted(one for one in self._came if one.name not in self._names)
-        read = {one.name for one in self._came} & self._names
-        known = {thing if name == RDF_TYPE else name for _, name, thing in self._triples}
-        missing = sorted(self._names - read - known)
-        similar = {one: meant for one in unread if (meant := _meant(one, missing)) is not None}
-        for one, meant in similar.items():
+        unread = sorted(predicate for predicate in self._came if predicate.name not in self._names)
+        read = {predicate.name for predicate in self._came} & self._names
+        background = {target if name == RDF_TYPE else name for _, name, target in self._triples}
+        missing = sorted(self._names - read - background)
+        similar = {predicate: meant for predicate in unread if (meant := _meant(predicate, missing)) is not None}
+        for predicate, meant in similar.items():
             help_ = f"write `{meant.name}` where the facts come from, for example in `--map`"
-            help_ += f"; or use `{one.name}` in the events" if one.name[0] == "<" else ""
-            yield Diagnostic("W304", f"`{meant}` never came; `{one}` did", help=help_)
+            help_ += f"; or use `{predicate.name}` in the events" if predicate.name[0] == "<" else ""
+            yield Diagnostic("W304", f"`{meant}` never came; `{predicate}` did", help=help_)
         if unread and not read and not similar:
             message = f"no event reads what the streams brought: {_listed(unread)}"
             yield Diagnostic("W304", message, help=f"events read {_listed(missing)}: use the same names in both")
@@ -84,7 +84,11 @@ class UnmatchedNames(Watch):
 
     def _about_others(self) -> Iterator[Diagnostic]:
         """A warning where facts are about a text, and the background about an IRI that ends in it."""
-        individuals = {local_name(one): one for one, _, _ in self._triples if one[0] == "<"} if self._odd else {}
+        individuals = (
+            {local_name(individual): individual for individual, _, _ in self._triples if individual[0] == "<"}
+            if self._odd
+            else {}
+        )
         for subject, fact in self._odd.items():
             meant = individuals.get(local_name(subject.strip('"')))
             if meant is not None and meant != subject:
@@ -97,7 +101,7 @@ class UnmatchedNames(Watch):
 
 
 def _meant(name: Predicate, missing: Iterable[str]) -> Predicate | None:
-    return nearest(name, (Predicate(one, name.arity) for one in missing))
+    return nearest(name, (Predicate(candidate, name.arity) for candidate in missing))
 
 
 def _listed(names: list[Predicate] | list[str]) -> str:

@@ -20,28 +20,30 @@ class UsableEvents:
 
     def __init__(self, program: CascadeProgram, background: TripleIndex, wanted: Container[str]) -> None:
         needs: dict[str, list[frozenset[str]]] = {}
-        for one in program.events:
-            if isinstance(one.definition, Pattern):
-                clauses = {clause.event: clause for clause in one.definition.clauses}
-                for name in {each.event for each in occurrences(one.definition.operand)}:
+        for event in program.events:
+            if isinstance(event.definition, Pattern):
+                clauses = {clause.event: clause for clause in event.definition.clauses}
+                for name in {occurrence.event for occurrence in occurrences(event.definition.operand)}:
                     clause = clauses.get(name)
                     needs.setdefault(name, []).append(_needed(clause, background) if clause else frozenset())
-        self._needs = {name: some for name, some in needs.items() if name not in wanted and all(some)}
+        self._needs = {name: needed for name, needed in needs.items() if name not in wanted and all(needed)}
 
     def of(self, event: ClassifiedEvent) -> ClassifiedEvent:
         """An event with the classes by which it can be used."""
         if not self._needs or not event.classes:
             return event
         has = {name for name, words in event.facts if len(words) == 2}
-        kept = [one for one in event.classes if self._is_usable(one[0], has)]
+        kept = [membership for membership in event.classes if self._is_usable(membership[0], has)]
         return event if len(kept) == len(event.classes) else ClassifiedEvent(event.graph, event.facts, "", kept)
 
     def _is_usable(self, name: str, has: set[str]) -> bool:
         needs = self._needs.get(name)
-        return needs is None or any(one <= has for one in needs)
+        return needs is None or any(needed <= has for needed in needs)
 
 
 def _needed(clause: Clause, background: TripleIndex) -> frozenset[str]:
     """The predicates of a clause that only the graph of an event can have."""
-    predicates = {one.predicate for one in clause.triples if one.predicate[0] != "?"}
-    return frozenset(one for one in predicates if one != RDF_TYPE and not background.may_have(one))
+    predicates = {triple.predicate for triple in clause.triples if triple.predicate[0] != "?"}
+    return frozenset(
+        predicate for predicate in predicates if predicate != RDF_TYPE and not background.may_have(predicate)
+    )

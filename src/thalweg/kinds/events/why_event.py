@@ -54,8 +54,8 @@ class EventProof:
         yield f"{short(self.event, times)}   {self.definition}"
         if self.bindings:
             yield f"  binds {bound_text(self.bindings)}"
-        for one in self.found:
-            yield f"  clause  {one.triple}   ({one.source})"
+        for match in self.found:
+            yield f"  clause  {match.triple}   ({match.source})"
         for condition in self.filters:
             yield f"  filter  {condition}"
         if self.membership is not None:
@@ -65,13 +65,13 @@ class EventProof:
             yield from (f"  {line}" for line in part._lines(times))
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
-        """The same for programs to read."""
+        """The proof as a dictionary that JSON can write."""
         data = {**event_summary(self.event, times), "definition": self.definition}
         if self.event.events:
             data["bindings"] = dict(self.bindings)
             data["events"] = [part.as_data(times) for part in self.parts]
         if self.found:
-            data["clause"] = [{"triple": one.triple, "in": one.source} for one in self.found]
+            data["clause"] = [{"triple": match.triple, "in": match.source} for match in self.found]
         if self.filters:
             data["filters"] = list(self.filters)
         if self.membership is not None:
@@ -97,18 +97,20 @@ class EventExplanation(Explanation):
         """As text: the proof, or what has begun where there is none."""
         if self.proof is not None:
             also = [
-                f"also {short(one, times)}{f' with {bound_text(bound)}' if bound else ''}"
-                for one, bound in self.others[:MOST_SHOWN]
+                f"also {short(event, times)}{f' with {bound_text(bound)}' if bound else ''}"
+                for event, bound in self.others[:MOST_SHOWN]
             ]
             more = len(self.others) - MOST_SHOWN
             return "\n".join([self.proof.render(times), *also, *([f"and {more} more"] if more > 0 else [])])
         if self.is_class:
             lines = [f"  {self.name} is {self.definition}: no event of this tick is in it"]
-            return "\n".join([*lines, *(f"  {one.why}, so without classes: {_graphs(one)}" for one in self.rejected)])
+            return "\n".join(
+                [*lines, *(f"  {events.why}, so without classes: {_graphs(events)}" for events in self.rejected)]
+            )
         lines = [f"  {self.name} is {self.definition}"]
         if not self.begun:
             return "\n".join([*lines, "  no match has begun"])
-        lines += [f"  begun: {one.render(times)}" for one in self.begun[:MOST_SHOWN]]
+        lines += [f"  begun: {match.render(times)}" for match in self.begun[:MOST_SHOWN]]
         more = len(self.begun) - MOST_SHOWN
         return "\n".join([*lines, *([f"  and {more} more have begun"] if more > 0 else [])])
 
@@ -119,28 +121,28 @@ class EventExplanation(Explanation):
             "definition": self.definition,
             "proof": None if self.proof is None else self.proof.as_data(times),
             "others": [
-                {**event_summary(one, times), **({"bindings": dict(bound)} if one.events else {})}
-                for one, bound in self.others
+                {**event_summary(event, times), **({"bindings": dict(bound)} if event.events else {})}
+                for event, bound in self.others
             ],
-            "begun": [one.as_data(times) for one in self.begun],
-            **{one.why: list(one.graphs) for one in self.rejected},
+            "begun": [match.as_data(times) for match in self.begun],
+            **{events.why: list(events.graphs) for events in self.rejected},
         }
 
 
 class EventReasons:
     """Explains events of a program."""
 
-    def __init__(self, program: CascadeProgram, ladder: Ladder, known: TripleIndex) -> None:
-        self._definitions = {one.name: one.definition for one in program.events}
+    def __init__(self, program: CascadeProgram, ladder: Ladder, index: TripleIndex) -> None:
+        self._definitions = {event.name: event.definition for event in program.events}
         self._ladder = ladder
-        self._index = known
+        self._index = index
         self._background = frozenset(ladder.program.triples)
 
     def explanation(
         self,
-        asked: Fact,
+        fact: Fact,
         tick: int,
-        known: Iterable[tuple[Instance, Solution]],
+        events: Iterable[tuple[Instance, Solution]],
         begun: Sequence[Begun],
         rejected: Sequence[RejectedEvents] = (),
     ) -> EventExplanation | None:
@@ -148,22 +150,22 @@ class EventReasons:
 
         The terms of the fact that is asked about are individuals or graphs of its events, or what it binds.
         """
-        name, definition = asked.predicate, self._definitions.get(asked.predicate)
+        name, definition = fact.predicate, self._definitions.get(fact.predicate)
         if definition is None:
             return None
-        wanted = set(asked.terms)
-        found = sorted(
-            (pair for pair in known if pair[0].event == name and wanted <= _terms(*pair)),
+        wanted = set(fact.terms)
+        pairs = sorted(
+            (pair for pair in events if pair[0].event == name and wanted <= _terms(*pair)),
             key=lambda pair: rank([pair[0]], pair[1]),
         )
-        proof = self.proof(*found[0]) if found else None
+        proof = self.proof(*pairs[0]) if pairs else None
         near = tuple(
-            one
-            for one in begun
-            if wanted <= {term for _, term in one.bindings}.union(*(_terms(event, ()) for event in one.events))
+            match
+            for match in begun
+            if wanted <= {term for _, term in match.bindings}.union(*(_terms(event, ()) for event in match.events))
         )
-        is_class, others = isinstance(definition, ClassText), tuple(found[1:])
-        return EventExplanation(name, tick, _text(definition), proof, others, near, is_class, tuple(rejected))
+        is_class, also = isinstance(definition, ClassText), tuple(pairs[1:])
+        return EventExplanation(name, tick, _text(definition), proof, also, near, is_class, tuple(rejected))
 
     def proof(
         self, event: Instance, bindings: Solution = (), within: Pattern | None = None, values: Solution = ()
@@ -173,16 +175,16 @@ class EventReasons:
         `bindings` are what the event binds, or what was found at it; `values` are what the whole match binds.
         """
         definition = self._definitions.get(event.event)
-        found, filters = self._clause(event, bindings, within, values) if within is not None else ((), ())
+        triples, filters = self._clause(event, bindings, within, values) if within is not None else ((), ())
         if isinstance(definition, Pattern):
             pairs = self._pairs(event, definition, () if within is not None else bindings)
             bound = bindings_of(definition, pairs)
-            parts = tuple(self.proof(one, solution, definition, bound) for one, solution in pairs)
-            return EventProof(event, _text(definition), bound, found, filters, parts=parts)
+            parts = tuple(self.proof(part, solution, definition, bound) for part, solution in pairs)
+            return EventProof(event, _text(definition), bound, triples, filters, parts=parts)
         if definition is None:
-            return EventProof(event, "concluded by rules", found=found, filters=filters)
+            return EventProof(event, "concluded by rules", found=triples, filters=filters)
         membership = why_class(self._ladder, event.triples, event.individual, event.event)
-        return EventProof(event, _text(definition), found=found, filters=filters, membership=membership)
+        return EventProof(event, _text(definition), found=triples, filters=filters, membership=membership)
 
     def steps(self, event: Instance) -> Proof:
         """An event as a step of a derivation: by its definition, because of its events or the triples of its graph."""
@@ -190,39 +192,46 @@ class EventReasons:
         rule = "what rules conclude" if definition is None else _text(definition)
         rule += f", graph {event.graph}" if event.graph else ""
         about = event_id(event) if event.events else event.individual
-        because = [self.steps(one) for one in event.events]
-        because += [Proof(" ".join(one), None, "triple") for one in sorted(event.triples)] if not because else []
+        because = [self.steps(part) for part in event.events]
+        because += [Proof(" ".join(triple), None, "triple") for triple in sorted(event.triples)] if not because else []
         return Proof(f"{event.event}({about}) at {event.end}", None, "event", rule, because=tuple(because))
 
     def _pairs(self, event: Instance, pattern: Pattern, bindings: Solution) -> list[Pair]:
         """The events of a match with what was found at each: the first that agree, with what it binds as well."""
-        clauses = {one.event: one for one in pattern.clauses}
-        choices = [self._solutions(one, clauses.get(one.event)) for one in event.events]
-        filters = [one for clause in pattern.clauses for one in clause.filters]
+        clauses = {clause.event: clause for clause in pattern.clauses}
+        choices = [self._solutions(part, clauses.get(part.event)) for part in event.events]
+        filters = [condition for clause in pattern.clauses for condition in clause.filters]
         for solutions in _agreeing(choices, pattern.shared, dict(bindings)):
             pairs = list(zip(event.events, solutions, strict=True))
-            joint = ((one, binding) for one in filters for binding in joint_bindings(pattern, pairs, one.variables))
-            if all(holds(one, binding) for one, binding in joint):
+            joint = (
+                (condition, binding)
+                for condition in filters
+                for binding in joint_bindings(pattern, pairs, condition.variables)
+            )
+            if all(holds(condition, binding) for condition, binding in joint):
                 return pairs
-        return [(one, ()) for one in event.events]
+        return [(part, ()) for part in event.events]
 
     def _solutions(self, event: Instance, clause: Clause | None) -> list[Solution]:
-        return [one for _, one in Subscriptions([(0, clause)], self._index).asked(event)]
+        return [solution for _, solution in Subscriptions([(0, clause)], self._index).asked(event)]
 
     def _clause(
         self, event: Instance, solution: Solution, pattern: Pattern, values: Solution
     ) -> tuple[tuple[Found, ...], tuple[str, ...]]:
         """What the clause of an event found, as triples, and its filters."""
-        clause = next((one for one in pattern.clauses if one.event == event.event), None)
+        clause = next((candidate for candidate in pattern.clauses if candidate.event == event.event), None)
         if clause is None or not solution:
             return (), ()
         bound = dict(solution)
         triples = [
-            tuple(bound[term[1:]] if term[0] == "?" else term for term in (one.subject, one.predicate, one.object))
-            for one in clause.triples
+            tuple(
+                bound[term[1:]] if term[0] == "?" else term
+                for term in (triple.subject, triple.predicate, triple.object)
+            )
+            for triple in clause.triples
         ]
-        found = tuple(Found(" ".join(one), self._source(one, event)) for one in triples)
-        return found, tuple(_filters(clause, {**dict(values), **bound}))
+        matches = tuple(Found(" ".join(triple), self._source(triple, event)) for triple in triples)
+        return matches, tuple(_filters(clause, {**dict(values), **bound}))
 
     def _source(self, triple: tuple[str, ...], event: Instance) -> str:
         if triple in event.triples:
@@ -244,14 +253,14 @@ def _agreeing(
     for solution in choices[0]:
         if all(bound.get(name, term) == term for name, term in solution):
             more = {name: term for name, term in solution if name in shared}
-            for rest in _agreeing(choices[1:], shared, {**bound, **more}):
-                yield solution, *rest
+            for following in _agreeing(choices[1:], shared, {**bound, **more}):
+                yield solution, *following
 
 
 def _filters(clause: Clause, values: Mapping[str, str]) -> Iterator[str]:
-    for one in clause.filters:
-        bound = ", ".join(f"?{name}={values[name]}" for name in one.variables if name in values)
-        yield f"{one.text} holds with {bound}" if bound else one.text
+    for condition in clause.filters:
+        bound = ", ".join(f"?{name}={values[name]}" for name in condition.variables if name in values)
+        yield f"{condition.text} holds with {bound}" if bound else condition.text
 
 
 def _graphs(rejected: RejectedEvents) -> str:
@@ -265,4 +274,4 @@ def _text(definition: ClassText | Pattern) -> str:
 def _terms(event: Instance, bindings: Solution) -> set[str]:
     """All by which an event can be named."""
     own = {event.individual, event.graph, *(term for _, term in bindings), *([event_id(event)] if event.events else [])}
-    return own.union(*(_terms(one, ()) for one in event.events))
+    return own.union(*(_terms(part, ()) for part in event.events))

@@ -9,7 +9,7 @@ from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
-from thalweg.kinds.member import Beside, Member
+from thalweg.kinds.member import Member, Neighbours
 from thalweg.languages.options import SplitName
 from thalweg.languages.rspql.names import local_name, means_stream
 from thalweg.model.dataset import Dataset
@@ -50,8 +50,11 @@ class ContinuousQuery(Shipped, Member):
         return is_compiled(self.query)
 
     def identity(self, context: Context) -> tuple[str, str]:
-        known = (*self.background.default, *(fact for name, facts in self.background.named for fact in (name, *facts)))
-        text = "\n".join([self.query.source.text, *map(str, known)])
+        content = (
+            *self.background.default,
+            *(fact for name, facts in self.background.named for fact in (name, *facts)),
+        )
+        text = "\n".join([self.query.source.text, *map(str, content)])
         return text, sha256(repr((text, self.query)).encode()).hexdigest()
 
     def answer_columns(self, emit: str) -> "AnswerColumns":
@@ -65,7 +68,7 @@ class ContinuousQuery(Shipped, Member):
             case "ASK":
                 return TruthColumns()
 
-    def expand(self, context: Context, beside: Beside | None, partitions: int | None) -> Expansion:
+    def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """Its joins are split by a key and its rows counted behind them, where there is a key; else one operator.
 
         What it hears of facts that other parts hold comes to one operator, too. `RejectedError` where the settings have
@@ -77,14 +80,14 @@ class ContinuousQuery(Shipped, Member):
         from thalweg.kinds.queries.query_operator import QuerySpec
         from thalweg.kinds.queries.streams_read import StreamsRead
 
-        if beside is None and context.settings.emit != "changes":
+        if neighbours is None and context.settings.emit != "changes":
             raise _refused("emit")
         if context.settings.memory is not None:
             raise _refused("memory")
-        streams = context.streams if beside is None else (*context.streams, *beside.streams)
+        streams = context.streams if neighbours is None else (*context.streams, *neighbours.streams)
         StreamsRead(self.query, streams).check(context.names_streams)
-        is_alone = beside is None
-        hears_held = beside is not None and beside.hears_held
+        is_alone = neighbours is None
+        hears_held = neighbours is not None and neighbours.hears_held
         may_split = (partitions or 1) > 1 and not hears_held and not context.explains
         if not may_split or not isinstance(keyed_joins(self.query, self.background), KeyedJoins):
             return Expansion((QuerySpec(self.query, self.background, streams, is_alone),))
@@ -98,16 +101,16 @@ class ContinuousQuery(Shipped, Member):
         """It hears streams; what a CONSTRUCT makes is one, where the template may leave the predicate open."""
         query = self.query
         is_open = any(predicate[0] == "?" for _, predicate, _ in query.template)
-        anything = any(thing[0] == "?" for _, predicate, thing in query.template if predicate == RDF_TYPE) or is_open
-        made = frozenset(fact_of(*triple).signature for triple in query.template if _is_named(*triple))
+        anything = any(target[0] == "?" for _, predicate, target in query.template if predicate == RDF_TYPE) or is_open
+        written = frozenset(fact_of(*triple).signature for triple in query.template if _is_named(*triple))
         return Ports(
             f"the query `{local_name(query.name)}`",
             local_name(query.name),
-            writes=lambda name: name in made or (is_open and name.arity == 2) or (anything and name.arity == 1),
+            writes=lambda name: name in written or (is_open and name.arity == 2) or (anything and name.arity == 1),
             hears=lambda stream: any(means_stream(window.stream, stream) for window in query.windows),
             streams=True,
             aliases=frozenset({query.name, query.name.strip("<>")}),
-            mentions=made,
+            mentions=written,
         )
 
     def readers(self) -> Program:
@@ -161,9 +164,9 @@ def _answers(query: "Query") -> str:
             return "true or false"
 
 
-def _is_named(subject: str, predicate: str, thing: str) -> bool:
+def _is_named(subject: str, predicate: str, target: str) -> bool:
     """Whether the predicate of a template's triple as a fact is known."""
-    return predicate[0] != "?" and (predicate != RDF_TYPE or thing[0] != "?")
+    return predicate[0] != "?" and (predicate != RDF_TYPE or target[0] != "?")
 
 
 def _refused(option: str) -> RejectedError:

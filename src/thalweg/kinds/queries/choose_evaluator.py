@@ -6,7 +6,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.explain.continuous_query import Placement
 from thalweg.ir.text import show
 from thalweg.kinds.queries.compiled_query import CompiledQuery
-from thalweg.kinds.queries.evaluator import Evaluator
+from thalweg.kinds.queries.evaluator import QueryEvaluator
 from thalweg.kinds.queries.per_window import PerWindow
 from thalweg.languages.rspql.describe_lowered import describe
 from thalweg.languages.rspql.lower import lower
@@ -22,7 +22,7 @@ def choose_evaluator(
     dictionary: Dictionary | None,
     report: Callable[[Diagnostic], None],
     explains: bool = False,
-) -> Evaluator:
+) -> QueryEvaluator:
     """What answers a query, with a dictionary that it shares with others or one of its own.
 
     One that `explains` keeps the triples of its windows, for `why`.

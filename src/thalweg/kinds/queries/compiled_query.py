@@ -45,7 +45,7 @@ class CompiledQuery:
         lowered: LoweredQuery,
         background: Dataset = _NOTHING,
         dictionary: Dictionary | None = None,
-        report: Report = lambda found: None,
+        report: Report = lambda diagnostic: None,
     ) -> None:
         """`report` takes a warning about facts that are no triples."""
         self.dictionary = Dictionary() if dictionary is None else dictionary
@@ -63,7 +63,7 @@ class CompiledQuery:
         }
         self._rows = RowCounter(lowered, self.dictionary, self._asking)
         self._windows = [
-            WaitingFacts([each for each in lowered.inputs if each.graph == number])
+            WaitingFacts([needed for needed in lowered.inputs if needed.graph == number])
             for number in range(len(query.windows))
         ]
         self._held = [self.dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
@@ -86,21 +86,23 @@ class CompiledQuery:
 
     def _look_at(self, batches: Iterable[Batch]) -> None:
         """Reports the first fact that is no triple."""
-        found = (fact for batch in batches for fact in no_triples(batch, self.dictionary))
-        self._is_reported = any(not list(self._triples.of((fact,))) for fact in found)
+        facts = (fact for batch in batches for fact in no_triples(batch, self.dictionary))
+        self._is_reported = any(not list(self._triples.of((fact,))) for fact in facts)
 
     def evaluate(self, tick: int) -> Rows:
         return self._rows.change(*self._changed(tick))
 
     def _changed(self, tick: int) -> tuple[list[Solutions], list[Solutions]]:
         """The solutions that begin and end."""
-        fed = {each.signature: rows for each, rows in self._fed(tick) if len(rows)}
+        fed = {needed.signature: rows for needed, rows in self._fed(tick) if len(rows)}
         changes: Changes = {}
         for stage, engine in zip(self._stages, self._engines, strict=True):
             nothing = np.zeros((0, 0), dtype=np.int64)
-            given = [Given(name, False, fed[name], nothing) for each in stage.inputs if (name := each.signature) in fed]
-            given += [Given(name, False, *changes[name]) for name in stage.imports if name in changes]
-            deltas = engine.advance(tick, (), given)
+            arriving = [
+                Given(name, False, fed[name], nothing) for needed in stage.inputs if (name := needed.signature) in fed
+            ]
+            arriving += [Given(name, False, *changes[name]) for name in stage.imports if name in changes]
+            deltas = engine.advance(tick, (), arriving)
             for name in stage.outputs:
                 changes[name] = _of_relation(engine, name, deltas)
             for sieve in stage.sieves:
@@ -126,8 +128,8 @@ class CompiledQuery:
             begun, ended = [plus], [minus]
         return {
             target: (
-                np.concatenate([_none(target), *(_bound_rows(each, columns, sieve.loose) for each in begun)]),
-                np.concatenate([_none(target), *(_bound_rows(each, columns, sieve.loose) for each in ended)]),
+                np.concatenate([_none(target), *(_bound_rows(solutions, columns, sieve.loose) for solutions in begun)]),
+                np.concatenate([_none(target), *(_bound_rows(solutions, columns, sieve.loose) for solutions in ended)]),
             )
             for target, columns in sieve.targets
         }
@@ -137,14 +139,14 @@ class CompiledQuery:
     def _fed(self, tick: int) -> Iterator[tuple[Input, Words]]:
         for window in self._windows:
             entering = window.entering(tick)
-            for each in window.inputs:
-                parts = ((self._facts(each, batch), until) for until, batch in entering)
-                yield each, lasting(parts, each.signature.arity)
+            for needed in window.inputs:
+                parts = ((self._facts(needed, batch), until) for until, batch in entering)
+                yield needed, lasting(parts, needed.signature.arity)
         if self._engines[0].now is None:
-            for each in self._lowered.inputs:
-                if not isinstance(each.graph, int):
-                    rows = self._facts(each, self._coded(graph_of(self._query, self._background, each.graph)))
-                    yield each, lasting([(rows, FOREVER)], each.signature.arity)
+            for needed in self._lowered.inputs:
+                if not isinstance(needed.graph, int):
+                    rows = self._facts(needed, self._coded(graph_of(self._query, self._background, needed.graph)))
+                    yield needed, lasting([(rows, FOREVER)], needed.signature.arity)
 
     def _facts(self, needed: Input, batch: Batch) -> Words:
         return facts_for(needed, batch, self.dictionary, self._known, self._asking)
@@ -158,8 +160,8 @@ class CompiledQuery:
     # Memory and state -----------------------------------------------------------------------------------------------
 
     def collect(self, waiting: Iterable[Batch]) -> None:
-        held = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
-        self.dictionary.collect(np.concatenate([self.words_in_use(), *held]))
+        columns = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
+        self.dictionary.collect(np.concatenate([self.words_in_use(), *columns]))
 
     def words_in_use(self) -> NDArray[np.int64]:
         waiting = [
@@ -169,9 +171,9 @@ class CompiledQuery:
             for words in batch.rows.values()
         ]
         engines = [engine.words_in_use() for engine in self._engines]
-        groups = [word for each in self._groups.values() for word in each.words()]
-        held = np.array([*self._held, *groups], dtype=np.int64)
-        return np.concatenate([*engines, self._rows.words_in_use(), held, *waiting])
+        groups = [word for group in self._groups.values() for word in group.words()]
+        constants = np.array([*self._held, *groups], dtype=np.int64)
+        return np.concatenate([*engines, self._rows.words_in_use(), constants, *waiting])
 
     def snapshot(self) -> bytes:
         waiting = [save_batches(window.waiting, self.dictionary) for window in self._windows]
@@ -199,18 +201,18 @@ class CompiledQuery:
             (answer, next((rows[answer.signature] for rows in listed if answer.signature in rows), None))
             for answer in answers
         )
-        return [self._solutions(answer, _none(answer.signature) if some is None else some) for answer, some in rows]
+        return [self._solutions(answer, _none(answer.signature) if words is None else words) for answer, words in rows]
 
 
 def graph_of(query: Query, background: Dataset, name: str | None) -> Iterable[Fact]:
     """The facts of a graph of the background; the default graph may be several."""
-    named = {rdf_name(each): facts for each, facts in background.named}
+    named = {rdf_name(graph): facts for graph, facts in background.named}
     if name is not None:
         is_seen = query.named is None or name in map(rdf_name, query.named)
         return named.get(name, ()) if is_seen else ()
     if query.default is None:
         return background.default
-    return (fact for each in query.default for fact in named.get(rdf_name(each), ()))
+    return (fact for graph in query.default for fact in named.get(rdf_name(graph), ()))
 
 
 class WaitingFacts:
@@ -245,7 +247,7 @@ class WaitingFacts:
 
 
 def _of_relation(engine: RuleEngine, name: Predicate, deltas: Sequence[Delta]) -> tuple[Words, Words]:
-    """What began and ended of a predicate."""
+    """The rows of a predicate that began and ended."""
     relation = engine.plan.outputs[name]
     parts = [delta.columns(relation)[:2] for delta in deltas]
     if len(parts) == 1:
@@ -261,10 +263,10 @@ def _none(name: Predicate) -> Words:
     return np.zeros((0, name.arity), dtype=np.int64)
 
 
-def _bound_rows(found: Solutions, columns: Sequence[str], loose: Iterable[str]) -> Words:
+def _bound_rows(solutions: Solutions, columns: Sequence[str], loose: Iterable[str]) -> Words:
     """The rows in which just the variables of some columns are bound, of those that may be unbound."""
-    which = np.ones(found.size, dtype=bool)
+    mask = np.ones(solutions.size, dtype=bool)
     for name in loose:
-        bound = found.matrix((name,))[:, 0] != UNBOUND
-        which &= bound if name in columns else ~bound
-    return found.matrix(columns)[which]
+        bound = solutions.matrix((name,))[:, 0] != UNBOUND
+        mask &= bound if name in columns else ~bound
+    return solutions.matrix(columns)[mask]

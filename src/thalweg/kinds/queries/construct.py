@@ -59,11 +59,11 @@ class Constructed:
 
     def _made(self, row: Row, copy: int) -> Iterator[Row]:
         """The triples that the template makes of a row; one with an unbound variable or a text as subject is none."""
-        known = dict(zip(self._columns, row, strict=True))
+        bindings = dict(zip(self._columns, row, strict=True))
         for triple in self._template:
-            subject, predicate, thing = (_filled(term, known, copy) for term in triple)
-            if subject and predicate and thing and not is_literal(subject) and predicate[0] == "<":
-                yield subject, predicate, thing
+            subject, predicate, target = (_filled(term, bindings, copy) for term in triple)
+            if subject and predicate and target and not is_literal(subject) and predicate[0] == "<":
+                yield subject, predicate, target
 
     def save(self) -> list[tuple[Row, int]]:
         """The rows that there are, and how often."""
@@ -74,11 +74,11 @@ class Constructed:
         self.change(Rows([tuple(row) for row, count in saved for _ in range(count)], []))
 
 
-def _filled(term: str, known: dict[str, str | None], copy: int) -> str | None:
+def _filled(term: str, bindings: dict[str, str | None], copy: int) -> str | None:
     if term.startswith("?"):
-        return known.get(term[1:])
+        return bindings.get(term[1:])
     if term.startswith("_:"):
-        return "_:c" + sha256(repr((term, sorted(known.items()), copy)).encode()).hexdigest()[:16]
+        return "_:c" + sha256(repr((term, sorted(bindings.items()), copy)).encode()).hexdigest()[:16]
     return term
 
 
@@ -88,8 +88,8 @@ def fact_text(triple: Row) -> str:
     >>> fact_text(("<http://ex.org/a>", "<urn:thalweg:says>", '"hello"'))
     'says(<http://ex.org/a>,hello)'
     """
-    subject, predicate, thing = (term if term and is_number(term) else _as_fact(term or "") for term in triple)
-    return str(fact_of(subject, predicate, thing))
+    subject, predicate, target = (term if term and is_number(term) else _as_fact(term or "") for term in triple)
+    return str(fact_of(subject, predicate, target))
 
 
 def _as_fact(term: str) -> str:

@@ -18,7 +18,7 @@ from thalweg.answers.emit import AnswerBlock
 from thalweg.answers.query_answers import Bindings, ConstructedGraph, QueryAnswer, Truth
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.queries.construct import Constructed, fact_text
-from thalweg.kinds.queries.evaluator import Evaluator, Row
+from thalweg.kinds.queries.evaluator import QueryEvaluator, Row
 from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_ticks
 from thalweg.languages.rspql.query import Query, StreamWindow
@@ -43,10 +43,10 @@ class Continuous:
     def __init__(
         self,
         query: Query,
-        evaluator: Evaluator,
+        evaluator: QueryEvaluator,
         streams: StreamsRead,
         first: int | None = None,
-        report: Callable[[Diagnostic], None] = lambda found: None,
+        report: Callable[[Diagnostic], None] = lambda diagnostic: None,
     ) -> None:
         self.first: int | None = None
         self.now: int | None = None
@@ -121,20 +121,20 @@ class Continuous:
         return True
 
     def _pass_over(self, first: int, end: int) -> None:
-        last = max(closing for one in self._closings if (closing := one.latest(end)) is not None)
+        last = max(closing for closings in self._closings if (closing := closings.latest(end)) is not None)
         self._passed = (first if self._passed is None else self._passed[0], last)
 
     def _answer(self, tick: int) -> QueryAnswer | None:
         """The answer of an evaluation; None where nothing is output."""
         rows = self.evaluator.evaluate(tick)
         changed = rows if self._constructed is None else self._constructed.change(rows)
-        begin, end = (list(map(self._text, some)) for some in changed)
+        begin, end = (list(map(self._text, side)) for side in changed)
         if self.query.output == "RSTREAM":
             self._texts = _with_changes(self._texts, begin, end)
             return self._shaped(tick, self._texts, bool(self._texts))
         is_new = self.query.output == "ISTREAM"
-        some = sorted(begin if is_new else end)
-        return self._shaped(tick, some, is_new) if some else None
+        texts = sorted(begin if is_new else end)
+        return self._shaped(tick, texts, is_new) if texts else None
 
     def _text(self, row: Row) -> str:
         """A row as it is output: an object of JSON, or a fact; that of an ASK is empty."""
@@ -173,11 +173,11 @@ class Continuous:
         from thalweg.kinds.queries.per_window import PerWindow
         from thalweg.kinds.queries.why_row import read_row, why_row
 
-        asked = read_row(text, self.query, prefixes)
+        wanted = read_row(text, self.query, prefixes)
         assert isinstance(self.evaluator, PerWindow), "a run that explains evaluates per window"
         if self.first is None or self.now is None:
             return None
-        return why_row(self.query, self.evaluator, self.first, self.now, asked)
+        return why_row(self.query, self.evaluator, self.first, self.now, wanted)
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         self.evaluator.collect(waiting)

@@ -86,9 +86,9 @@ class CountedSolutions:
         self._evaluated = False
         self._constants = [dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
 
-    def take(self, tick: int, held: Iterable[Given]) -> None:
+    def take(self, tick: int, changes: Iterable[Given]) -> None:
         """Keeps solutions that begin and end at a tick until the next evaluation."""
-        self._changes += ((tick, change) for change in held)
+        self._changes += ((tick, change) for change in changes)
 
     def begin(self, first: int) -> None:
         """Its windows are elsewhere."""

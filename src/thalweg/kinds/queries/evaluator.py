@@ -25,7 +25,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.solvers.sparql import as_row as rdf_spelling
 
-__all__ = ["Evaluator", "Row", "Rows", "rdf_spelling"]
+__all__ = ["QueryEvaluator", "Row", "Rows", "rdf_spelling"]
 
 Row = tuple[str | None, ...]
 
@@ -37,12 +37,12 @@ class Rows(NamedTuple):
     end: list[Row]
 
 
-class Evaluator(Protocol):
+class QueryEvaluator(Protocol):
     """Answers one query. Ticks never decrease."""
 
     @property
     def dictionary(self) -> Dictionary:
-        """What facts that come in are coded with."""
+        """The dictionary that codes facts that come in."""
 
     def begin(self, first: int) -> None:
         """The first tick of the run is known: windows count from it. Called once, before facts come."""
@@ -63,7 +63,7 @@ class Evaluator(Protocol):
         """The words of the terms that are still needed, where the dictionary is shared with other parts."""
 
     def snapshot(self) -> bytes:
-        """All that it must know to go on; it has begun."""
+        """Its state, as bytes from which it can continue; it has begun."""
 
     def resume(self, data: bytes) -> None:
         """Brings a new one to where a snapshot was taken."""

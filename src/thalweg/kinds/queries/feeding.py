@@ -21,7 +21,7 @@ from thalweg.model.rdf import OWN, RDF_TYPE
 _TYPES: Final = Predicate(RDF_TYPE, 2)
 
 
-def facts_for(needed: Input, batch: Batch, dictionary: Dictionary, known: StoredWords, asking: Asking) -> Words:
+def facts_for(needed: Input, batch: Batch, dictionary: Dictionary, stored: StoredWords, asking: Asking) -> Words:
     """The rows of one input: what it takes of a batch, if its subject is a resource and its conditions hold.
 
     >>> words = Dictionary()
@@ -32,10 +32,10 @@ def facts_for(needed: Input, batch: Batch, dictionary: Dictionary, known: Stored
     """
     rows = _taken(needed, batch, dictionary)
     subjects = rows[:, 0] & 7 == 0
-    rows = known.of(rows if subjects.all() else rows[subjects])
-    for column, asked in needed.conditions:
+    rows = stored.of(rows if subjects.all() else rows[subjects])
+    for column, condition in needed.conditions:
         if len(rows):
-            rows = rows[asking.holds(asked, rows[:, column : column + 1])]
+            rows = rows[asking.holds(condition, rows[:, column : column + 1])]
     return rows
 
 
@@ -44,7 +44,7 @@ def _taken(needed: Input, batch: Batch, dictionary: Dictionary) -> Words:
         return _rows(batch, needed.takes)
     if needed.takes == "types":
         classes = [signature for signature in batch.rows if signature.arity == 1]
-        parts = [_with(_rows(batch, each), _word(each, dictionary)) for each in classes]
+        parts = [_with(_rows(batch, name), _word(name, dictionary)) for name in classes]
         return _joined([*parts, _rows(batch, _TYPES)], 2)
     parts = []
     for signature in batch.rows:
@@ -57,8 +57,8 @@ def _taken(needed: Input, batch: Batch, dictionary: Dictionary) -> Words:
 
 
 def _rows(batch: Batch, signature: Predicate) -> Words:
-    given = batch.rows.get(signature, ())
-    return np.asarray(given, dtype=np.int64).reshape(-1, signature.arity)
+    words = batch.rows.get(signature, ())
+    return np.asarray(words, dtype=np.int64).reshape(-1, signature.arity)
 
 
 def _word(signature: Predicate, dictionary: Dictionary) -> int:
@@ -76,16 +76,16 @@ def _joined(parts: Sequence[Words], width: int) -> Words:
 
 def lasting(parts: Iterable[tuple[Words, int]], width: int) -> Words:
     """Rows with their last tick as another column."""
-    made = [_with(rows, until) for rows, until in parts if len(rows)]
-    return made[0] if len(made) == 1 else _joined(made, width + 1)
+    dated = [_with(rows, until) for rows, until in parts if len(rows)]
+    return dated[0] if len(dated) == 1 else _joined(dated, width + 1)
 
 
 def needed_of(batch: Batch, inputs: Sequence[Input]) -> Batch:
     """What of a batch some inputs take, to be kept until a window closes."""
-    if any(not isinstance(each.takes, Predicate) for each in inputs):
+    if any(not isinstance(needed.takes, Predicate) for needed in inputs):
         kept = {name: rows for name, rows in batch.rows.items() if name.arity in (1, 2)}
     else:
-        kept = {each.takes: batch.rows[each.takes] for each in inputs if each.takes in batch.rows}  # type: ignore[index,misc]
+        kept = {needed.takes: batch.rows[needed.takes] for needed in inputs if needed.takes in batch.rows}  # type: ignore[index,misc]
     return Batch(kept, stream=batch.stream)
 
 

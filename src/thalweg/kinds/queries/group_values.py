@@ -53,20 +53,20 @@ class Bag:
             for sign, heap in self._heaps.items():
                 heappush(heap, (sign * _scaled(word), word))
 
-    def value(self, each: Aggregation) -> int | tuple[int, int] | None:
+    def value(self, aggregation: Aggregation) -> int | tuple[int, int] | None:
         """The word of an aggregate's value, for an average a sum and a number; None where SPARQL must be asked."""
-        if not self._is_single or each.argument != f"?{each.variables[0]}":
+        if not self._is_single or aggregation.argument != f"?{aggregation.variables[0]}":
             return None
-        if each.function == "COUNT":
-            return (len(self.counts) - ((UNBOUND,) in self.counts) if each.distinct else self._bound) << 2 | 1
+        if aggregation.function == "COUNT":
+            return (len(self.counts) - ((UNBOUND,) in self.counts) if aggregation.distinct else self._bound) << 2 | 1
         if self._odd or not self._bound or (UNBOUND,) in self.counts:
             return None
-        if each.function in ("MIN", "MAX"):
-            return self._extreme(1 if each.function == "MIN" else -1)
-        if each.distinct:
+        if aggregation.function in ("MIN", "MAX"):
+            return self._extreme(1 if aggregation.function == "MIN" else -1)
+        if aggregation.distinct:
             return None
         total = _number(self._total, bool(self._decimals))
-        return total if each.function == "SUM" or total is None else (total, self._bound << 2 | 1)
+        return total if aggregation.function == "SUM" or total is None else (total, self._bound << 2 | 1)
 
     def _extreme(self, sign: int) -> int:
         if sign not in self._heaps:
@@ -102,26 +102,28 @@ def group_values(
     ['2.75']
     """
     columns = []
-    for each in aggregations:
-        if each.argument == "*":
+    for aggregation in aggregations:
+        if aggregation.argument == "*":
             columns.append([group.size << 2 | 1 for group in groups])
             continue
-        bags = [group.bags[variables.index(each.variables)] for group in groups]
-        columns.append(_values(each, bags, asking))
+        bags = [group.bags[variables.index(aggregation.variables)] for group in groups]
+        columns.append(_values(aggregation, bags, asking))
     return [tuple(column[place] for column in columns) for place in range(len(groups))]
 
 
-def _values(each: Aggregation, bags: Sequence[Bag], asking: Asking) -> list[int]:
-    found = [bag.value(each) for bag in bags]
-    averages = [place for place, value in enumerate(found) if isinstance(value, tuple)]
+def _values(aggregation: Aggregation, bags: Sequence[Bag], asking: Asking) -> list[int]:
+    values = [bag.value(aggregation) for bag in bags]
+    averages = [place for place, value in enumerate(values) if isinstance(value, tuple)]
     if averages:
-        quotients = asking.values(_QUOTIENT, np.array([found[place] for place in averages], dtype=np.int64))
+        quotients = asking.values(_QUOTIENT, np.array([values[place] for place in averages], dtype=np.int64))
         for place, word in zip(averages, quotients.tolist(), strict=True):
-            found[place] = word
-    rest = [place for place, value in enumerate(found) if value is None]
-    for place, word in zip(rest, asking.aggregated(each, [bags[place].counts for place in rest]), strict=True):
-        found[place] = word
-    return [value for value in found if isinstance(value, int)]
+            values[place] = word
+    undecided = [place for place, value in enumerate(values) if value is None]
+    for place, word in zip(
+        undecided, asking.aggregated(aggregation, [bags[place].counts for place in undecided]), strict=True
+    ):
+        values[place] = word
+    return [value for value in values if isinstance(value, int)]
 
 
 def _scaled(word: int) -> int:
@@ -138,8 +140,8 @@ def _number(total: int, decimal: bool) -> int | None:
     ['2', '2.0', '2.5']
     """
     if not decimal:
-        whole = total // 10**_PLACES
-        return whole << 2 | 1 if abs(whole) <= LARGEST_INTEGER else None
+        integer = total // 10**_PLACES
+        return integer << 2 | 1 if abs(integer) <= LARGEST_INTEGER else None
     digits, places = total, _PLACES
     # A whole decimal keeps a place, or it would be an integer.
     while places > 1 and digits % 10 == 0:

@@ -172,13 +172,13 @@ class Join(Operator):
     def _solutions(self, tick: int, fed: Sequence[Given]) -> Iterator[Output]:
         """The solutions of each answer that begin and end up to a tick."""
         for delta in self._engine.advance(tick, (), fed):
-            held = []
+            solutions = []
             for signature, inner in self._outputs.items():
                 begun, ended, _ = delta.columns(self._engine.plan.outputs[inner])
                 if len(begun) or len(ended):
-                    held.append(Given(signature, False, begun, ended))
-            if held:
-                yield Output(delta.tick, held=held)
+                    solutions.append(Given(signature, False, begun, ended))
+            if solutions:
+                yield Output(delta.tick, held=solutions)
 
     # State ----------------------------------------------------------------------------------------------------------
 

@@ -34,14 +34,14 @@ def ways(path: Path, node: str, matches: Matches, forward: bool = True) -> Ways:
     if kind == "^":
         return ways(parts[0], node, matches, not forward)
     if kind == "/":
-        found: Ways = {node: ()}
+        reached: Ways = {node: ()}
         for part in parts if forward else reversed(parts):
-            found = {
+            reached = {
                 end: (*before, *steps)
-                for middle, before in found.items()
+                for middle, before in reached.items()
                 for end, steps in ways(part, middle, matches, forward).items()
             }
-        return found
+        return reached
     if kind == "|":
         return _together(ways(part, node, matches, forward) for part in parts)
     if kind == "!":
@@ -52,31 +52,31 @@ def ways(path: Path, node: str, matches: Matches, forward: bool = True) -> Ways:
 def _edges(name: str | None, node: str, matches: Matches, forward: bool, without: Sequence[Path] = ()) -> Ways:
     if forward and is_literal(node):
         return {}
-    found = matches((node, name, None) if forward else (None, name, node))
+    triples = matches((node, name, None) if forward else (None, name, node))
     return _together(
         {as_stored(triple[2 if forward else 0]): ((triple, tuple(ticks)),)}
-        for triple, ticks in found.items()
+        for triple, ticks in triples.items()
         if triple[1] not in without
     )
 
 
 def _together(several: Iterable[Ways]) -> Ways:
-    found: Ways = {}
-    for one in several:
-        for end, steps in one.items():
-            found[end] = (*found.get(end, ()), *steps)
-    return found
+    united: Ways = {}
+    for part in several:
+        for end, steps in part.items():
+            united[end] = (*united.get(end, ()), *steps)
+    return united
 
 
 def _repeated(kind: str, path: Path, node: str, matches: Matches, forward: bool) -> Ways:
     """`*`, `+` and `?`: all nodes that are reached, those with the fewest repetitions first."""
-    found: Ways = {} if kind == "+" else {node: ()}
+    nodes: Ways = {} if kind == "+" else {node: ()}
     last: Ways = {node: ()}
     while last:
         reached: Ways = {}
         for middle, before in last.items():
             for end, steps in ways(path, middle, matches, forward).items():
-                if end not in found:
-                    found[end] = reached[end] = (*before, *steps)
+                if end not in nodes:
+                    nodes[end] = reached[end] = (*before, *steps)
         last = {} if kind == "?" else reached
-    return found
+    return nodes

@@ -49,7 +49,7 @@ def triple_of(fact: Fact) -> Triple | None:
 class Triples:
     """Facts become triples; those that cannot are left out, with one warning."""
 
-    def __init__(self, report: Report = lambda found: None) -> None:
+    def __init__(self, report: Report = lambda diagnostic: None) -> None:
         self._report = report
         self._is_reported = False
 
@@ -114,12 +114,15 @@ class _Graph:
 
     def matches(self, pattern: Sequence[str | None]) -> dict[Triple, list[int]]:
         """The triples that it shows and that match a pattern of terms as rows have them, with their ticks."""
-        found: dict[Triple, list[int]] = {}
+        matched: dict[Triple, list[int]] = {}
         for tick, triples in self._shown:
             for triple in triples:
-                if all(term is None or as_stored(given) == term for term, given in zip(pattern, triple, strict=True)):
-                    found.setdefault(triple, []).append(tick)
-        return found
+                if all(
+                    term is None or as_stored(component) == term
+                    for term, component in zip(pattern, triple, strict=True)
+                ):
+                    matched.setdefault(triple, []).append(tick)
+        return matched
 
 
 class PerWindow:
@@ -130,7 +133,7 @@ class PerWindow:
         query: Query,
         background: Dataset,
         dictionary: Dictionary | None = None,
-        report: Report = lambda found: None,
+        report: Report = lambda diagnostic: None,
     ) -> None:
         self.dictionary = Dictionary() if dictionary is None else dictionary
         self._query = query
@@ -195,25 +198,25 @@ class PerWindow:
         return np.zeros(0, dtype=np.int64)
 
     def snapshot(self) -> bytes:
-        held = [[number, tick, *triple] for number, graph in enumerate(self._graphs)
+        entries = [[number, tick, *triple] for number, graph in enumerate(self._graphs)
                 for tick, triples in graph.held() for triple in triples]  # fmt: skip
         header = {
             "first": self._first,
             "closed": [graph.closed for graph in self._graphs],
             "asked": self._rows is not None,
         }
-        numbers = np.array([entry[:2] for entry in held], dtype=np.int64).reshape(-1)
-        return encode(header, {"places": numbers, "terms": [term for entry in held for term in entry[2:]]})
+        numbers = np.array([entry[:2] for entry in entries], dtype=np.int64).reshape(-1)
+        return encode(header, {"places": numbers, "terms": [term for entry in entries for term in entry[2:]]})
 
     def resume(self, data: bytes) -> None:
         header, lists = decode(data)
         self.begin(header["first"])
         places, terms = lists["places"].reshape(-1, 2).tolist(), lists["terms"].to_pylist()
-        held: dict[tuple[int, int], list[Triple]] = {}
+        content: dict[tuple[int, int], list[Triple]] = {}
         for place, (number, tick) in enumerate(places):
-            subject, predicate, thing = terms[3 * place : 3 * place + 3]
-            held.setdefault((number, tick), []).append((subject, predicate, thing))
-        for (number, tick), triples in held.items():
+            subject, predicate, target = terms[3 * place : 3 * place + 3]
+            content.setdefault((number, tick), []).append((subject, predicate, target))
+        for (number, tick), triples in content.items():
             self._graphs[number].add(tick, triples)
         for graph, closed in zip(self._graphs, header["closed"], strict=True):
             if closed is not None:

@@ -13,7 +13,7 @@ from thalweg.dataflow.state import StateFormat
 from thalweg.engine.proof import Proof
 from thalweg.kinds.queries.choose_evaluator import choose_evaluator
 from thalweg.kinds.queries.continuous import Continuous
-from thalweg.kinds.queries.evaluator import Evaluator
+from thalweg.kinds.queries.evaluator import QueryEvaluator
 from thalweg.kinds.queries.keyed_joins import is_streamed
 from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.languages.rspql.names import local_name
@@ -60,7 +60,7 @@ class QueryOperator(Operator):
     format = StateFormat("query")
 
     def __init__(
-        self, query: Query, evaluator: Evaluator, streams: StreamsRead, context: Context, reports_streams: bool
+        self, query: Query, evaluator: QueryEvaluator, streams: StreamsRead, context: Context, reports_streams: bool
     ) -> None:
         self.continuous = Continuous(query, evaluator, streams, context.settings.first, context.report)
         self.streams = streams

@@ -13,7 +13,7 @@ from thalweg.model.predicate import Predicate
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class QueryStage:
     """A program, the inputs and the rows of earlier stages that it reads, what is read of it, and sieves behind it."""
 
     program: Program
@@ -23,37 +23,37 @@ class Stage:
     sieves: tuple[Sieve, ...]
 
 
-def stages_of(query: LoweredQuery) -> tuple[Stage, ...]:
+def stages_of(query: LoweredQuery) -> tuple[QueryStage, ...]:
     """The programs of a query in their order."""
     levels = _levels(query)
     last = max((levels[rule.head.signature] for rule in query.rules), default=0)
     answers = {answer.signature for answer in query.answers}
     answers |= {answer.signature for sieve in query.sieves for answer in sieve.answers}
-    made = []
+    stages = []
     for level in range(last + 1):
         rules = [rule for rule in query.rules if levels[rule.head.signature] == level]
         read = set(_read(rules))
         derived = {rule.head.signature for rule in rules}
         later = set(_read(rule for rule in query.rules if levels[rule.head.signature] > level))
-        inputs = tuple(each for each in query.inputs if each.signature in read)
-        known = {each.signature for each in query.inputs} | {fact.signature for fact in query.facts}
-        imports = tuple(sorted(read - derived - known))
+        inputs = tuple(needed for needed in query.inputs if needed.signature in read)
+        stated = {needed.signature for needed in query.inputs} | {fact.signature for fact in query.facts}
+        imports = tuple(sorted(read - derived - stated))
         outputs = tuple(sorted(derived & (answers | later)))
-        lasting = frozenset((each.signature, False) for each in inputs)
+        lasting = frozenset((needed.signature, False) for needed in inputs)
         program = Program(
             tuple(rules),
             tuple(fact for fact in query.facts if fact.signature in read),
             Interface(outputs=frozenset(outputs), imports=lasting | {(name, False) for name in imports}),
             hints=Hints(irrevocable=lasting),
         )
-        sieves = tuple(each for each in query.sieves if _level(each, levels) == level)
-        made.append(Stage(program, inputs, imports, outputs, sieves))
-    return tuple(made)
+        sieves = tuple(sieve for sieve in query.sieves if _level(sieve, levels) == level)
+        stages.append(QueryStage(program, inputs, imports, outputs, sieves))
+    return tuple(stages)
 
 
 def _levels(query: LoweredQuery) -> dict[Predicate, int]:
     """In which program each predicate is known first."""
-    levels = {each.signature: 0 for each in query.inputs} | {fact.signature: 0 for fact in query.facts}
+    levels = {needed.signature: 0 for needed in query.inputs} | {fact.signature: 0 for fact in query.facts}
     levels |= {rule.head.signature: 0 for rule in query.rules}
     changed = True
     while changed:

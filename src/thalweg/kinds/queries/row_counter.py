@@ -41,12 +41,12 @@ class RowCounter:
         return Rows(*map(self._spelled, self.changed(begun, ended)))
 
     def changed(self, begun: Sequence[Solutions], ended: Sequence[Solutions]) -> tuple[Words, Words]:
-        """The same as words."""
+        """The rows that begin and end, as words."""
         if self._groups is not None:
             plus, minus = self._groups.change(begun, ended)
             begun, ended = [plus], [minus]
-        begin, end = (_stacked([each.matrix(self._tail.columns) for each in some], len(self._tail.columns))
-                      for some in (begun, ended))  # fmt: skip
+        begin, end = (_stacked([solutions.matrix(self._tail.columns) for solutions in batches], len(self._tail.columns))
+                      for batches in (begun, ended))  # fmt: skip
         if self._tail.distinct:
             return self._distinct(begin, end)
         return (begin, end) if self._is_injective else net(begin, end)
@@ -85,8 +85,8 @@ class RowCounter:
 
     def words_in_use(self) -> Words:
         rows = [word for row in self._counts for word in row]
-        held = self._groups.words() if self._groups is not None else []
-        return np.array([*rows, *held], dtype=np.int64)
+        words = self._groups.words() if self._groups is not None else []
+        return np.array([*rows, *words], dtype=np.int64)
 
 
 class Groups:
@@ -96,38 +96,40 @@ class Groups:
         self._grouped = grouped
         self._dictionary = dictionary
         self._asking = asking
-        self._computed = [each for each in grouped.aggregations if each.function != "key"]
-        self._variables = list(dict.fromkeys(each.variables for each in self._computed if each.argument != "*"))
+        self._computed = [aggregation for aggregation in grouped.aggregations if aggregation.function != "key"]
+        self._variables = list(
+            dict.fromkeys(aggregation.variables for aggregation in self._computed if aggregation.argument != "*")
+        )
         self._widths = [len(names) for names in self._variables]
         self._groups: dict[Key, Group] = {(): Group(self._widths)} if grouped.always else {}
         self._values: dict[Key, Key] = {}
-        self._columns = (*grouped.keys, *(each.into for each in self._computed))
+        self._columns = (*grouped.keys, *(aggregation.into for aggregation in self._computed))
         self._is_new = True
 
     def change(self, begun: Iterable[Solutions], ended: Iterable[Solutions]) -> tuple[Solutions, Solutions]:
         """The solutions of groups that begin and end."""
         changed: dict[Key, None] = {(): None} if self._is_new and self._grouped.always else {}
         self._is_new = False
-        for some, sign in ((begun, 1), (ended, -1)):
-            for each in some:
-                changed |= self._take(each, sign)
+        for batches, sign in ((begun, 1), (ended, -1)):
+            for solutions in batches:
+                changed |= self._take(solutions, sign)
         old = [(*key, *self._values.pop(key)) for key in changed if key in self._values]
         for key in changed:
             if not self._groups[key].size and not self._grouped.always:
                 del self._groups[key]
         living = [key for key in changed if key in self._groups]
         groups = [self._groups[key] for key in living]
-        found = group_values(self._computed, self._variables, groups, self._asking)
-        self._values.update(zip(living, found, strict=True))
-        new = [(*key, *values) for key, values in zip(living, found, strict=True)]
+        aggregates = group_values(self._computed, self._variables, groups, self._asking)
+        self._values.update(zip(living, aggregates, strict=True))
+        new = [(*key, *values) for key, values in zip(living, aggregates, strict=True)]
         begin, end = net(_matrix(new, len(self._columns)), _matrix(old, len(self._columns)))
         return self._solutions(begin), self._solutions(end)
 
-    def _take(self, some: Solutions, sign: int) -> dict[Key, None]:
+    def _take(self, solutions: Solutions, sign: int) -> dict[Key, None]:
         """Puts solutions into their groups, or takes them out; the keys of these."""
         changed: dict[Key, None] = {}
-        keys = map(tuple, some.matrix(self._grouped.keys).tolist())
-        columns = [map(tuple, some.matrix(names).tolist()) for names in self._variables]
+        keys = map(tuple, solutions.matrix(self._grouped.keys).tolist())
+        columns = [map(tuple, solutions.matrix(names).tolist()) for names in self._variables]
         for key, *elements in zip(keys, *columns, strict=True):
             changed[key] = None
             group = self._groups.get(key)
@@ -140,9 +142,9 @@ class Groups:
 
     def _solutions(self, rows: Words) -> Solutions:
         columns: dict[str, Words | int] = {name: rows[:, place] for place, name in enumerate(self._columns)}
-        for each in self._grouped.aggregations:
-            if each.function == "key":
-                columns[each.into] = columns[each.argument]
+        for aggregation in self._grouped.aggregations:
+            if aggregation.function == "key":
+                columns[aggregation.into] = columns[aggregation.argument]
         return stepped(Solutions(len(rows), columns), self._grouped.steps, self._asking)
 
     def words(self) -> Iterable[int]:

@@ -21,14 +21,14 @@ class Solutions:
 
     def matrix(self, names: Sequence[str]) -> Words:
         """The words of some variables, `UNBOUND` where there is none."""
-        made = np.empty((self.size, len(names)), dtype=np.int64)
+        words = np.empty((self.size, len(names)), dtype=np.int64)
         for place, name in enumerate(names):
-            made[:, place] = self.columns.get(name, UNBOUND)
-        return made
+            words[:, place] = self.columns.get(name, UNBOUND)
+        return words
 
-    def kept(self, which: NDArray[np.bool_]) -> "Solutions":
-        columns = {name: words if isinstance(words, int) else words[which] for name, words in self.columns.items()}
-        return Solutions(int(which.sum()), columns)
+    def kept(self, mask: NDArray[np.bool_]) -> "Solutions":
+        columns = {name: words if isinstance(words, int) else words[mask] for name, words in self.columns.items()}
+        return Solutions(int(mask.sum()), columns)
 
 
 def solutions(answer: Answer, rows: Words, dictionary: Dictionary, asking: Asking) -> Solutions:
@@ -38,17 +38,17 @@ def solutions(answer: Answer, rows: Words, dictionary: Dictionary, asking: Askin
     return stepped(Solutions(len(rows), columns), answer.steps, asking)
 
 
-def stepped(found: Solutions, steps: Iterable[Step], asking: Asking) -> Solutions:
+def stepped(solutions: Solutions, steps: Iterable[Step], asking: Asking) -> Solutions:
     """What is left of solutions after some steps, with what they bind."""
     for step in steps:
-        if not found.size:
+        if not solutions.size:
             break
-        rows = found.matrix(step.asked.known)
+        rows = solutions.matrix(step.asked.known)
         if step.into is None:
-            found = found.kept(asking.holds(step.asked, rows))
+            solutions = solutions.kept(asking.holds(step.asked, rows))
         else:
-            found = Solutions(found.size, {**found.columns, step.into: asking.values(step.asked, rows)})
-    return found
+            solutions = Solutions(solutions.size, {**solutions.columns, step.into: asking.values(step.asked, rows)})
+    return solutions
 
 
 def net(begun: Words, ended: Words) -> tuple[Words, Words]:
@@ -63,9 +63,9 @@ def net(begun: Words, ended: Words) -> tuple[Words, Words]:
     if width == 0:
         change = len(begun) - len(ended)
         return begun[: max(change, 0)], ended[: max(-change, 0)]
-    both = np.concatenate((begun, ended))
-    order = np.lexsort(both.T)
-    ordered = both[order]
+    rows = np.concatenate((begun, ended))
+    order = np.lexsort(rows.T)
+    ordered = rows[order]
     starts = np.flatnonzero(np.concatenate(([True], (ordered[1:] != ordered[:-1]).any(axis=1))))
     signs = np.where(order < len(begun), 1, -1)
     counts = np.add.reduceat(signs, starts)

@@ -42,7 +42,7 @@ class Asking:
         self._answers: dict[tuple[str, tuple[str, ...], bool], dict[Key, int]] = {}
         self._entries = 0
 
-    def holds(self, asked: Asked, rows: Words) -> NDArray[np.bool_]:
+    def holds(self, expression: Asked, rows: Words) -> NDArray[np.bool_]:
         """For which rows of terms a condition is true; their columns are the known variables.
 
         >>> words = Dictionary()
@@ -51,17 +51,17 @@ class Asking:
         >>> Asking(words).holds(Asked("(?v > 30)", ("v",), (">", "30")), rows).tolist()
         [False, True, False]
         """
-        if asked.bound is None or not len(rows):
-            true: NDArray[np.bool_] = self._answered(asked, rows, False) == _TRUE
+        if expression.bound is None or not len(rows):
+            true: NDArray[np.bool_] = self._answered(expression, rows, False) == _TRUE
             return true
-        operator, number = asked.bound
-        others = rows[:, 1] if number == "?" else np.array([self._dictionary.code(number)])
-        found, decided = _compared(rows[:, 0], operator, others)
+        operator, number = expression.bound
+        operands = rows[:, 1] if number == "?" else np.array([self._dictionary.code(number)])
+        truths, decided = _compared(rows[:, 0], operator, operands)
         if not decided.all():
-            found[~decided] = self._answered(asked, rows[~decided], False) == _TRUE
-        return found
+            truths[~decided] = self._answered(expression, rows[~decided], False) == _TRUE
+        return truths
 
-    def values(self, asked: Asked, rows: Words) -> Words:
+    def values(self, expression: Asked, rows: Words) -> Words:
         """The words of an expression's values, `UNBOUND` where it is an error.
 
         >>> words = Dictionary()
@@ -69,23 +69,23 @@ class Asking:
         >>> found[1] == UNBOUND, words.spell(int(found[0]))
         (np.True_, '8')
         """
-        return self._answered(asked, rows, True)
+        return self._answered(expression, rows, True)
 
-    def _answered(self, asked: Asked, rows: Words, for_value: bool) -> Words:
+    def _answered(self, expression: Asked, rows: Words, for_value: bool) -> Words:
         if self._collections != self._dictionary.collections or self._entries > _MOST:
             # Words may stand for other terms now.
             self._answers, self._entries = {}, 0
             self._collections = self._dictionary.collections
-        known = self._answers.setdefault((asked.text, asked.known, for_value), {})
+        answers = self._answers.setdefault((expression.text, expression.known, for_value), {})
         keys = list(map(tuple, rows.tolist()))
-        missing = [key for key in dict.fromkeys(keys) if key not in known]
+        missing = [key for key in dict.fromkeys(keys) if key not in answers]
         for start in range(0, len(missing), _AT_ONCE):
-            some = missing[start : start + _AT_ONCE]
-            known.update(zip(some, self._ask(asked, some, for_value), strict=True))
-            self._entries += len(some)
-        return np.fromiter(map(known.__getitem__, keys), dtype=np.int64, count=len(keys))
+            chunk = missing[start : start + _AT_ONCE]
+            answers.update(zip(chunk, self._ask(expression, chunk, for_value), strict=True))
+            self._entries += len(chunk)
+        return np.fromiter(map(answers.__getitem__, keys), dtype=np.int64, count=len(keys))
 
-    def aggregated(self, each: Aggregation, bags: Sequence[Counter[Key]]) -> list[int]:
+    def aggregated(self, aggregation: Aggregation, bags: Sequence[Counter[Key]]) -> list[int]:
         """The words of an aggregate's values over bags of what its variables are bound to.
 
         >>> words = Dictionary()
@@ -98,12 +98,14 @@ class Asking:
             (number, self._terms(element))
             for number, bag in enumerate(bags)
             for element, count in bag.items()
-            for _ in range(1 if each.distinct else count)
+            for _ in range(1 if aggregation.distinct else count)
         ]
-        call = f"({each.function}({'DISTINCT ' if each.distinct else ''}{each.argument}) AS ?value__)"
+        call = (
+            f"({aggregation.function}({'DISTINCT ' if aggregation.distinct else ''}{aggregation.argument}) AS ?value__)"
+        )
         answers = [UNBOUND] * len(bags)
         if rows:
-            store, pattern = _given(each.variables, rows)
+            store, pattern = _given(aggregation.variables, rows)
             inner = f"{{ SELECT ?row__ {call} WHERE {{ {pattern} }} GROUP BY ?row__ }}"
             for number, value in self._valued(store or self._store, inner):
                 answers[number] = value
@@ -113,21 +115,21 @@ class Asking:
             answers = [value if bag else of_nothing for value, bag in zip(answers, bags, strict=True)]
         return answers
 
-    def _ask(self, asked: Asked, keys: Sequence[Key], for_value: bool) -> list[int]:
+    def _ask(self, expression: Asked, keys: Sequence[Key], for_value: bool) -> list[int]:
         rows = list(enumerate(map(self._terms, keys)))
         answers = [UNBOUND if for_value else 0] * len(keys)
         # Blank nodes take a way of their own, which is slow.
-        for some in ([row for row in rows if _is_blank(row[1]) is blank] for blank in (False, True)):
-            if not some:
+        for chunk in ([row for row in rows if _is_blank(row[1]) is blank] for blank in (False, True)):
+            if not chunk:
                 continue
-            store, pattern = _given(asked.known, some)
+            store, pattern = _given(expression.known, chunk)
             store = store or self._store
             if for_value:
-                found = self._valued(store, f"{pattern} BIND(({asked.text}) AS ?value__)")
+                results = self._valued(store, f"{pattern} BIND(({expression.text}) AS ?value__)")
             else:
-                query = f"SELECT ?row__ WHERE {{ {pattern} FILTER({asked.text}) }}"
-                found = [(int(row or 0), _TRUE) for (row,) in store.ask(query)]
-            for number, value in found:
+                query = f"SELECT ?row__ WHERE {{ {pattern} FILTER({expression.text}) }}"
+                results = [(int(row or 0), _TRUE) for (row,) in store.ask(query)]
+            for number, value in results:
                 answers[number] = value
         return answers
 
@@ -137,8 +139,8 @@ class Asking:
 
     def _valued(self, store: SparqlStore, pattern: str) -> list[tuple[int, int]]:
         """The numbers of rows and the words of their values."""
-        found = store.ask(f"SELECT ?row__ ?value__ WHERE {{ {pattern} }}")
-        return [(int(row or 0), self._dictionary.code(value)) for row, value in found if value is not None]
+        rows = store.ask(f"SELECT ?row__ ?value__ WHERE {{ {pattern} }}")
+        return [(int(row or 0), self._dictionary.code(value)) for row, value in rows if value is not None]
 
 
 def _is_blank(row: Terms) -> bool:
@@ -153,8 +155,8 @@ def _given(names: Sequence[str], rows: Sequence[tuple[int, Terms]]) -> tuple[Spa
     store, triples = SparqlStore(), []
     for place, (number, row) in enumerate(rows):
         triples.append((f"<urn:row:{place}>", "<urn:row>", str(number)))
-        known = ((name, term) for name, term in zip(names, row, strict=True) if term is not None)
-        triples += [(f"<urn:row:{place}>", f"<urn:{name}>", term) for name, term in known]
+        bound = ((name, term) for name, term in zip(names, row, strict=True) if term is not None)
+        triples += [(f"<urn:row:{place}>", f"<urn:{name}>", term) for name, term in bound]
     store.extend(triples)
     return store, "?r__ <urn:row> ?row__ " + " ".join(f"OPTIONAL {{ ?r__ <urn:{name}> ?{name} }}" for name in names)
 
@@ -169,7 +171,7 @@ def _as_values(names: Sequence[str], rows: Sequence[tuple[int, Terms]]) -> str:
     return f"VALUES ({' '.join(f'?{name}' for name in ('row__', *names))}) {{ {lines} }}"
 
 
-def _compared(words: Words, operator: str, others: Words) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _compared(words: Words, operator: str, operands: Words) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether plain numbers satisfy a comparison, and which pairs are plain numbers of a size that makes it exact.
 
     >>> words = Dictionary()
@@ -177,7 +179,7 @@ def _compared(words: Words, operator: str, others: Words) -> tuple[NDArray[np.bo
     >>> [one.tolist() for one in _compared(rows, ">", np.array([words.code("30")]))]
     [[False, True, False], [True, True, False]]
     """
-    (left, first), (right, second) = map(_scaled, (words, others))
+    (left, first), (right, second) = map(_scaled, (words, operands))
     decided = first & second
     return _COMPARE[operator](left, right) & decided, decided
 

@@ -36,20 +36,20 @@ class StoredWords:
         """
         if not rows.size:
             return rows
-        found = self._found(rows)
-        missing = found == _UNSEEN
+        stored = self._found(rows)
+        missing = stored == _UNSEEN
         if missing.any():
             for word in np.unique(rows[missing]).tolist():
-                made = self._stored(word)
+                entry = self._stored(word)
                 self._make_room()
-                self._table[word >> 2] = made
-            found = self._found(rows)
+                self._table[word >> 2] = entry
+            stored = self._found(rows)
         # Decimals with a zero at the end, unless it is all that stands behind the point.
-        long = (found & 3 == 2) & ((found >> 8) % 10 == 0) & ((found >> 2 & 63) > 1)
+        long = (stored & 3 == 2) & ((stored >> 8) % 10 == 0) & ((stored >> 2 & 63) > 1)
         if long.any():
-            found[long] = [self._coded(word) for word in found[long].tolist()]
-        unknown = found == _NONE
-        return found[~unknown.any(axis=1)] if unknown.any() else found
+            stored[long] = [self._coded(word) for word in stored[long].tolist()]
+        unknown = stored == _NONE
+        return stored[~unknown.any(axis=1)] if unknown.any() else stored
 
     def _found(self, rows: Words) -> Words:
         if self._collections != self._dictionary.collections:
@@ -57,8 +57,8 @@ class StoredWords:
             self._table[:] = _UNSEEN
         self._make_room()
         entries = rows & 3 == 0
-        found: Words = np.where(entries, self._table[np.where(entries, rows >> 2, 0)], rows)
-        return found
+        stored: Words = np.where(entries, self._table[np.where(entries, rows >> 2, 0)], rows)
+        return stored
 
     def _make_room(self) -> None:
         lacking = len(self._dictionary.values) - len(self._table)

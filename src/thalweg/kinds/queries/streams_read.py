@@ -16,12 +16,12 @@ from thalweg.model.event import Batch
 class StreamsRead:
     """The streams that a query reads, by what the run calls them; `given` are those that the run was given."""
 
-    def __init__(self, query: Query, given: Sequence[str]) -> None:
+    def __init__(self, query: Query, streams: Sequence[str]) -> None:
         self._query = query
         self._written = tuple(dict.fromkeys(window.stream for window in query.windows))
-        self._given = given
+        self._given = streams
         # What a stream is called that says nothing else, where there is no choice.
-        self._sole: tuple[str | None, ...] = (None, *given) if len(self._written) == 1 and len(given) <= 1 else ()
+        self._sole: tuple[str | None, ...] = (None, *streams) if len(self._written) == 1 and len(streams) <= 1 else ()
         self._meant: dict[str | None, tuple[str, ...]] = {}
         self._came: dict[str | None, None] = {}
 
@@ -29,7 +29,7 @@ class StreamsRead:
         """Refuses a query that reads a stream which the run does not have, and which nothing that comes can name."""
         if self._sole or not self._given:
             return
-        wrong = [self._unknown(one, self._given) for one in self._written if not self._has(one, self._given)]
+        wrong = [self._unknown(stream, self._given) for stream in self._written if not self._has(stream, self._given)]
         if wrong and not names_streams():
             raise RejectedError(wrong)
 
@@ -42,7 +42,7 @@ class StreamsRead:
     def _names(self, stream: str | None) -> tuple[str, ...]:
         if stream not in self._meant:
             self._came[stream] = None
-            named = (one for one in self._written if stream is not None and means_stream(one, stream))
+            named = (name for name in self._written if stream is not None and means_stream(name, stream))
             self._meant[stream] = tuple(named) or (self._written if stream in self._sole else ())
         return self._meant[stream]
 
@@ -60,7 +60,7 @@ class StreamsRead:
         meant = {written for stream in self._came for written in self._meant[stream]}
         for written in self._written if self._came else ():
             if written not in meant and not self._has(written, self._given):
-                yield self._unknown(written, [one for one in self._came if one is not None], "W610")
+                yield self._unknown(written, [name for name in self._came if name is not None], "W610")
 
     @staticmethod
     def _has(written: str, streams: Iterable[str]) -> bool:
@@ -69,10 +69,10 @@ class StreamsRead:
     def _unknown(self, written: str, streams: Sequence[str], code: str = "E602") -> Diagnostic:
         window = next(window for window in self._query.windows if window.stream == written)
         name = local_name(written)
-        others = ", ".join(f"`{one}`" for one in sorted(streams)) or "one without a name"
+        listed = ", ".join(f"`{stream}`" for stream in sorted(streams)) or "one without a name"
         is_error = code == "E602"
         message = f"there is no stream `{name}`" if is_error else f"nothing came on the stream `{name}`"
         help_ = (
-            f"the streams of this run are {others}: a stream is called by its file's name, or by `stream` in its lines"
+            f"the streams of this run are {listed}: a stream is called by its file's name, or by `stream` in its lines"
         )
         return Diagnostic(code, message, window.span, help_)

@@ -75,7 +75,7 @@ class RowProof(Explanation):
         lines = [f"{self.row} at the evaluation of {times.text(self.tick)}"]
         for place, solution in enumerate(self.solutions, 1):
             lines.append("  because" if self.number == 1 else f"  solution {place} of {self.number}")
-            facts = [f"    {one.fact}   ({one.place(times)})" for one in solution]
+            facts = [f"    {support.fact}   ({support.place(times)})" for support in solution]
             lines += facts or ["    nothing: it holds by itself"]
         until = "for ever" if self.until is None else f"until the evaluation of {times.text(self.until)}"
         lines.append(f"  stays {until}, unless something else comes")
@@ -86,7 +86,7 @@ class RowProof(Explanation):
             "row": json.loads(self.row) if self.row.startswith("{") else self.row,
             "t": times.data(self.tick),
             "until": None if self.until is None else times.data(self.until),
-            "solutions": [[one.as_data(times) for one in solution] for solution in self.solutions],
+            "solutions": [[support.as_data(times) for support in solution] for solution in self.solutions],
             "number": self.number,
         }
 
@@ -101,15 +101,15 @@ def read_row(text: str, query: Query, prefixes: Prefixes) -> dict[str, str]:
     if query.form == "CONSTRUCT":
         return {"": str(read_fact(text, "fact", prefixes.pairs))}
     try:
-        given = json.loads(text) if text.lstrip().startswith("{") else dict(_PAIR.findall(text))
-        known = {name: _term(value, prefixes) for name, value in given.items()}
+        written = json.loads(text) if text.lstrip().startswith("{") else dict(_PAIR.findall(text))
+        wanted = {name: _term(value, prefixes) for name, value in written.items()}
     except (ReadingError, ValueError):
-        known = {}
-    unknown = [name for name in known if name not in query.columns]
-    if not known or unknown:
+        wanted = {}
+    unknown = [name for name in wanted if name not in query.columns]
+    if not wanted or unknown:
         message = f"the query has no column `{unknown[0]}`" if unknown else f"`{text}` is not a row"
         raise RejectedError([Diagnostic("E405", message, help=f"{_SHAPE}; its columns are {', '.join(query.columns)}")])
-    return known
+    return wanted
 
 
 def _term(text: object, prefixes: Prefixes) -> str:
@@ -119,30 +119,33 @@ def _term(text: object, prefixes: Prefixes) -> str:
     return as_stored(canonical(text, dict(prefixes.pairs)))
 
 
-def why_row(query: Query, evaluator: PerWindow, first: int, now: int, asked: Mapping[str, str]) -> RowProof | None:
+def why_row(query: Query, evaluator: PerWindow, first: int, now: int, wanted: Mapping[str, str]) -> RowProof | None:
     """Why a row is there at the last evaluation up to `now`; None where it is not. The evaluator is used up."""
     all_closings = tuple(closings_of(window, first) for window in query.windows)
-    latest = [tick for one in all_closings if (tick := one.latest(now)) is not None]
-    row = next((one for one in evaluator.rows() if _is_asked(query, one, asked)), None)
+    latest = [tick for closings in all_closings if (tick := closings.latest(now)) is not None]
+    row = next((candidate for candidate in evaluator.rows() if _is_asked(query, candidate, wanted)), None)
     if not latest or row is None:
         return None
     bound = dict(zip(query.columns, row, strict=True)) if query.form != "ASK" else {}
-    solutions = sorted(_solutions(query, evaluator, bound), key=lambda some: [(one.ticks, one.fact) for one in some])
+    solutions = sorted(
+        _solutions(query, evaluator, bound),
+        key=lambda supports: [(support.ticks, support.fact) for support in supports],
+    )
     tick = max(latest)
     until = _until(evaluator, all_closings, tick, row)
-    return RowProof(_shown(query, row, asked), tick, tuple(solutions[:MOST_SOLUTIONS]), len(solutions), until)
+    return RowProof(_shown(query, row, wanted), tick, tuple(solutions[:MOST_SOLUTIONS]), len(solutions), until)
 
 
-def _is_asked(query: Query, row: Row, asked: Mapping[str, str]) -> bool:
+def _is_asked(query: Query, row: Row, wanted: Mapping[str, str]) -> bool:
     if query.form == "CONSTRUCT":
-        return asked[""] in map(fact_text, Constructed(query).change(Rows([row], [])).begin)
-    known = dict(zip(query.columns, row, strict=True))
-    return all(known[name] == term for name, term in asked.items())
+        return wanted[""] in map(fact_text, Constructed(query).change(Rows([row], [])).begin)
+    bindings = dict(zip(query.columns, row, strict=True))
+    return all(bindings[name] == term for name, term in wanted.items())
 
 
-def _shown(query: Query, row: Row, asked: Mapping[str, str]) -> str:
+def _shown(query: Query, row: Row, wanted: Mapping[str, str]) -> str:
     if query.form != "SELECT":
-        return asked.get("", "true")
+        return wanted.get("", "true")
     bound = {name: value for name, value in zip(query.columns, row, strict=True) if value is not None}
     return json.dumps(bound, ensure_ascii=False)
 
@@ -153,10 +156,14 @@ def _solutions(query: Query, evaluator: PerWindow, bound: Mapping[str, str | Non
     looked_at = patterns(query.algebra)
     seen: set[tuple[Support, ...]] = set()
     for solution in evaluator.rows(text):
-        known = {name: value for name, value in zip(names, solution, strict=True) if value is not None}
-        if all(known.get(name, value) == value for name, value in bound.items() if value is not None and name in names):
+        bindings = {name: value for name, value in zip(names, solution, strict=True) if value is not None}
+        if all(
+            bindings.get(name, value) == value for name, value in bound.items() if value is not None and name in names
+        ):
             supports = tuple(
-                dict.fromkeys(one for each in looked_at for one in _supports(each, known, query, evaluator))
+                dict.fromkeys(
+                    support for pattern in looked_at for support in _supports(pattern, bindings, query, evaluator)
+                )
             )
             if supports not in seen:
                 seen.add(supports)
@@ -165,36 +172,38 @@ def _solutions(query: Query, evaluator: PerWindow, bound: Mapping[str, str | Non
 
 def _pattern(query: Query) -> tuple[str, list[str]]:
     """The text `SELECT … WHERE` with every variable of the pattern and what is computed of them, and these names."""
-    found = tokens(query.text)
-    form = next(place for place, token in enumerate(found) if token.says("SELECT", "ASK"))
+    lexed = tokens(query.text)
+    form = next(place for place, token in enumerate(lexed) if token.says("SELECT", "ASK"))
     computed: list[tuple[int, int]] = []
     opening = form + 1
-    while found[opening].text != "{":
-        end = closing(found, opening) if found[opening].text == "(" else None
+    while lexed[opening].text != "{":
+        end = closing(lexed, opening) if lexed[opening].text == "(" else None
         computed += [(opening, end)] if end is not None else []
         opening = (opening if end is None else end) + 1
-    end = closing(found, opening)
+    end = closing(lexed, opening)
     assert end is not None
-    if any(one.says(*_AGGREGATES) for one in found[form:opening]) or any(one.says("GROUP") for one in found[end:]):
+    if any(token.says(*_AGGREGATES) for token in lexed[form:opening]) or any(
+        token.says("GROUP") for token in lexed[end:]
+    ):
         computed = []
-    names = list(dict.fromkeys(one.text[1:] for one in found[opening:end] if one.kind == "variable"))
+    names = list(dict.fromkeys(token.text[1:] for token in lexed[opening:end] if token.kind == "variable"))
     items = [f"?{name}" for name in names]
-    items += [query.text[found[first].start : found[last].end] for first, last in computed]
-    names += [found[last - 1].text[1:] for _, last in computed]
-    values = next((one.start for one in found[end:] if one.says("VALUES")), len(query.text))
-    where = query.text[found[opening].start : found[end].end]
+    items += [query.text[lexed[first].start : lexed[last].end] for first, last in computed]
+    names += [lexed[last - 1].text[1:] for _, last in computed]
+    values = next((token.start for token in lexed[end:] if token.says("VALUES")), len(query.text))
+    where = query.text[lexed[opening].start : lexed[end].end]
     select = f"SELECT {' '.join(items) or '*'} WHERE {where} {query.text[values:]}"
-    return f"{query.text[: found[form].start]} {select}", names
+    return f"{query.text[: lexed[form].start]} {select}", names
 
 
-def _supports(pattern: Pattern, known: Mapping[str, str], query: Query, evaluator: PerWindow) -> Iterator[Support]:
+def _supports(pattern: Pattern, bindings: Mapping[str, str], query: Query, evaluator: PerWindow) -> Iterator[Support]:
     """The triples that a pattern matched in a solution; none where it took no part in it."""
-    terms = [known.get(term[1:], "") if term and term.startswith("?") else term for term in pattern.terms]
-    graph = known.get(pattern.graph[1:], "") if pattern.graph and pattern.graph.startswith("?") else pattern.graph
+    terms = [bindings.get(term[1:], "") if term and term.startswith("?") else term for term in pattern.terms]
+    graph = bindings.get(pattern.graph[1:], "") if pattern.graph and pattern.graph.startswith("?") else pattern.graph
     if "" in terms or graph == "" or (terms[1] is None and pattern.path is None):
         return
-    window = next((one for one in query.windows if one.name == graph), None)
-    for triple, ticks in _matched(pattern.path, terms, lambda one: evaluator.matches(graph, one)):
+    window = next((candidate for candidate in query.windows if candidate.name == graph), None)
+    for triple, ticks in _matched(pattern.path, terms, lambda wanted: evaluator.matches(graph, wanted)):
         fact = fact_text(tuple(map(rdf_spelling, triple)))
         if window is None:
             yield Support(fact)
@@ -211,16 +220,16 @@ def _matched(
     start, end = terms[0], terms[2]
     if start is None and end is None:
         return ()
-    known, other = (start, end) if start is not None else (end, start)
-    assert known is not None
-    found = ways(path, known, matches, forward=start is not None)
-    return found.get(other, ()) if other is not None else next(iter(found.values()), ())
+    origin, other = (start, end) if start is not None else (end, start)
+    assert origin is not None
+    reached = ways(path, origin, matches, forward=start is not None)
+    return reached.get(other, ()) if other is not None else next(iter(reached.values()), ())
 
 
 def _until(evaluator: PerWindow, all_closings: Sequence[Closings], tick: int, row: Row) -> int | None:
     """The last evaluation that has a row, if nothing comes; None where it stays for ever."""
     count, before = evaluator.rows().count(row), tick
-    emptied = tick + max(one.size + one.slide for one in all_closings)
+    emptied = tick + max(closings.size + closings.slide for closings in all_closings)
     for later in evaluation_ticks(all_closings, tick + 1, emptied):
         changed = evaluator.evaluate(later)
         count += changed.begin.count(row) - changed.end.count(row)

@@ -12,7 +12,7 @@ from thalweg.planning.check_unmatched import check_unmatched
 _KINDS = {Kind.NUMBER: "a number", Kind.TEXT: "a text", Kind.TIME: "a time"}
 
 
-def mixed_kinds(program: Program, found: Collection[Incomparable]) -> Iterator[Diagnostic]:
+def mixed_kinds(program: Program, comparisons: Collection[Incomparable]) -> Iterator[Diagnostic]:
     """A warning for each comparison that met terms of different kinds, unless one was given before the run.
 
     >>> from thalweg.ir.nodes import Comparison, Constant, Variable
@@ -20,9 +20,9 @@ def mixed_kinds(program: Program, found: Collection[Incomparable]) -> Iterator[D
     >>> [one.message for one in mixed_kinds(Program(), [Incomparable(over, '"n/a"', "20")])]
     ['`V > 20` compared `"n/a"`, a text, with `20`, a number: between different kinds it is false']
     """
-    known = _reported(program) if found else frozenset()
-    for comparison, left, right in found:
-        if comparison.span not in known:
+    reported = _reported(program) if comparisons else frozenset()
+    for comparison, left, right in comparisons:
+        if comparison.span not in reported:
             what = " with ".join(f"`{term}`, {_kind(term)}," for term in (left, right)).removesuffix(",")
             message = f"`{show(comparison)}` compared {what}: between different kinds it is false"
             yield Diagnostic("W305", message, comparison.span, help=_way_out(left, right))
@@ -30,7 +30,11 @@ def mixed_kinds(program: Program, found: Collection[Incomparable]) -> Iterator[D
 
 def _reported(program: Program) -> frozenset[Span]:
     """Where W207 was given before the run."""
-    return frozenset(one.span for one in check_unmatched(program) if one.code == "W207" and one.span is not None)
+    return frozenset(
+        diagnostic.span
+        for diagnostic in check_unmatched(program)
+        if diagnostic.code == "W207" and diagnostic.span is not None
+    )
 
 
 def _kind(term: str) -> str:

@@ -33,7 +33,7 @@ _NEAR: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class PremisePattern:
     """Facts of a predicate, on one stream if it is named, with constants in some columns and pairs of equal columns."""
 
     signature: Predicate
@@ -99,12 +99,12 @@ def _holds(operator: str, values: NDArray[np.float64], bound: float) -> NDArray[
 
 
 @dataclass(slots=True, eq=False)
-class Column:
+class PremiseColumn:
     """The values of a column that is joined with others; None once there were too many, or they need not be known."""
 
     place: int
     values: set[str] | None = field(default_factory=set)
-    partners: "list[Column]" = field(default_factory=list)
+    partners: "list[PremiseColumn]" = field(default_factory=list)
 
     def add(self, terms: Iterable[str], most: int = _MOST_VALUES) -> None:
         """Adds values; partners that have one of them as well are joined, and looked at no more."""
@@ -122,7 +122,7 @@ class Column:
         if len(self.values) > most or not self.partners:
             self.values = None
 
-    def is_apart_from(self, other: "Column") -> bool:
+    def is_apart_from(self, other: "PremiseColumn") -> bool:
         """Whether the two are known to have no value in common."""
         return other in self.partners and self.values is not None and other.values is not None
 
@@ -131,10 +131,10 @@ class Column:
 class PremiseFacts:
     """What is known of the facts that match a pattern: whether some came, and what was asked about their columns."""
 
-    pattern: Pattern
+    pattern: PremisePattern
     has_come: bool = False
     conditions: list[Condition] = field(default_factory=list)
-    columns: dict[int, Column] = field(default_factory=dict)
+    columns: dict[int, PremiseColumn] = field(default_factory=dict)
 
     @property
     def is_settled(self) -> bool:
@@ -153,8 +153,8 @@ class PremiseFacts:
         self.conditions.append(Condition(column, operator, term))
         return self.conditions[-1]
 
-    def column(self, place: int) -> Column:
-        return self.columns.setdefault(place, Column(place))
+    def column(self, place: int) -> PremiseColumn:
+        return self.columns.setdefault(place, PremiseColumn(place))
 
     def look(self, batch: Batch, words: Dictionary) -> None:
         """Looks at what a batch has of these facts."""

@@ -100,16 +100,16 @@ class RuleOperator(Operator):
         dictionary: Dictionary,
         exports: Sequence[Export],
         names: RuleNames | None = None,
-        whole: Program | None = None,
+        source: Program | None = None,
         is_share: bool = False,
         engine: type[RuleEngine] | None = None,
     ) -> None:
-        """`whole` is the program that this one is a stage of; a stage has names of its own."""
+        """`source` is the program that this one is a stage of; a stage has names of its own."""
         settings = context.settings
         self.engine = (engine or RuleEngine)(
             program, settings.first, settings.memory, dictionary=dictionary, calendar=settings.calendar
         )
-        self._whole = whole or program
+        self._whole = source or program
         self._exports = tuple(exports)
         self._names = names
         self._inner = {} if names is None else dict(names.inputs)
@@ -216,13 +216,13 @@ class RuleOperator(Operator):
         return ((name, name) for name in self.engine.plan.outputs)
 
     def _rows(self, delta: Delta, relation: Relation, signature: Predicate) -> Iterator[tuple[str, int, Words, int]]:
-        begun, *others = delta.columns(relation)
+        begun, *changes = delta.columns(relation)
         if signature in self._guaranteed:
             lasting = delta.begun_until(relation)
             for until in np.unique(lasting[:, -1]).tolist():
                 yield from self._named(signature, 0, lasting[lasting[:, -1] == until, :-1], until)
             begun = begun[:0]
-        for what, rows in enumerate((begun, *others)):
+        for what, rows in enumerate((begun, *changes)):
             if len(rows):
                 yield from self._named(signature, what, rows, FOREVER)
 
@@ -235,7 +235,7 @@ class RuleOperator(Operator):
 
     def _handed_on(self, delta: Delta) -> tuple[tuple[Given, ...], tuple[()], tuple[()], tuple[Doubt, ...]]:
         """What others read of a change, and what they must doubt from its tick on."""
-        held: list[Given] = []
+        changes: list[Given] = []
         doubts: list[Doubt] = []
         for export in self._exports:
             relation = export.relation(self.engine)
@@ -247,12 +247,12 @@ class RuleOperator(Operator):
                 # What became unknown is taken back like what ended.
                 ended = np.concatenate((ended, unknown)) if len(unknown) else ended
             if len(begun) or len(ended):
-                held.append(Given(*export.key, begun, ended))
+                changes.append(Given(*export.key, begun, ended))
             lacking = self._as_streamed(delta.shed) if relation.number in delta.incomplete else ()
             if lacking != self._lacking.get(export.key, ()):
                 self._lacking[export.key] = lacking
                 doubts.append((export.key, 0, lacking))
-        return tuple(held), (), (), tuple(doubts)
+        return tuple(changes), (), (), tuple(doubts)
 
     def _as_streamed(self, predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
         """Predicates of the engine's program as streams call them."""

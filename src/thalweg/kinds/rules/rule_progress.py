@@ -38,7 +38,7 @@ from thalweg.ir.nodes import (
     is_anonymous,
 )
 from thalweg.ir.text import show
-from thalweg.kinds.rules.premise_facts import Column, Condition, Pattern, PremiseFacts
+from thalweg.kinds.rules.premise_facts import Condition, PremiseColumn, PremiseFacts, PremisePattern
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -70,7 +70,7 @@ class _Watched:
     rule: Rule
     number: int
     conditions: dict[int, Condition] = field(default_factory=dict)
-    joins: list[tuple[Formula, Formula, str, Column, Column]] = field(default_factory=list)
+    joins: list[tuple[Formula, Formula, str, PremiseColumn, PremiseColumn]] = field(default_factory=list)
 
 
 class RuleProgress:
@@ -96,7 +96,7 @@ class RuleProgress:
         self._background: dict[Predicate, list[Fact]] = {}
         for fact in program.background:
             self._background.setdefault(fact.signature, []).append(fact)
-        self._facts: dict[Pattern, PremiseFacts] = {}
+        self._facts: dict[PremisePattern, PremiseFacts] = {}
         self._came: set[Predicate] = set()
         self._pending = {rule.head.signature for rule in program.rules} & self._outputs
         self._heads: dict[str, list[Predicate]] = {}
@@ -161,7 +161,7 @@ class RuleProgress:
         variables = [(arg.name, place) for place, arg in enumerate(args) if isinstance(arg, Variable)]
         firsts = {name: place for name, place in reversed(variables) if not is_anonymous(name)}
         equal = tuple((firsts[name], place) for name, place in variables if firsts.get(name, place) != place)
-        pattern = Pattern(formula.atom.signature, formula.stream, constants, equal)
+        pattern = PremisePattern(formula.atom.signature, formula.stream, constants, equal)
         return self._facts.setdefault(pattern, PremiseFacts(pattern))
 
     # What happens ---------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ class RuleProgress:
 
     # What is said ---------------------------------------------------------------------------------------------------
 
-    def summary(self, said: frozenset[Predicate] = frozenset()) -> Iterator[Diagnostic]:
+    def summary(self, reported: frozenset[Predicate] = frozenset()) -> Iterator[Diagnostic]:
         """A warning for each rule of a predicate without conclusions, unless it lacks a predicate that was `said`."""
         if self._is_partial:
             return
@@ -214,7 +214,7 @@ class RuleProgress:
             for watched in self._rules
             if self._is_silent(watched.rule.head.signature) and _is_readable(watched.rule)
             for failure in (self._failure(watched) or self._apart(watched.rule),)
-            if failure is not None and failure.missing not in said
+            if failure is not None and failure.missing not in reported
         ]
         for watched, failure in failures[:_MOST]:
             where = f" of {watched.rule.span.source.name}" if self._several else ""
@@ -290,9 +290,9 @@ class RuleProgress:
         if self._is_from_outside(signature):
             if self._facts_of(formula).has_come:
                 return None
-            others = signature in self._came or signature in self._background
+            has_facts = signature in self._came or signature in self._background
             message = f"`{_text(formula)}` never came"
-            if others:
+            if has_facts:
                 return _Failure(f"{message}, though facts of `{signature}` did", formula.span)
             similar = nearest(signature, filter(_is_written, self._came | self._background.keys()))
             return _Failure(message, formula.span, signature, f"did you mean `{similar}`?" if similar else "")
@@ -319,8 +319,8 @@ class RuleProgress:
             return _Failure("all premises came, but never together", rule.span)
         if len(premises) > 1:
             return _Failure("facts of all premises came, but never so that the rule held", rule.span)
-        others = [literal for literal in rule.body if isinstance(literal, Not | Comparison | Aggregate)]
-        conditions = [*_outermost(others)]
+        tests = [literal for literal in rule.body if isinstance(literal, Not | Comparison | Aggregate)]
+        conditions = [*_outermost(tests)]
         listed = ", ".join(conditions)
         if not premises:
             return _Failure(f"{listed} never held{' together' * (len(conditions) > 1)}", rule.span)

@@ -72,11 +72,11 @@ class Unmatched:
     def _unknown_streams(self) -> Iterator[Diagnostic]:
         """A warning where rules read a predicate from a stream that never came, while others brought it."""
         for (name, stream), span in self._inputs.streams.items():
-            others = sorted(other for other, brought in self._streams.items() if other and name in brought)
-            if stream not in self._streams and others:
-                shown = " and ".join(f"`{other}`" for other in others[:_SHOWN])
+            sources = sorted(other for other, brought in self._streams.items() if other and name in brought)
+            if stream not in self._streams and sources:
+                shown = " and ".join(f"`{other}`" for other in sources[:_SHOWN])
                 help_ = (
-                    f"write `from {others[0]}` in the rule, or name the stream in a deployment: `[streams.{stream}]`"
+                    f"write `from {sources[0]}` in the rule, or name the stream in a deployment: `[streams.{stream}]`"
                 )
                 message = f"nothing came from the stream `{stream}`; `{name}` came from {shown}"
                 yield Diagnostic("W304", message, span, help_)
@@ -121,8 +121,8 @@ class RuleWatch:
 
 
 def _also(unread: list[Predicate], meant: list[Predicate]) -> tuple[str, ...]:
-    others = [name for name in unread if name not in meant]
-    return (f"no rule reads {_listed(others)}, which came as well",) if others else ()
+    ignored = [name for name in unread if name not in meant]
+    return (f"no rule reads {_listed(ignored)}, which came as well",) if ignored else ()
 
 
 def _listed(names: list[Predicate]) -> str:
