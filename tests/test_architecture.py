@@ -315,3 +315,24 @@ def test_no_state_is_pickled() -> None:
     assert offenders(lambda module: [name for name in imports(module) if name == "pickle"]).keys() <= {
         "solvers/pool.py"
     }
+
+
+# Words that say nothing about what a value is. Attributes are not counted.
+VAGUE = frozenset(
+    "one found each known some given asked made held said told others rest whole such thing things besides beside whatever "
+    "which who both those these".split()
+)
+
+
+def test_names_say_what_they_stand_for() -> None:
+    names = [name for module in MODULES for node in nodes(module) if (name := named(node)) is not None]
+    vague = [name for name in names if name in VAGUE]
+    assert len(vague) <= len(names) // 100, f"{len(vague)} of {len(names)} names are vague"
+
+
+def named(node: ast.AST) -> str | None:
+    """The name of a variable or parameter."""
+    match node:
+        case ast.Name(name) | ast.arg(name):
+            return name
+    return None
