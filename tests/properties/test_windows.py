@@ -10,19 +10,16 @@ from hypothesis import strategies as st
 from buckets import LOSSES, Cluster
 from thalweg.answers.emit import Solution
 from thalweg.api import Observer, RunOptions, start
-from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.kinds.answer_sets import AnswerSets
 from thalweg.kinds.answer_sets.solve_options import SolveOptions
 from thalweg.kinds.answer_sets.solving import Solving
 from thalweg.kinds.answer_sets.windowed import ProgramInputs, Windowed
-from thalweg.kinds.part import Unwatched
 from thalweg.languages.asp.frame import read_frame
 from thalweg.languages.asp.reader import read_program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Event
 from thalweg.model.time import Clock
-from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.inputs import Values
 from thalweg.solvers.clingo import Task, solve
 from thalweg.solvers.pool import SolverPool
@@ -159,9 +156,12 @@ def spread(case: Case, buckets: int) -> list[Solution]:
     program, _ = read_program(Source("case.lp", case.program))
     solving = Solving(program, SolverPool(0), case.models, buckets=buckets, spread_from=0)
     windowed = Windowed(solving, ProgramInputs(program), read_frame(*case.window, Clock()))
-    runtime = Embedded(windowed, Settings(), Unwatched())
-    items = Values(case.events, windowed.dictionary)
-    return [piece for piece in runtime.answers(items) if isinstance(piece, Solution)]
+    items = [item for item in Values(case.events, windowed.dictionary) if isinstance(item, tuple)]
+    ticks = [tick for tick, _ in items]
+    solutions: list[Solution] = []
+    for tick in range(min(ticks), max(ticks) + 1) if ticks else ():
+        solutions += windowed.advance(tick, [batch for at, batch in items if at == tick])
+    return [*solutions, *windowed.finish()]
 
 
 SPLIT = Case("a(X,Y) :- e(X,Y), not q(X).", ((0, ("e(1,2)", "q(3)")), (2, ("q(1)",))), 2, 1, False, "first")

@@ -72,7 +72,7 @@ class ThalwegContestant:
             items = self._readers[stream].feed(f"{tick} {lines[: -len(str(tick)) - 1]}".encode())
             self._batches += [item[1] for item in items if isinstance(item, tuple)]
         if self._query.dictionary.wants_collection:
-            self._query.collect(self._batches)
+            self._query.evaluator.collect(self._batches)
 
     def _to(self, tick: int) -> None:
         """Takes the reasoner to a tick at which all that comes has come; what it answers is kept."""

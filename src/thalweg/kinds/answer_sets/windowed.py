@@ -21,7 +21,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.answers.emit import AnswerBlock, Solution
+from thalweg.answers.emit import Solution
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.diagnostics import Diagnostic
 from thalweg.languages.asp.frame import Frame
@@ -215,10 +215,7 @@ class TimeoutLog:
 
 
 class Windowed:
-    """A program that is asked whenever a window closes; also its own emitter: answers are all that it outputs."""
-
-    shed: tuple[str, ...] = ()
-    unsure: tuple[str, ...] = ()
+    """A program that is asked whenever a window closes."""
 
     def __init__(
         self,
@@ -345,11 +342,7 @@ class Windowed:
         assert self.first is not None
         return self.first + start, self.first + closing
 
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
-        """What `advance` gives is the output."""
-        yield from deltas
-
-    def finish(self) -> Iterator[AnswerBlock]:
+    def finish(self) -> Iterator[Solution]:
         """A stream that was too short for a window has one all the same."""
         if not self._closed and self._position >= 0:
             yield from self._until_interrupted(iter(map(self._answer, (self._position,))))
@@ -378,9 +371,6 @@ class Windowed:
         self._ticks = deque(saved["ticks"])
         self._filled, self._empty, self._stale = saved["filled"], saved["empty"], saved["stale"]
         self._timeouts.load(saved["timeouts"])
-
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        self.evaluator.collect(waiting)
 
     def close(self) -> None:
         self.evaluator.close()

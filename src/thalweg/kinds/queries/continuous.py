@@ -10,9 +10,9 @@ stream alone, and not on the steps in which time passes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from json.encoder import encode_basestring as quoted
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from thalweg.answers.emit import AnswerBlock
 from thalweg.answers.query_answers import Bindings, ConstructedGraph, QueryAnswer, Truth
@@ -35,10 +35,7 @@ MOST_EMPTY: Final = 1_000
 
 
 class Continuous:
-    """A query at work, and its own emitter: its answers are all that it outputs."""
-
-    shed: tuple[str, ...] = ()
-    unsure: tuple[str, ...] = ()
+    """A query at work."""
 
     def __init__(
         self,
@@ -154,10 +151,6 @@ class Continuous:
                 return ConstructedGraph(tick, start, tuple(texts))
         return Truth(tick, start, holds)
 
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
-        """What `advance` gives is the output."""
-        yield from deltas
-
     def finish(self) -> Iterator[AnswerBlock]:
         """A window that is not full at the end is not output."""
         if self._passed is not None and self.query.output == "RSTREAM":
@@ -178,9 +171,6 @@ class Continuous:
         if self.first is None or self.now is None:
             return None
         return why_row(self.query, self.evaluator, self.first, self.now, wanted)
-
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        self.evaluator.collect(waiting)
 
     def snapshot(self) -> bytes:
         """How far it has come, the rows that there are, and what the evaluator holds."""
