@@ -225,6 +225,11 @@ class OpSpec(Shipped, ABC):
     counts_everything: bool = False
     """Whether it must see every fact of every stream, because a tuple window counts the whole input."""
 
+    @property
+    def takes_events(self) -> bool:
+        """Whether events of other parts come to it, as those of streams do."""
+        return self.reads_streams
+
     def width(self, partitions: int) -> int:
         """Into how many buckets it is split."""
         return 1

@@ -156,7 +156,7 @@ class Mixed:
         for source_place in place.events:
             for source, giver in enumerate(expansions[source_place].operators, starts[source_place]):
                 for target, taker in targets:
-                    if giver.gives_events and taker.reads_streams:
+                    if giver.gives_events and taker.takes_events:
                         yield Edge(source, target, "events")
         for source_place in place.hears:
             for source, giver in enumerate(expansions[source_place].operators, starts[source_place]):

@@ -137,10 +137,26 @@ class EventCascade(Shipped, Member):
         stages = stage_patterns(self.patterns.items())
         may_have_keys = neighbours is None or neighbours.is_alone or context.split == "always"
         keyed = may_have_keys and any(stage.split for stage in stages)
+        if published and not may_have_keys:
+            return self._beside_others()
         if published and not keyed and stages:
             stages = (PatternStage(1, tuple(self.patterns), (0,), {}),)
         matches = (MatchSpec(self, stage, published, keyed) for stage in stages)
         return self._connected((ClassifySpec(self, published, keyed), *matches), stages, published)
+
+    def _beside_others(self) -> Expansion:
+        """Events of streams are classified in all buckets; what other parts give, and patterns, in one."""
+        from thalweg.kinds.events.classify_operator import ClassifyOthersSpec, ClassifySpec
+        from thalweg.kinds.events.match_operator import MatchSpec, ToClauses
+        from thalweg.kinds.events.publish_operator import PublishSpec, ToPublisher
+
+        stage = PatternStage(1, tuple(self.patterns), (0,), {})
+        matching = (MatchSpec(self, stage, published=True),) if self.patterns else ()
+        operators = ClassifySpec(self, published=True, only_streams=True), ClassifyOthersSpec(self), *matching
+        last = len(operators)
+        edges = [Edge(source, 2, "records", exchange=ToClauses(self, stage)) for source in (0, 1) if matching]
+        edges += (Edge(source, last, "records", exchange=ToPublisher()) for source in range(last))
+        return Expansion((*operators, PublishSpec(self)), tuple(edges))
 
     def _connected(self, operators: "tuple[OpSpec, ...]", stages: Sequence[PatternStage], published: bool) -> Expansion:
         """Operators with the edges from stage to stage, and to what makes facts of events where they are published."""

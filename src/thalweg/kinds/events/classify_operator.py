@@ -34,12 +34,14 @@ if TYPE_CHECKING:
 class ClassifySpec(OpSpec):
     """The classes of a cascade; where it is `published`, all its events become facts.
 
-    `keyed`: some of its patterns are split by variables.
+    `keyed`: some of its patterns are split by variables. With `only_streams`, what other parts give is classified
+    elsewhere, so that events of streams need not wait for it.
     """
 
     part: "EventCascade"
     published: bool = False
     keyed: bool = False
+    only_streams: bool = False
 
     shares: ClassVar[bool] = False
     keeps_events: ClassVar[bool] = True
@@ -53,7 +55,11 @@ class ClassifySpec(OpSpec):
 
     def held_routes(self, key: HeldKey) -> tuple[tuple[Predicate, Exchange], ...]:
         """A conclusion goes to the bucket of its individual."""
-        return ((key[0], Hash(0)),)
+        return () if self.only_streams else ((key[0], Hash(0)),)
+
+    @property
+    def takes_events(self) -> bool:
+        return not self.only_streams
 
     def placement(self, partitions: int) -> "PlanStage":
         if self.keyed:
@@ -65,6 +71,19 @@ class ClassifySpec(OpSpec):
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> "Classify":
         return Classify(self.part, self.published, context, dictionary)
+
+
+@dataclass(frozen=True)
+class ClassifyOthersSpec(OpSpec):
+    """The classes of what other parts of a plan give, in one bucket."""
+
+    part: "EventCascade"
+
+    reads_streams = False
+    takes_events = True
+
+    def open(self, context: Context, dictionary: Dictionary, share: Share) -> "Classify":
+        return Classify(self.part, True, context, dictionary)
 
 
 class Classify(Operator):
