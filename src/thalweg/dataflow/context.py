@@ -27,7 +27,7 @@ class Settings:
     with_until: bool = field(default=False, repr=False)
     """Whether it is wanted until when what begins, and what holds at the end, is guaranteed."""
     max_ahead: int = DAY
-    """How far beyond the last one a timestamp may be, in milliseconds (see `far_times`)."""
+    """How far beyond the last one a timestamp may be, in milliseconds (see `plausible_times`)."""
 
 
 @dataclass(frozen=True, slots=True)

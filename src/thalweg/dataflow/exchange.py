@@ -3,8 +3,9 @@
 Hash         by the hash of one column; the canon says which terms count as equal
 Broadcast    all to every bucket
 Gather       all to one bucket
-ByEvent      whole events in turn
 Multicast    each record to the buckets that a function of the record names
+
+Operators that take whole events in turn say so themselves (`OpSpec.by_event`).
 """
 
 from abc import ABC, abstractmethod

@@ -72,10 +72,17 @@ class Node:
             arrivals.events += output.events
         if source in self._records:
             arrivals.records += output.records
+        for doubted, sender, names in output.doubts:
+            for edge in self._held.get((source, doubted), ()):
+                arrivals.doubts.append(((edge.called or doubted[0], doubted[1]), sender, names))
         for change in output.held:
             for key in ((change.signature, change.timed), None):
                 for edge in self._held.get((source, key), ()):
-                    self.take(arrivals, edge, replace(change, signature=edge.called or change.signature))
+                    named = replace(change, signature=edge.called or change.signature)
+                    if edge.stream is None and not self.union.counts((named.signature, named.timed)):
+                        arrivals.give(source, named)
+                    else:
+                        self.take(arrivals, edge, named)
 
     @staticmethod
     def take(arrivals: Arrivals, edge: Edge, change: Given) -> None:

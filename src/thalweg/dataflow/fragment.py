@@ -43,6 +43,7 @@ def _groups(plan: Plan, partitions: int) -> list[tuple[int, ...]]:
     # What comes a tick later comes from a later operator: the two stay together, and so does all between them.
     delayed = [edge for edge in plan.edges if edge.delayed]
     while late := [edge for edge in delayed if depths[edge.source] != depths[edge.target]]:
+        assert max(depths) <= len(depths), "a loop through the past is not split"
         for edge in late:
             assert shares[edge.source], "a loop through the past is not split"
             assert shares[edge.target], "a loop through the past is not split"

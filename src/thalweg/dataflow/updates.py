@@ -4,7 +4,6 @@ held     a fact that two operators give begins with the first of them, and ends 
 heard    what holds becomes an event of a stream at each tick that its reader looks at
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -34,6 +33,19 @@ class Arrivals:
     heard: list[tuple[str, int, Given]] = field(default_factory=list)
     records: list[Any] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
+    givers: set[tuple[int, HeldKey]] = field(default_factory=set, compare=False, repr=False)
+    """The operators of this fragment that have given something, by predicate."""
+
+    def give(self, source: int, change: Given) -> None:
+        """Takes held facts of an operator; what it gives in several outputs of one tick is netted."""
+        key = change.signature, change.timed
+        if (source, key) in self.givers:
+            same = [earlier for earlier in self.held if (earlier.signature, earlier.timed) == key]
+            self.held = [earlier for earlier in self.held if (earlier.signature, earlier.timed) != key]
+            self.held += netted([*same, change])
+        else:
+            self.givers.add((source, key))
+            self.held.append(change)
 
     def add(self, more: "Arrivals") -> None:
         """Takes in what has come for the same tick."""
@@ -63,7 +75,8 @@ class Arrivals:
             for side, rows in (("begun", change.begun), ("ended", change.ended))
         ]
         batches = save_batches(((tick, batch) for batch in self.events), words)
-        about = {"tick": tick, "records": json.dumps(as_json(self.records))}
+        doubts = [[*key, sender, list(names)] for key, sender, names in self.doubts]
+        about = {"tick": tick, "records": as_json(self.records), "doubts": doubts}
         return frame([encode(about, {}), batches, save_rows(tables, words)])
 
     @classmethod
@@ -79,7 +92,9 @@ class Arrivals:
                 arrivals.held.append(change)
             else:
                 arrivals.heard.append((stream, source, change))
-        arrivals.records += of_json(json.loads(header["records"]))
+        arrivals.records += of_json(header["records"])
+        for name, timed, sender, names in header["doubts"]:
+            arrivals.doubts.append(((Predicate.read(name), timed), sender, tuple(map(Predicate.read, names))))
         return header["tick"], arrivals
 
 
@@ -96,6 +111,10 @@ class Union:
 
     def __init__(self, shared: Iterable[HeldKey]) -> None:
         self._count: dict[HeldKey, Counter[Row]] = {key: Counter() for key in shared}
+
+    def counts(self, key: HeldKey) -> bool:
+        """Whether facts of a key are counted, because several operators give them."""
+        return key in self._count
 
     def turn(self, updates: list[Given]) -> list[Given]:
         """The changes of one tick as the reader sees them: a fact that several operators give begins and ends once."""
@@ -137,6 +156,31 @@ class Union:
         """Goes on where another one was saved."""
         for (name, timed), rows in load_rows(data, words):
             self._count[Predicate.read(name), timed] = Counter(map(tuple, rows.tolist()))
+
+
+def netted(held: list[Given]) -> list[Given]:
+    """Changes of one tick, each predicate once: what begins and ends again, or ends and begins again, does neither.
+
+    >>> p, row, none = Predicate("p", 1), np.array([[5]]), np.zeros((0, 1), dtype=np.int64)
+    >>> [(len(change.begun), len(change.ended)) for change in netted([Given(p, False, row, none)] * 1)]
+    [(1, 0)]
+    >>> netted([Given(p, False, row, none), Given(p, False, none, row)])
+    []
+    """
+    keys = [(change.signature, change.timed) for change in held]
+    if len({*keys}) == len(keys):
+        return held
+    steps: dict[HeldKey, Counter[Row]] = {key: Counter() for key in keys}
+    for key, change in zip(keys, held, strict=True):
+        steps[key].update(map(tuple, change.begun.tolist()))
+        steps[key].subtract(map(tuple, change.ended.tolist()))
+    changes = []
+    for key, rows in steps.items():
+        begun, ended = ([row for row, step in rows.items() if step * sign > 0] for sign in (1, -1))
+        if begun or ended:
+            width = key[0].arity + key[1]
+            changes.append(Given(*key, _table(begun, width), _table(ended, width)))
+    return changes
 
 
 class Heard:

@@ -227,7 +227,9 @@ class _Writer:
         hints = self.program.hints
         irrevocable = [_given(route) for route in routes if route.lasting]
         irrevocable += [(name, timed) for name, signature, timed in supplies if signature in self.lasting]
-        copies = hints.input_copies & draft.located.keys()
+        supplied = {signature for _, signature, _ in supplies}
+        # What later stages read is derived here, and not only fed to the rules that read it.
+        copies = (hints.input_copies & draft.located.keys()) - supplied
         return Hints(
             irrevocable=frozenset(irrevocable),
             static=frozenset(role[0].renamed(name_of(role)) for role in draft.roles if role[0] in hints.static),

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from thalweg.ir.nodes import Atom, Formula, InWindow, Now, Program, Rule, Variable
+from thalweg.planning.partition import partition
 
 REASON: Final = "reason'"
 _X, _ANY, _OTHER = Variable("X"), Variable("_'1"), Variable("_'2")
@@ -29,7 +30,9 @@ def route_justifications(program: Program) -> Program:
     >>> print(show(route_justifications(found).rules[-1]))
     reason'(X) :- inconsistent(_,X,_), <A>(X).
     """
-    if program.hints.justification is None or not program.hints.earliest_stages:
+    if program.hints.justification is None or not program.rules:
+        return program
+    if not program.hints.earliest_stages and len(partition(program).stages) == 1:
         return program
     (output,) = program.outputs
     clash = Now(Atom(output.name, (_ANY, _X, _OTHER)))

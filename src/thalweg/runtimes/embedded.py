@@ -53,7 +53,7 @@ class Items(Protocol):
 
     @property
     def holds(self) -> bool:
-        """Whether what has come from live streams waits to be decided (see `far_times`)."""
+        """Whether what has come from live streams waits to be decided (see `plausible_times`)."""
 
     @property
     def groups(self) -> int:

@@ -5,7 +5,7 @@ before the first live event of that tick, and what is left comes when the live s
 
 To merge, the next batch of each stream must be known before its turn comes; `waiting` says which batches these are,
 because the terms that they are made of must not be forgotten meanwhile. The rows of each stream are looked at for
-times that are far from those around them (`far_times`), before they can move the time of others.
+times that are far from those around them (`plausible_times`), before they can move the time of others.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

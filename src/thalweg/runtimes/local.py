@@ -283,11 +283,13 @@ class LocalRun(Emitter):
     def snapshot(self) -> bytes:
         """Where all operators are, and what waits between them."""
         changes: dict[str, list[str]] = {"begin": [], "end": []}
+        until: dict[str, int] = {}
         for change in self._open:
             changes["begin"] += change.begin_text
             changes["end"] += change.end_text
+            until |= change.until
         tick = self._open[0].tick if self._open else None
-        about = encode({"shown": self._shown, "open": tick}, changes)
+        about = encode({"shown": self._shown, "open": tick, "until": until}, changes)
         return frame([about, encode({}, self._emitter.save()), self.executor.save()])
 
     def resume(self, data: bytes) -> None:
@@ -298,7 +300,7 @@ class LocalRun(Emitter):
         self._emitter.load(decode(emitter)[1])
         if header["open"] is not None:
             begin, end = changes["begin"].to_pylist(), changes["end"].to_pylist()
-            self._open = [TextDelta(header["open"], begin, end)]
+            self._open = [TextDelta(header["open"], begin, end, until=header["until"])]
         self.executor.load(executor)
 
     def close(self) -> None:

@@ -36,14 +36,15 @@ class ConcludedEvents:
 
     def take(self, changes: Sequence[Given]) -> Iterator[list[Conclusion]]:
         """What begins and ends at a tick; the graphs of the events that begin."""
-        subjects: dict[int, None] = {}
+        begun: list[Conclusion] = []
         for change in changes:
             for row in map(tuple, change.ended.tolist()):
                 self._end(change.signature, row)
             for row in map(tuple, change.begun.tolist()):
                 self._holding.setdefault(row[0], {})[change.signature, row] = None
                 if change.signature in self._classes:
-                    subjects[row[0]] = None
+                    begun.append((change.signature, row))
+        subjects = dict.fromkeys(row[0] for name, row in begun if (name, row) in self._holding.get(row[0], {}))
         return (list(self._holding[subject]) for subject in subjects)
 
     def _end(self, name: Predicate, row: Row) -> None:

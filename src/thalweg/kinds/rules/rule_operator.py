@@ -297,6 +297,7 @@ class RuleOperator(Operator):
         return self.engine.words_in_use()
 
     def save(self) -> bytes:
+        self.must_save = False
         doubts = [[*key, sender, list(names)] for (key, sender), names in self._doubts.items()]
         lacking = [[*key, list(names)] for key, names in self._lacking.items()]
         lists: Lists = self._missing.save() | {"clashes": [] if self._tracker is None else self._tracker.save()}
@@ -471,6 +472,8 @@ def expand_layer(program: Program, with_until: bool, partitions: int | None) -> 
     """The rules between other parts of a plan: split where a key is found for some of them, else in one engine."""
     exports = program.interface.exports
     is_plain = program.equality is None and program.hints.justification is None and not with_until
+    # What others give of a predicate that rules derive, too, belongs to it wherever it is read or shown.
+    is_plain = is_plain and program.derived.isdisjoint(name for name, _ in program.interface.imports)
     if partitions is None or partitions < 2 or not is_plain or any(timed for _, timed in exports):
         return Expansion((RulesSpec(program),))
     exported = frozenset(name for name, _ in exports)

@@ -1,11 +1,12 @@
 """Answers leave a run exactly once: what a batch has delivered is written down with it, and a batch that is tried again
 delivers nothing twice.
 
-    delivered.json    {"batch": 7, "tick": 41, "out": 1203, "late": 0}
+    delivered.json    {"batch": 7, "tick": 41, "out": 1203, "late": 0, "waiting": []}
 
 says that batch 7 was the last, that its answers reach up to tick 41, and how long the files were after it. After a
 crash the files are cut to that length. A sink that cannot be cut (a terminal, a broker) may get the last batch again.
-With `"cut": true`, batch 8 failed after tick 41, and its answers up to there have been delivered too.
+With `"cut": true`, batch 8 failed after tick 41, and its answers up to there have been delivered too. While more may
+begin and end at tick 42, facts of that tick are `waiting`, and are answered together.
 """
 
 import json
@@ -232,7 +233,9 @@ class Delivery:
         A table has a file for each batch, which is there as a whole or not at all.
         """
         start = self._start(sent.decided)
-        sent, _ = self._open(sent, max((row["t"] for row in sent.decided), default=self.done.tick))
+        last = max((row["t"] for row in sent.decided), default=self.done.tick)
+        sent, _ = self._open(sent, last)
+        reached = min(reached, last - bool(sent.reports[OPEN]))
         if self._parts is None and sent.decided and reached >= start:
             self._write(self.done.batch, sent, start, reached, upto=reached)
             self._note(sent)

@@ -180,9 +180,13 @@ class Job(Shipped):
         """The fragment of each operator."""
         return {number: fragment.number for fragment in self.fragments for number in fragment.operators}
 
-    def leaving(self, fragment: int) -> list[Edge]:
-        """The edges that lead from a fragment to others."""
-        return [edge for edge in self.plan.edges if self.home[edge.source] == fragment != self.home[edge.target]]
+    def leaving(self, fragment: int) -> dict[int, Edge]:
+        """The edges that lead from a fragment to others, by their numbers in the plan."""
+        return {
+            number: edge
+            for number, edge in enumerate(self.plan.edges)
+            if self.home[edge.source] == fragment != self.home[edge.target]
+        }
 
     @cached_property
     def fingerprint(self) -> str:

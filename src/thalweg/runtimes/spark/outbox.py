@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from thalweg.dataflow.exchange import Multicast
 from thalweg.dataflow.executor import Executor, Node
 from thalweg.dataflow.operator import HeldKey, Output, Words
 from thalweg.dataflow.plan import Edge
-from thalweg.dataflow.updates import Arrivals
+from thalweg.dataflow.updates import Arrivals, netted
 from thalweg.engine import Given
 from thalweg.model.arrow import Lists, read_words, terms_of
 from thalweg.model.dictionary import Dictionary
@@ -37,7 +38,7 @@ class Outbox:
         self._job = job
         self._bucket = bucket
         self._words = words
-        self._edges = {job.plan.edges.index(edge): edge for edge in job.leaving(fragment)}
+        self._edges = job.leaving(fragment)
         self._keyed: dict[tuple[int, HeldKey | None], list[int]] = {}
         self._events: dict[int, list[int]] = {}
         self._records: dict[int, list[int]] = {}
@@ -53,6 +54,8 @@ class Outbox:
             if isinstance(edge.exchange, Multicast)
         }
         self._changes: dict[tuple[int, Predicate, bool], list[Taken]] = {}
+        self._ticks: dict[tuple[int, Predicate, bool], int] = {}
+        """The last tick of the changes of each edge and predicate."""
         self._turns: dict[int, list[tuple[int, tuple[Predicate, ...]]]] = {}
         self._batches: dict[int, list[tuple[int, Batch]]] = {}
         self._sent: dict[tuple[int, int], list[tuple[int, Any]]] = {}
@@ -73,9 +76,7 @@ class Outbox:
         for change in output.held:
             for key in ((change.signature, change.timed), None):
                 for edge in self._keyed.get((number, key), ()):
-                    taken = self._changes.setdefault((edge, change.signature, change.timed), [])
-                    turns = enumerate((change.begun, change.ended))
-                    taken += [(tick, ended, rows) for ended, rows in turns if len(rows)]
+                    self._collect(edge, tick, change)
         for key, _, names in output.doubts:
             for edge in self._keyed.get((number, key), ()):
                 self._turns.setdefault(edge, []).append((tick, names))
@@ -89,9 +90,27 @@ class Outbox:
                 for bucket in buckets:
                     self._sent.setdefault((edge, bucket), []).append((tick, record))
 
+    def _collect(self, edge: int, tick: int, change: Given) -> None:
+        """Adds changes of a tick to those of an edge; what several outputs of one tick give is netted."""
+        key = edge, change.signature, change.timed
+        taken = self._changes.setdefault(key, [])
+        if self._ticks.get(key) == tick and not self._edges[edge].lasting:
+            earlier = [part for part in taken if part[0] == tick]
+            begun, ended = (
+                np.concatenate([rows[:0], *(part for _, kind, part in earlier if kind == place)])
+                for place, rows in enumerate((change.begun, change.ended))
+            )
+            changes = netted([replace(change, begun=begun, ended=ended), change])
+            taken[:] = [part for part in taken if part[0] != tick]
+        else:
+            changes = [change]
+        self._ticks[key] = tick
+        for part in changes:
+            taken += [(tick, kind, rows) for kind, rows in enumerate((part.begun, part.ended)) if len(rows)]
+
     def parcels(self, nodes: Sequence[Node]) -> list[Parcel]:
         """What was collected, and whether operators have given all for the last tick, where that has changed."""
-        out = [parcel for key, taken in self._changes.items() for parcel in self._held(*key, taken)]
+        out = [parcel for key, taken in self._changes.items() if taken for parcel in self._held(*key, taken)]
         out += [parcel for edge, turns in self._turns.items() for parcel in self._doubts(edge, turns)]
         out += [parcel for edge, batches in self._batches.items() for parcel in self._spread(edge, batches)]
         for (edge, bucket), sent in self._sent.items():
@@ -105,7 +124,7 @@ class Outbox:
 
     def clear(self) -> None:
         """Forgets what was collected."""
-        self._changes, self._turns, self._batches, self._sent = {}, {}, {}, {}
+        self._changes, self._turns, self._batches, self._sent, self._ticks = {}, {}, {}, {}, {}
 
     def _parcel(self, edge: int, bucket: int, header: dict[str, Any], lists: Lists) -> Parcel:
         return wrap(self._job.home[self._edges[edge].target], bucket, {**header, "edge": edge}, lists)
@@ -177,6 +196,8 @@ class Outbox:
 
     def _parts(self, fragment: int, batch: Batch) -> dict[int, Batch]:
         job, parts = self._job, dict[int, Batch]()
+        if any(spec.counts_everything for spec in job.specs(fragment)):
+            return self._in_order(fragment, batch)
         for signature, words in batch.rows.items():
             rows = np.asarray(words, dtype=np.int64).reshape(-1, signature.arity) if signature.arity else None
             for route, exchange in job.routes_into(fragment, signature):
@@ -187,6 +208,18 @@ class Outbox:
                     if len(chosen):
                         own = parts.setdefault(bucket, Batch(stream=batch.stream))
                         own.rows[job.called(fragment, route, signature)] = chosen.reshape(-1)
+        return parts
+
+    def _in_order(self, fragment: int, batch: Batch) -> dict[int, Batch]:
+        """The same where a window counts facts: each of them in its turn."""
+        job, parts = self._job, dict[int, Batch]()
+        for signature, words in batch.in_order():
+            row = np.array([words], dtype=np.int64).reshape(1, signature.arity)
+            for route, exchange in job.routes_into(fragment, signature):
+                where = job.where(fragment, exchange, row, self._words)
+                for bucket in job.buckets(fragment) if where is None else where.tolist():
+                    own = parts.setdefault(bucket, Batch(stream=batch.stream))
+                    own.add(job.called(fragment, route, signature), [*words])
         return parts
 
     def save(self) -> list[int]:

@@ -113,7 +113,7 @@ class Worker:
             return None
         begin = time.start if executor.now is None else executor.now + 1
         executor.first = time.start
-        self._reached = begin - 1
+        self._reached = begin - 1 - self._is_open
         error: Error | None = None
         over = False
         try:
@@ -122,11 +122,14 @@ class Worker:
             over = time.is_over and not self._finished
             if over:
                 self._finished = True
+                # Something may still be given for the last tick.
+                self._reached -= not executor.is_decided and not self._is_open
                 self._take(list(executor.finish()))
         except (FailedError, RejectedError) as exception:
             error = exception
         reached = time.decided if error is None else self._reached
-        first, last = time.start if self._shown is None else self._shown + 1, reached - self._is_open
+        first = time.start if self._shown is None else self._shown + 1
+        last = reached - (self._is_open and error is None)
         lists = self.answers.batch(first, last, over and error is None)
         self._shown = max(first - 1, last)
         out += self._answered(time.start, reached, lists, over and error is None)
@@ -140,7 +143,7 @@ class Worker:
         for tick in sorted({*batches, *(tick for tick in self.executor.ticks() if first <= tick < last), last}):
             # Taken at once: the next tick may bring another plan, in which relations have other numbers.
             self._take(list(self.executor.advance(tick, batches.get(tick, ()))))
-            self._reached = tick
+            self._reached = tick - self._is_open
 
     def _take(self, outputs: Sequence[Numbered]) -> None:
         for number, output in outputs:
