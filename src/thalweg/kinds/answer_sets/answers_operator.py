@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnswersSpec(OpSpec):
-    """A program that all facts come to; alone, nothing is `beside` it.
+    """A program that all facts come to; alone, it has no `neighbours`.
 
     Where it `grows`, streams make inputs of predicates that the program derives; else their facts are reported.
     """

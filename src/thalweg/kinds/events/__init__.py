@@ -147,16 +147,12 @@ class EventCascade(Shipped, Member):
     def _beside_others(self) -> Expansion:
         """Events of streams are classified in all buckets; what other parts give, and patterns, in one."""
         from thalweg.kinds.events.classify_operator import ClassifyOthersSpec, ClassifySpec
-        from thalweg.kinds.events.match_operator import MatchSpec, ToClauses
-        from thalweg.kinds.events.publish_operator import PublishSpec, ToPublisher
+        from thalweg.kinds.events.match_operator import MatchSpec
 
-        stage = PatternStage(1, tuple(self.patterns), (0,), {})
-        matching = (MatchSpec(self, stage, published=True),) if self.patterns else ()
-        operators = ClassifySpec(self, published=True, only_streams=True), ClassifyOthersSpec(self), *matching
-        last = len(operators)
-        edges = [Edge(source, 2, "records", exchange=ToClauses(self, stage)) for source in (0, 1) if matching]
-        edges += (Edge(source, last, "records", exchange=ToPublisher()) for source in range(last))
-        return Expansion((*operators, PublishSpec(self)), tuple(edges))
+        stages = (PatternStage(2, tuple(self.patterns), (0, 1), {}),) if self.patterns else ()
+        matches = (MatchSpec(self, stage, published=True) for stage in stages)
+        classifying = ClassifySpec(self, published=True, only_streams=True), ClassifyOthersSpec(self)
+        return self._connected((*classifying, *matches), stages, published=True)
 
     def _connected(self, operators: "tuple[OpSpec, ...]", stages: Sequence[PatternStage], published: bool) -> Expansion:
         """Operators with the edges from stage to stage, and to what makes facts of events where they are published."""
