@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from rooms import EX, RULES, SITE, reading
 from thalweg import api
 from thalweg.answers.event_answers import (
     AbstractEvent,
@@ -45,46 +46,7 @@ from thalweg.runtimes.watermark import Watermark
 
 LAST = 30
 LOSSES = ("none", "saved", "replayed")
-EX = "http://ex.org/"
-SITE = f"""
-Prefix(:=<{EX}>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
-Ontology(
-  Declaration(Class(:Reading)) Declaration(Class(:Chilly))
-  Declaration(DataProperty(:celsius)) Declaration(ObjectProperty(:in))
-  EquivalentClasses(:Hot ObjectIntersectionOf(:Reading
-    DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:decimal xsd:minInclusive "12"^^xsd:integer))))
-  EquivalentClasses(:Cold ObjectIntersectionOf(:Reading
-    DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:decimal xsd:maxExclusive "12"^^xsd:integer))))
-  DisjointClasses(:Reading :Room)
-  TransitiveObjectProperty(:in)
-  ClassAssertion(:Room :room1) ObjectPropertyAssertion(:in :room1 :wing) ObjectPropertyAssertion(:in :room2 :wing)
-)
-"""
-RULES = f"""
-PREFIX : <{EX}>
-NAMED EVENT :HotNow  AS :Hot
-NAMED EVENT :ColdNow AS :Cold
-NAMED EVENT :Cooling {{
-  MATCH EVERY :HotNow SEQ :ColdNow WITHIN (10 s)
-  IF {{ EVENT :HotNow {{ ?h :in ?room }} EVENT :ColdNow {{ ?c :in ?room }} }}
-}}
-NAMED EVENT :Stays {{
-  MATCH EVERY :Cooling SEQ NOT :HotNow WITHIN (3 s)
-  IF {{ EVENT :Cooling {{ ?x :in ?room }} EVENT :HotNow {{ ?h :in ?room }} }}
-}}
-NAMED EVENT :AnyNow AS :Reading
-NAMED EVENT :Two {{ MATCH EVERY :AnyNow AND :AnyNow WITHIN (0 s) }}
-NAMED EVENT :TwoIn {{ MATCH EVERY :Two IF {{ EVENT :Two {{ ?x :in ?room }} }} }}
-"""
 Graphs = tuple[int, Sequence[tuple[str, Sequence[Fact]]]]
-
-
-def reading(number: int, room: int, value: int) -> Sequence[Fact]:
-    name = f"<{EX}o{number}>"
-    # Some are in two rooms, so that a complex event of theirs is found in two buckets.
-    rooms = (room, 3) if number % 3 else (room,)
-    places = (Fact(f"<{EX}in>", (name, f"<{EX}room{one}>")) for one in rooms)
-    return (*places, Fact(f"<{EX}celsius>", (name, str(value))), Fact(f"<{EX}Reading>", (name,)))
 
 
 def stream() -> list[Graphs]:

@@ -32,35 +32,9 @@ from thalweg.runtimes.spark.wire import ANSWERS, FAILURE, OUT, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived, batch_of
+from window_queries import BACKGROUND, EX, LAST, PATTERNS, TERMS, events, queries, window_query
 
-EX = "http://ex/"
-LAST = 12
 LOSSES = ("none", "saved", "replayed")
-PATTERNS = (
-    "WINDOW :w {{ ?x :p ?y }}",
-    "WINDOW :w {{ ?x :p ?y . ?x a :C }}",
-    "WINDOW :w {{ ?y :p ?x . ?x :p ?z }}",
-    "WINDOW :w {{ ?x :p ?y }} WINDOW :v {{ ?x :q ?z }}",
-    "WINDOW :w {{ ?x :p ?y }} ?x :k ?z",
-    "WINDOW :w {{ ?x :p ?y OPTIONAL {{ ?x :q ?z }} }}",
-    "WINDOW :w {{ ?x :p ?y FILTER NOT EXISTS {{ ?x a :C }} }}",
-    "WINDOW :w {{ ?x :p ?y }} MINUS {{ ?x :k ?z }}",
-    "{{ WINDOW :w {{ ?x :p ?y }} }} UNION {{ WINDOW :v {{ ?x :q ?y }} }}",
-    "WINDOW :w {{ ?x :q ?y FILTER(?y > 2) }}",
-    "WINDOW :w {{ ?x :q ?y . ?z :q ?y }}",
-    "WINDOW :w {{ ?x :q ?y . ?x :p ?z FILTER(?y + 1 > 2) }}",
-)
-FORMS = (
-    "SELECT ?x ?y",
-    "SELECT ?x",
-    "SELECT DISTINCT ?y",
-    "SELECT ?x (COUNT(*) AS ?n) (SUM(?y) AS ?s)",
-    "SELECT (COUNT(?y) AS ?n)",
-    "CONSTRUCT {{ ?x :made ?y }}",
-    "ASK",
-)
-TERMS = tuple(f"<{EX}{name}>" for name in "abcd")
-BACKGROUND = Source("k.ttl", " ".join(f"{term} <{EX}k> {number} ." for number, term in enumerate(TERMS[:3])))
 SETTINGS = Settings(first=0, last=LAST)
 SPLIT = (JoinSpec, CountRowsSpec)
 
@@ -74,38 +48,6 @@ def load(text: str) -> ContinuousQuery:
 def context(warnings: list[Diagnostic] | None = None, settings: Settings = SETTINGS, **more: object) -> Context:
     report = (warnings if warnings is not None else []).append
     return Context(settings, Clock(), report, **more)  # type: ignore[arg-type]
-
-
-def window_query(form: str, pattern: str, sizes: Sequence[tuple[int, int]] = ((3, 1), (3, 1)), end: str = "") -> str:
-    clauses = " ".join(
-        f"FROM NAMED WINDOW :{name} ON STREAM :{stream} [RANGE {size}s, SLIDE {slide}s]"
-        for name, stream, (size, slide) in zip("wv", ("in", "other"), sizes, strict=True)
-        if f":{name} {{" in pattern
-    )
-    return f"{form} {clauses} WHERE {{ {pattern} }} {end}"
-
-
-@st.composite
-def queries(draw: st.DrawFn) -> str:
-    form, pattern = (draw(st.sampled_from(texts)).format() for texts in (FORMS, PATTERNS))
-    sizes = [(draw(st.integers(1, 4)), draw(st.integers(1, 4))) for _ in range(2)]
-    output = draw(st.sampled_from(("RSTREAM", "ISTREAM", "DSTREAM")))
-    text = window_query(form, pattern, sizes, "GROUP BY ?x" if "SUM" in form else "")
-    return f"PREFIX : <{EX}> REGISTER {output} :result AS {text}"
-
-
-@st.composite
-def events(draw: st.DrawFn) -> list[Event]:
-    term = st.sampled_from(TERMS)
-    facts = st.one_of(
-        st.builds(lambda x: Fact(f"<{EX}C>", (x,)), term),
-        st.builds(lambda x, y: Fact(f"<{EX}p>", (x, y)), term, term),
-        st.builds(lambda x, y: Fact(f"<{EX}q>", (x, y)), term, st.sampled_from(("1", "2", "3", "4", "2.50", "2.5"))),
-        st.builds(lambda x, y: Fact("unread", (x, y)), term, term),
-    )
-    ticks = sorted(draw(st.lists(st.integers(0, LAST), min_size=1, max_size=8)))
-    content = st.lists(facts, min_size=1, max_size=5, unique=True)
-    return [Event(tick, tuple(draw(content)), draw(st.sampled_from(("in", "other")))) for tick in ticks]
 
 
 class Buckets:

@@ -1,11 +1,11 @@
 """Events in buckets: classes and complex events are what they are in one process, whichever buckets are lost."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from buckets import LOSSES, Graphs, in_buckets, with_graphs
+from rooms import EX, RULES, SITE, reading
 from thalweg import api
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
@@ -24,57 +24,19 @@ from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.watermark import Watermark
 
 LAST = 30
-EX = "http://ex.org/"
-SITE = f"""
-Prefix(:=<{EX}>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)
-Ontology(
-  Declaration(Class(:Reading)) Declaration(DataProperty(:celsius)) Declaration(ObjectProperty(:in))
-  EquivalentClasses(:Hot ObjectIntersectionOf(:Reading
-    DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:decimal xsd:minInclusive "12"^^xsd:integer))))
-  EquivalentClasses(:Cold ObjectIntersectionOf(:Reading
-    DataSomeValuesFrom(:celsius DatatypeRestriction(xsd:decimal xsd:maxExclusive "12"^^xsd:integer))))
-  DisjointClasses(:Reading :Room)
-  TransitiveObjectProperty(:in)
-  ClassAssertion(:Room :room1) ObjectPropertyAssertion(:in :room1 :wing) ObjectPropertyAssertion(:in :room2 :wing)
-)
-"""
-RULES = f"""
-PREFIX : <{EX}>
-NAMED EVENT :HotNow  AS :Hot
-NAMED EVENT :ColdNow AS :Cold
-NAMED EVENT :Cooling {{
-  MATCH EVERY :HotNow SEQ :ColdNow WITHIN (10 s)
-  IF {{ EVENT :HotNow {{ ?h :in ?room }} EVENT :ColdNow {{ ?c :in ?room }} }}
-}}
-NAMED EVENT :Stays {{
-  MATCH EVERY :Cooling SEQ NOT :HotNow WITHIN (3 s)
-  IF {{ EVENT :Cooling {{ ?x :in ?room }} EVENT :HotNow {{ ?h :in ?room }} }}
-}}
-NAMED EVENT :AnyNow AS :Reading
-NAMED EVENT :Two {{ MATCH EVERY :AnyNow AND :AnyNow WITHIN (0 s) }}
-NAMED EVENT :TwoIn {{ MATCH EVERY :Two IF {{ EVENT :Two {{ ?x :in ?room }} }} }}
-"""
-
-
-def reading(number: int, room: int, value: int) -> Sequence[Fact]:
-    name = f"<{EX}o{number}>"
-    # Some are in two rooms, so that a complex event of theirs is found in two buckets.
-    rooms = (room, 3) if number % 3 else (room,)
-    places = (Fact(f"<{EX}in>", (name, f"<{EX}room{one}>")) for one in rooms)
-    return (*places, Fact(f"<{EX}celsius>", (name, str(value))), Fact(f"<{EX}Reading>", (name,)))
 
 
 def stream() -> list[Graphs]:
     """Several graphs at a tick, some without a name, and one that contradicts the background."""
-    found: list[Graphs] = []
+    arriving: list[Graphs] = []
     for tick in range(0, 22, 2):
         graphs = [
             (f"<{EX}g{tick}-{room}>" if room else "", reading(10 * tick + room, room, (7 * tick + 11 * room) % 24))
             for room in range(3)
         ]
-        found.append((tick, graphs))
-    found.append((22, [(f"<{EX}wrong>", (Fact(f"<{EX}Reading>", (f"<{EX}room1>",)),))]))
-    return found
+        arriving.append((tick, graphs))
+    arriving.append((22, [(f"<{EX}wrong>", (Fact(f"<{EX}Reading>", (f"<{EX}room1>",)),))]))
+    return arriving
 
 
 def events_part() -> Part:
@@ -123,12 +85,12 @@ def alone(part: Part, settings: Settings, events: list[Graphs]) -> list[str]:
     run = start(part, Context(settings, Clock(), lambda _: None)).run
     words: Dictionary = run.dictionary
     batches = {tick: batch for tick, batch, _ in with_graphs(events, words, Watermark(99))}
-    found: list[str] = []
+    answers: list[str] = []
     for tick in range(LAST + 1):
         given = [batches[tick]] if tick in batches else []
         for block in run.step(run.advance(tick, given), tick, tick, ()):
-            found += map(str, block.answers())
-    return found
+            answers += map(str, block.answers())
+    return answers
 
 
 @pytest.mark.parametrize("loss", LOSSES)
