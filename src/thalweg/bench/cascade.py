@@ -24,10 +24,11 @@ from thalweg.bench.running_city import CHUNK, City, EndToEnd, by_tick
 from thalweg.bench.selection_windows import WindowCost, by_window
 from thalweg.connectors.nquads import QuadReader
 from thalweg.ir.pattern_semantics import Instance
-from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.classes.classifier import Classifier
 from thalweg.kinds.events.event_layers import EventLayers
 from thalweg.kinds.events.event_run import instances
 from thalweg.kinds.events.restrictions import known_besides
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
 
 EVENTS: Final = 1_000_000
@@ -71,7 +72,7 @@ def by_layer(city: City, count: int) -> list[LayerCost]:
     """The same events through one layer after the other, each timed for itself."""
     part = city.load(program())
     ladder, _ = part.classifier().ladder()
-    classifier = Classifier(ladder, frozenset(), None, lambda diagnostic: None)
+    classifier = Classifier(ladder, lambda diagnostic: None, Dictionary())
     layers = EventLayers(part.program, known_besides(ladder.program))
     words = classifier.dictionary
     reader = QuadReader(words, "city.nq", "city", Clock(), "city")
@@ -85,7 +86,7 @@ def by_layer(city: City, count: int) -> list[LayerCost]:
         for tick, batches in ticks:
             began = time.process_time()
             events: dict[str, list[Instance]] = {}
-            for event in classifier.classified(batches):
+            for event in classifier.classified(tick, batches):
                 for instance in instances(tick, event, words):
                     events.setdefault(instance.event, []).append(instance)
             between = time.process_time()

@@ -14,9 +14,7 @@ from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Exchange, Hash
 from thalweg.dataflow.operator import NO_NOTES, HeldKey, Notes, Operator, OpSpec, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
-from thalweg.kinds.classes.abstract_events import ClassifiedEvent, Classifier
-from thalweg.kinds.classes.bucket_classifier import BucketClassifier
-from thalweg.kinds.classes.classes_operator import routes_of_events
+from thalweg.kinds.classes.classifier import BucketClassifier, ClassifiedEvent, ClassifierSpec
 from thalweg.kinds.events.concluded_events import ConcludedEvents, Conclusion
 from thalweg.kinds.events.event_run import concluded_event, instances
 from thalweg.kinds.events.match_operator import answered, without_inner_triples
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ClassifySpec(OpSpec):
+class ClassifySpec(ClassifierSpec):
     """The classes of a cascade; where it is `published`, all its events become facts.
 
     `keyed`: some of its patterns are split by variables. With `only_streams`, what other parts give is classified
@@ -44,14 +42,10 @@ class ClassifySpec(OpSpec):
     only_streams: bool = False
 
     shares: ClassVar[bool] = False
-    keeps_events: ClassVar[bool] = True
     by_event: ClassVar[bool] = True
 
     def width(self, partitions: int) -> int:
         return partitions
-
-    def routes(self, signature: Predicate) -> tuple[tuple[int, Exchange], ...]:
-        return routes_of_events(signature)
 
     def held_routes(self, key: HeldKey) -> tuple[tuple[Predicate, Exchange], ...]:
         """A conclusion goes to the bucket of its individual."""
@@ -92,7 +86,7 @@ class Classify(Operator):
     format: ClassVar[StateFormat] = StateFormat("classify")
 
     def __init__(self, part: "EventCascade", published: bool, context: Context, dictionary: Dictionary) -> None:
-        self._bucket = BucketClassifier(part.classifier().program, context, dictionary)
+        self._classifier = BucketClassifier(part.classifier().program, context, dictionary)
         self._context = context
         self._dictionary = dictionary
         self._published = published
@@ -111,8 +105,8 @@ class Classify(Operator):
         lines: list[EventLine] = []
         records: list[Any] = []
         words = self._dictionary if self._looked_at else None
-        with self._bucket.at(tick) as classifier:
-            for event in map(self._usable.of, self._events(classifier, updates, graphs)):
+        with self._classifier.lock:
+            for event in map(self._usable.of, self._events(tick, updates, graphs)):
                 if event.rejected:
                     lines.append(RejectedEvents(tick, event.rejected, (event.graph,)))
                 for instance in instances(tick, event, words):
@@ -123,11 +117,9 @@ class Classify(Operator):
         if lines or records:
             yield answered(tick, lines, records, self._published)
 
-    def _events(
-        self, classifier: Classifier, updates: Updates, graphs: list[list[Conclusion]]
-    ) -> Iterator[ClassifiedEvent]:
-        concluded = (concluded_event(classifier, graph, self._undefined) for graph in graphs)
-        return chain(classifier.classified(updates.events), concluded)
+    def _events(self, tick: int, updates: Updates, graphs: list[list[Conclusion]]) -> Iterator[ClassifiedEvent]:
+        concluded = (concluded_event(self._classifier, graph, self._undefined) for graph in graphs)
+        return chain(self._classifier.classified(tick, updates.events), concluded)
 
     def finish(self) -> Iterator[Output]:
         """Reports where more may follow of events than was looked up; every event was answered at its tick."""
@@ -137,12 +129,12 @@ class Classify(Operator):
 
     def notes(self, decided: int, over: bool) -> Notes:
         """What could not be decided goes to where all buckets are added up."""
-        self._bucket.report(over)
+        self._classifier.report(over)
         return NO_NOTES
 
     def words_in_use(self) -> Words:
         """The words of conclusions that are still needed."""
-        self._bucket.classifier.forget()
+        self._classifier.forget()
         return self._concluded.words()
 
     def save(self) -> bytes:

@@ -15,7 +15,7 @@ from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnsw
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance, Solution, TripleTerms
-from thalweg.kinds.classes.abstract_events import ClassifiedEvent, Classifier
+from thalweg.kinds.classes.classifier import ClassifiedEvent, Classifier
 from thalweg.kinds.classes.ladder import Ladder
 from thalweg.kinds.events.concluded_events import Conclusion
 from thalweg.kinds.events.event_layers import EventLayers
@@ -52,7 +52,8 @@ class EventRun:
         dictionary: Dictionary | None = None,
         explains: bool = False,
     ) -> None:
-        self._classifier = Classifier(ladder, frozenset(), first, report, dictionary)
+        self.first = first
+        self._classifier = Classifier(ladder, report, Dictionary() if dictionary is None else dictionary)
         self._known = known_besides(ladder.program)
         names = frozenset(event.name for event in program.events) if explains else frozenset()
         self._layers = EventLayers(program, self._known, looked_at=names)
@@ -62,14 +63,6 @@ class EventRun:
         self._rejected: list[RejectedEvents] = []
         self._output = output
         self._undefined = frozenset(name for name, _ in program.undefined)
-
-    @property
-    def first(self) -> int | None:
-        return self._classifier.first
-
-    @first.setter
-    def first(self, tick: int | None) -> None:
-        self._classifier.first = tick
 
     @property
     def now(self) -> int | None:
@@ -89,11 +82,11 @@ class EventRun:
 
         What rules beside it have `concluded` of an individual is an event without a name.
         """
-        self._classifier.begin(to)
+        self.first = to if self.first is None else self.first
         events: dict[str, list[Instance]] = {}
         lines: list[AbstractEvent | ComplexEvent | RejectedEvents] = []
         rejected: dict[str, list[str]] = {}
-        here = chain(self._classifier.classified(batches), map(self._concluded, concluded))
+        here = chain(self._classifier.classified(to, batches), map(self._concluded, concluded))
         for event in (self._arrived(to, classified) for classified in here):
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
@@ -170,7 +163,7 @@ class EventRun:
     def resume(self, data: bytes) -> None:
         """Goes on where a snapshot was taken."""
         saved = json.loads(data)
-        self._classifier.first, self._classifier.now = saved["first"], saved["now"]
+        self.first, self._classifier.now = saved["first"], saved["now"]
         self._layers.load(saved["layers"].encode())
 
 

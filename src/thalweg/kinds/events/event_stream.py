@@ -13,12 +13,11 @@ import numpy as np
 
 from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.exchange import Exchange
-from thalweg.dataflow.operator import Operator, OpSpec, Output, Share, Updates, Words
+from thalweg.dataflow.operator import Operator, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
 from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance
-from thalweg.kinds.classes.classes_operator import routes_of_events
+from thalweg.kinds.classes.classifier import ClassifierSpec
 from thalweg.kinds.events.concluded_events import ConcludedEvents
 from thalweg.kinds.events.event_facts import batch_of
 from thalweg.kinds.events.event_run import EventRun
@@ -26,7 +25,6 @@ from thalweg.kinds.events.why_event import EventExplanation
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate
 
 if TYPE_CHECKING:
     from thalweg.kinds.events import EventCascade
@@ -50,17 +48,13 @@ def output_of(
 
 
 @dataclass(frozen=True)
-class EventsSpec(OpSpec):
+class EventsSpec(ClassifierSpec):
     """Classes and patterns together; with `streams`, which other parts make, they are facts of a stream, too."""
 
     part: "EventCascade"
     streams: tuple[str, ...] | None = None
 
-    keeps_events: ClassVar[bool] = True
     gives_events: ClassVar[bool] = True
-
-    def routes(self, signature: Predicate) -> tuple[tuple[int, Exchange], ...]:
-        return routes_of_events(signature)
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> "EventStream":
         return EventStream(self.part, self.streams, context, dictionary)

@@ -15,8 +15,8 @@ from itertools import islice, pairwise, product
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.kinds.classes.classifier import Decisions, Signatures
 from thalweg.kinds.classes.ladder import Ladder
-from thalweg.kinds.classes.signatures import Decisions, Signatures
 from thalweg.kinds.events.restrictions import TripleIndex
 from thalweg.kinds.events.selected_events import SelectedEvents
 from thalweg.kinds.queries.streams_read import StreamsRead

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.pattern_semantics import Instance
-from thalweg.kinds.classes.abstract_events import ClassifiedEvent
+from thalweg.kinds.classes.classifier import ClassifiedEvent
 from thalweg.kinds.classes.ladder import Ladder
 from thalweg.kinds.events.concluded_events import Conclusion
 from thalweg.kinds.events.event_run import ArrivedEvent, EventRun
@@ -57,7 +57,8 @@ class SelectingRun(EventRun):
     ) -> list[EventAnswers]:
         """What is known at the ticks up to one at which windows close; events that are selected are classified here."""
         begun = self.now is not None
-        self._classifier.begin(to)
+        self.first = to if self.first is None else self.first
+        self._classifier.now = to
         if not begun:
             assert self.first is not None
             self._selection.begin(self.first)

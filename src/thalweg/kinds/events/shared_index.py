@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from thalweg.kinds.classes.closed_background import OncePerRun
+from thalweg.kinds.classes.classifier import OncePerRun
 from thalweg.kinds.events.restrictions import TripleIndex, known_besides
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ one that contradicts is reported whatever patterns ask; what is saved is making 
 from collections.abc import Container
 
 from thalweg.ir.patterns import Clause, Pattern, occurrences
-from thalweg.kinds.classes.abstract_events import ClassifiedEvent
+from thalweg.kinds.classes.classifier import ClassifiedEvent
 from thalweg.kinds.events.restrictions import TripleIndex
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.model.rdf import RDF_TYPE
