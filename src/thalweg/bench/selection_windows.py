@@ -15,9 +15,9 @@ from thalweg.diagnostics import Source
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.kinds.classes.classifier import Classifier
 from thalweg.kinds.events import EventCascade
-from thalweg.kinds.events.event_layers import EventLayers
-from thalweg.kinds.events.event_run import instances
-from thalweg.kinds.events.restrictions import known_besides
+from thalweg.kinds.events.event_clauses import known_besides
+from thalweg.kinds.events.event_stages import instances_of
+from thalweg.kinds.events.matcher import EventLayers
 from thalweg.kinds.events.selected_events import SelectedEvent, SelectedEvents
 from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.languages.cascade.read_events import read_events
@@ -100,7 +100,7 @@ class _Layers:
         events: dict[int, dict[str, list[Instance]]] = {closing: {}}
         for chosen in selected:
             facts = [(fact.predicate, tuple(map(self.words.code, fact.terms))) for fact in chosen.facts]
-            for event in instances(chosen.tick, self._classifier.classify(chosen.graph, facts), self.words):
+            for event in instances_of(chosen.tick, self._classifier.classify(chosen.graph, facts), self.words):
                 events.setdefault(chosen.tick, {}).setdefault(event.event, []).append(event)
         between = time.process_time()
         for tick in sorted(events):
