@@ -43,7 +43,7 @@ FORMS = {
     ("match", 1): ["360d40933abb1b27"],
     ("publish", 1): ["47dbebec5d6543d8"],
     ("query", 1): ["3a5c4c21554fcbf9"],
-    ("query join", 1): ["05a3adf46a0c9b23"],
+    ("query join", 2): ["8abd81343c3934dc"],
     ("query rows", 1): ["e94442cdf8b193e8"],
     ("rules", 1): ["c1286b26fca4a814"],
 }

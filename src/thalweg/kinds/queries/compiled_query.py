@@ -14,13 +14,13 @@ from thalweg.kinds.queries.evaluator import Rows
 from thalweg.kinds.queries.feeding import facts_for, lasting, needed_of, no_triples
 from thalweg.kinds.queries.per_window import Report, Triples
 from thalweg.kinds.queries.query_stages import stages_of
-from thalweg.kinds.queries.row_counter import Groups, RowCounter
-from thalweg.kinds.queries.solutions import Solutions, net, solutions
-from thalweg.kinds.queries.sparql_expressions import UNBOUND, Asking, Words
+from thalweg.kinds.queries.row_counter import RowCounter, Sieves
+from thalweg.kinds.queries.solutions import Solutions, answered, net, no_rows, solutions_of
+from thalweg.kinds.queries.sparql_expressions import Asking, Words
 from thalweg.kinds.queries.stored_words import StoredWords
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages.rspql.closings import Closings, closings_of
-from thalweg.languages.rspql.lowered import Answer, Input, LoweredQuery, Sieve
+from thalweg.languages.rspql.lowered import Input, LoweredQuery
 from thalweg.languages.rspql.query import Query
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dataset import Dataset
@@ -56,17 +56,13 @@ class CompiledQuery:
         self._known = StoredWords(self.dictionary)
         self._stages = stages_of(lowered)
         self._engines = [RuleEngine(stage.program, dictionary=self.dictionary) for stage in self._stages]
-        self._groups = {
-            sieve: Groups(sieve.grouped, self.dictionary, self._asking)
-            for sieve in lowered.sieves
-            if sieve.grouped is not None
-        }
+        self._sieves = Sieves(lowered.sieves, self.dictionary, self._asking)
         self._rows = RowCounter(lowered, self.dictionary, self._asking)
         self._windows = [
             WaitingFacts([needed for needed in lowered.inputs if needed.graph == number])
             for number in range(len(query.windows))
         ]
-        self._held = [self.dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
+        self._constants = [self.dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
         self._first = 0
         self._triples = Triples(report)
         self._is_reported = False
@@ -106,33 +102,8 @@ class CompiledQuery:
             for name in stage.outputs:
                 changes[name] = _of_relation(engine, name, deltas)
             for sieve in stage.sieves:
-                changes |= self._sieved(sieve, *self._answered(sieve.answers, changes))
-        return self._answered(self._lowered.answers, changes)
-
-    def _answered(self, answers: Iterable[Answer], changes: Changes) -> tuple[list[Solutions], list[Solutions]]:
-        """The solutions of answers that begin and end."""
-        begun, ended = [], []
-        for answer in answers:
-            came, went = changes[answer.signature]
-            begun.append(self._solutions(answer, came))
-            ended.append(self._solutions(answer, went))
-        return begun, ended
-
-    def _solutions(self, answer: Answer, rows: Words) -> Solutions:
-        return solutions(answer, rows, self.dictionary, self._asking)
-
-    def _sieved(self, sieve: Sieve, begun: list[Solutions], ended: list[Solutions]) -> Changes:
-        """What passes a sieve, by the variables that are bound."""
-        if sieve in self._groups:
-            plus, minus = self._groups[sieve].change(begun, ended)
-            begun, ended = [plus], [minus]
-        return {
-            target: (
-                np.concatenate([_none(target), *(_bound_rows(solutions, columns, sieve.loose) for solutions in begun)]),
-                np.concatenate([_none(target), *(_bound_rows(solutions, columns, sieve.loose) for solutions in ended)]),
-            )
-            for target, columns in sieve.targets
-        }
+                changes |= self._sieves.passed(sieve, changes)
+        return answered(self._lowered.answers, changes, self.dictionary, self._asking)
 
     # What is fed ----------------------------------------------------------------------------------------------------
 
@@ -171,9 +142,8 @@ class CompiledQuery:
             for words in batch.rows.values()
         ]
         engines = [engine.words_in_use() for engine in self._engines]
-        groups = [word for group in self._groups.values() for word in group.words()]
-        constants = np.array([*self._held, *groups], dtype=np.int64)
-        return np.concatenate([*engines, self._rows.words_in_use(), constants, *waiting])
+        constants = np.array(self._constants, dtype=np.int64)
+        return np.concatenate([*engines, self._rows.words_in_use(), self._sieves.words(), constants, *waiting])
 
     def snapshot(self) -> bytes:
         waiting = [save_batches(window.waiting, self.dictionary) for window in self._windows]
@@ -190,18 +160,10 @@ class CompiledQuery:
                 engine.resume(saved)
         if self._engines[0].now is not None:
             # What was found before is counted, and not output again.
-            for sieve, groups in self._groups.items():
-                groups.change(self._standing(sieve.answers), [])
-            self._rows.changed(self._standing(self._lowered.answers), [])
-
-    def _standing(self, answers: Iterable[Answer]) -> list[Solutions]:
-        """The solutions of answers that hold now."""
-        listed = [engine.listing().rows for engine in self._engines]
-        rows = (
-            (answer, next((rows[answer.signature] for rows in listed if answer.signature in rows), None))
-            for answer in answers
-        )
-        return [self._solutions(answer, _none(answer.signature) if words is None else words) for answer, words in rows]
+            standing = {name: rows for engine in self._engines for name, rows in engine.listing().rows.items()}
+            self._sieves.resume(standing)
+            solutions = solutions_of(self._lowered.answers, standing, self.dictionary, self._asking)
+            self._rows.changed(solutions, [])
 
 
 def graph_of(query: Query, background: Dataset, name: str | None) -> Iterable[Fact]:
@@ -253,20 +215,6 @@ def _of_relation(engine: RuleEngine, name: Predicate, deltas: Sequence[Delta]) -
     if len(parts) == 1:
         return parts[0]
     return net(
-        np.concatenate([_none(name), *(begun for begun, _ in parts)]),
-        np.concatenate([_none(name), *(ended for _, ended in parts)]),
+        np.concatenate([no_rows(name), *(begun for begun, _ in parts)]),
+        np.concatenate([no_rows(name), *(ended for _, ended in parts)]),
     )
-
-
-def _none(name: Predicate) -> Words:
-    """No rows of a predicate."""
-    return np.zeros((0, name.arity), dtype=np.int64)
-
-
-def _bound_rows(solutions: Solutions, columns: Sequence[str], loose: Iterable[str]) -> Words:
-    """The rows in which just the variables of some columns are bound, of those that may be unbound."""
-    mask = np.ones(solutions.size, dtype=bool)
-    for name in loose:
-        bound = solutions.matrix((name,))[:, 0] != UNBOUND
-        mask &= bound if name in columns else ~bound
-    return solutions.matrix(columns)[mask]

@@ -5,17 +5,18 @@ by row. An aggregate keeps the bag of each group, and SPARQL is asked for the gr
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from thalweg.kinds.queries.evaluator import Row, Rows, rdf_spelling
 from thalweg.kinds.queries.group_values import Group, group_values
-from thalweg.kinds.queries.solutions import Solutions, net, stepped
+from thalweg.kinds.queries.solutions import Changes, Solutions, answered, net, solutions_of, stepped
 from thalweg.kinds.queries.sparql_expressions import UNBOUND, Asking, Words
-from thalweg.languages.rspql.lowered import Grouped, LoweredQuery
+from thalweg.languages.rspql.lowered import Grouped, LoweredQuery, Sieve
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.predicate import Predicate
 
 Key = tuple[int, ...]
 _MOST_TEXTS: Final = 1 << 18
@@ -87,6 +88,48 @@ class RowCounter:
         rows = [word for row in self._counts for word in row]
         words = self._groups.words() if self._groups is not None else []
         return np.array([*rows, *words], dtype=np.int64)
+
+
+class Sieves:
+    """What passes sieves of rows of rules, which begin and end."""
+
+    def __init__(self, sieves: Iterable[Sieve], dictionary: Dictionary, asking: Asking) -> None:
+        self._dictionary = dictionary
+        self._asking = asking
+        self._groups = {
+            sieve: Groups(sieve.grouped, dictionary, asking) for sieve in sieves if sieve.grouped is not None
+        }
+
+    def passed(self, sieve: Sieve, changes: Changes) -> dict[Predicate, tuple[Words, Words]]:
+        """What begins and ends behind a sieve, by the variables that are bound."""
+        begun, ended = answered(sieve.answers, changes, self._dictionary, self._asking)
+        if sieve in self._groups:
+            plus, minus = self._groups[sieve].change(begun, ended)
+            begun, ended = [plus], [minus]
+        return {
+            target: (_bound_rows(begun, columns, sieve.loose), _bound_rows(ended, columns, sieve.loose))
+            for target, columns in sieve.targets
+        }
+
+    def resume(self, standing: Mapping[Predicate, Words]) -> None:
+        """Goes on with the rows that there were before."""
+        for sieve, groups in self._groups.items():
+            groups.change(solutions_of(sieve.answers, standing, self._dictionary, self._asking), [])
+
+    def words(self) -> Words:
+        return np.array([word for groups in self._groups.values() for word in groups.words()], dtype=np.int64)
+
+
+def _bound_rows(batches: Iterable[Solutions], columns: Sequence[str], loose: Iterable[str]) -> Words:
+    """The rows in which just the variables of some columns are bound, of those that may be unbound."""
+    parts = []
+    for solutions in batches:
+        mask = np.ones(solutions.size, dtype=bool)
+        for name in loose:
+            bound = solutions.matrix((name,))[:, 0] != UNBOUND
+            mask &= bound if name in columns else ~bound
+        parts.append(solutions.matrix(columns)[mask])
+    return _stacked(parts, len(columns))
 
 
 class Groups:

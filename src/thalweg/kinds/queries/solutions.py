@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from thalweg.kinds.queries.sparql_expressions import UNBOUND, Asking, Words
 from thalweg.languages.rspql.lowered import Answer, Step
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.predicate import Predicate
+
+Changes = Mapping[Predicate, tuple[Words, Words]]
+"""The rows of predicates that begin and end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,32 @@ def solutions(answer: Answer, rows: Words, dictionary: Dictionary, asking: Askin
     columns: dict[str, Words | int] = {name: rows[:, place] for place, name in enumerate(answer.columns)}
     columns |= {name: dictionary.code(term) for name, term in answer.constants}
     return stepped(Solutions(len(rows), columns), answer.steps, asking)
+
+
+def solutions_of(
+    answers: Iterable[Answer], rows: Mapping[Predicate, Words], dictionary: Dictionary, asking: Asking
+) -> list[Solutions]:
+    """The solutions of each answer, of the rows of rules by their predicates."""
+    return [
+        solutions(answer, rows.get(answer.signature, no_rows(answer.signature)), dictionary, asking)
+        for answer in answers
+    ]
+
+
+def answered(
+    answers: Sequence[Answer], changes: Changes, dictionary: Dictionary, asking: Asking
+) -> tuple[list[Solutions], list[Solutions]]:
+    """The solutions of answers that begin and end."""
+    begun, ended = ({name: rows[side] for name, rows in changes.items()} for side in (0, 1))
+    return (
+        solutions_of(answers, begun, dictionary, asking),
+        solutions_of(answers, ended, dictionary, asking),
+    )
+
+
+def no_rows(name: Predicate) -> Words:
+    """No rows of a predicate."""
+    return np.zeros((0, name.arity), dtype=np.int64)
 
 
 def stepped(solutions: Solutions, steps: Iterable[Step], asking: Asking) -> Solutions:
