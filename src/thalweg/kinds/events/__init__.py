@@ -276,7 +276,7 @@ class EventCascade(Shipped, Member):
         if not self.program.selections:
             return EventRun(self.program, ladder, output, first, report, dictionary, context.explains)
         from thalweg.kinds.events.selecting_run import SelectingRun
-        from thalweg.kinds.queries.streams_read import StreamsRead
+        from thalweg.kinds.queries.query_operator import StreamsRead
 
         query = self.program.selections[0].query
         assert query is not None

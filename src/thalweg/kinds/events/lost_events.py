@@ -19,7 +19,7 @@ from thalweg.kinds.classes.ladder import Ladder
 from thalweg.kinds.classes.signatures import Decisions, Signatures
 from thalweg.kinds.events.restrictions import TripleIndex
 from thalweg.kinds.events.selected_events import SelectedEvents
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.cascade.event_definitions import CascadeProgram, Selection
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.languages.owl.dl.data_ranges import value

@@ -19,7 +19,7 @@ from thalweg.kinds.classes.ladder import Ladder
 from thalweg.kinds.events.concluded_events import Conclusion
 from thalweg.kinds.events.event_run import ArrivedEvent, EventRun
 from thalweg.kinds.events.selected_events import SelectedEvent, SelectedEvents
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary

@@ -76,8 +76,7 @@ class ContinuousQuery(Shipped, Member):
         no meaning for it, or it reads a stream that there is not.
         """
         from thalweg.kinds.queries.keyed_joins import SplitQuery, split_query
-        from thalweg.kinds.queries.query_operator import QuerySpec
-        from thalweg.kinds.queries.streams_read import StreamsRead
+        from thalweg.kinds.queries.query_operator import QuerySpec, StreamsRead
 
         if neighbours is None and context.settings.emit != "changes":
             raise _refused("emit")

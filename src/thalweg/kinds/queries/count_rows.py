@@ -12,14 +12,12 @@ from thalweg.dataflow.exchange import GATHER, Exchange
 from thalweg.dataflow.operator import HeldKey, OpSpec, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
 from thalweg.engine import Given
-from thalweg.kinds.queries.evaluator import Rows
-from thalweg.kinds.queries.held_rows import HeldRows
-from thalweg.kinds.queries.keyed_joins import SplitQuery, is_streamed, split_query
-from thalweg.kinds.queries.query_operator import QueryOperator
-from thalweg.kinds.queries.row_counter import RowCounter
-from thalweg.kinds.queries.solutions import answered, solutions_of
+from thalweg.kinds.queries.evaluator import QueryEvaluator, Rows
+from thalweg.kinds.queries.join_operator import HeldRows
+from thalweg.kinds.queries.keyed_joins import SplitQuery, split_query
+from thalweg.kinds.queries.query_operator import QueryOperator, StreamsRead, is_streamed
+from thalweg.kinds.queries.query_rows import RowCounter, answered, solutions_of
 from thalweg.kinds.queries.sparql_expressions import Asking
-from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.languages.rspql.lowered import LoweredQuery
 from thalweg.languages.rspql.query import Query
 from thalweg.model.arrow import decode, encode, frame, unframe
@@ -78,7 +76,7 @@ class CountRows(QueryOperator):
         return super().advance(tick, updates)
 
 
-class CountedSolutions:
+class CountedSolutions(QueryEvaluator):
     """An evaluator whose solutions come from elsewhere."""
 
     def __init__(self, lowered: LoweredQuery, dictionary: Dictionary) -> None:
@@ -104,10 +102,6 @@ class CountedSolutions:
         self._evaluated = True
         changes = self._rows.turn(tick)
         return self._counter.change(*answered(self._lowered.answers, changes, self.dictionary, self._asking))
-
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        words = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
-        self.dictionary.collect(np.concatenate([self.words_in_use(), *words]))
 
     def words_in_use(self) -> Words:
         constants = np.array(self._constants, dtype=np.int64)

@@ -7,6 +7,7 @@ A part of a join sees the facts that were sent for it, and no others: `called` g
 What stands between two stages, such as groups and their aggregates, is worked out where the second one begins.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,14 +20,11 @@ from thalweg.dataflow.exchange import Exchange
 from thalweg.dataflow.operator import HeldKey, Operator, OpSpec, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
 from thalweg.engine import Given
-from thalweg.kinds.queries.compiled_query import WaitingFacts, graph_of
-from thalweg.kinds.queries.feeding import facts_for, lasting
-from thalweg.kinds.queries.held_rows import HeldRows
-from thalweg.kinds.queries.keyed_joins import FedInput, SplitQuery, SplitStage, by_value, is_streamed, split_query
-from thalweg.kinds.queries.row_counter import Sieves
+from thalweg.kinds.queries.compiled_query import StoredWords, WaitingFacts, facts_for, graph_of, lasting
+from thalweg.kinds.queries.keyed_joins import FedInput, SplitQuery, SplitStage, by_value, split_query
+from thalweg.kinds.queries.query_operator import StreamsRead, is_streamed
+from thalweg.kinds.queries.query_rows import Changes, Sieves
 from thalweg.kinds.queries.sparql_expressions import Asking
-from thalweg.kinds.queries.stored_words import StoredWords
-from thalweg.kinds.queries.streams_read import StreamsRead
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.languages.rspql.closings import closings_of, evaluation_ticks
 from thalweg.languages.rspql.lowered import Input
@@ -38,10 +36,13 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.saved_batches import load_batches, save_batches
+from thalweg.model.saved_rows import load_rows, save_rows
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
     from thalweg.explain.plan_stage import PlanStage
+
+Row = tuple[int, ...]
 
 ARRIVAL: Final = Predicate("'arrival", 0)
 """An event that says that something came on a stream, and not what."""
@@ -233,3 +234,75 @@ class Join(Operator):
         if engine:
             self._engine.resume(engine)
             self._sieves.resume(self._rows.standing)
+
+
+class HeldRows:
+    """Rows as held facts of other operators; of some predicates those that stand are kept."""
+
+    def __init__(self, kept: Iterable[Predicate]) -> None:
+        self._changes: list[tuple[int, Given]] = []
+        self._standing: dict[Predicate, dict[Row, None]] = {name: {} for name in kept}
+
+    @property
+    def waiting(self) -> bool:
+        """Whether rows have changed since the last evaluation."""
+        return bool(self._changes)
+
+    @property
+    def standing(self) -> dict[Predicate, Words]:
+        """The rows that stand since the last evaluation."""
+        return {name: _table(name, rows) for name, rows in self._standing.items()}
+
+    def take(self, tick: int, changes: Iterable[Given]) -> None:
+        """Keeps rows that begin and end at a tick until the next evaluation."""
+        self._changes += ((tick, change) for change in changes)
+
+    def turn(self, tick: int) -> Changes:
+        """The rows that begin and end up to a tick."""
+        steps: dict[Predicate, Counter[Row]] = {}
+        for _, change in (change for change in self._changes if change[0] <= tick):
+            counts = steps.setdefault(change.signature, Counter())
+            counts.update(map(tuple, change.begun.tolist()))
+            counts.subtract(map(tuple, change.ended.tolist()))
+        self._changes = [change for change in self._changes if change[0] > tick]
+        changes = {}
+        for name, counts in steps.items():
+            begun = [row for row, step in counts.items() if step > 0]
+            ended = [row for row, step in counts.items() if step < 0]
+            if name in self._standing:
+                for row in ended:
+                    del self._standing[name][row]
+                self._standing[name].update(dict.fromkeys(begun))
+            changes[name] = _table(name, begun), _table(name, ended)
+        return changes
+
+    def words(self) -> Iterator[Words]:
+        """The words of all rows."""
+        yield from (rows.reshape(-1) for rows in self.standing.values())
+        yield from (rows.reshape(-1) for _, change in self._changes for rows in (change.begun, change.ended))
+
+    def save(self, words: Dictionary) -> bytes:
+        """All rows."""
+        standing = [([name], rows) for name, rows in self.standing.items()]
+        waiting = [
+            ([change.signature, tick, sign], rows)
+            for tick, change in self._changes
+            for sign, rows in (("begun", change.begun), ("ended", change.ended))
+        ]
+        return save_rows([*standing, *waiting], words)
+
+    def load(self, data: bytes, words: Dictionary) -> None:
+        """Goes on where another one was saved."""
+        for (text, *when), rows in load_rows(data, words):
+            name = Predicate.read(text)
+            if not when:
+                self._standing[name] = dict.fromkeys(map(tuple, rows.tolist()))
+                continue
+            tick, sign = when
+            pair = (rows, rows[:0]) if sign == "begun" else (rows[:0], rows)
+            self._changes.append((tick, Given(name, False, *pair)))
+
+
+def _table(name: Predicate, rows: Iterable[Row]) -> Words:
+    listed = list(rows)
+    return np.array(listed, dtype=np.int64).reshape(len(listed), name.arity)

@@ -14,7 +14,6 @@ from itertools import product
 from typing import Final
 
 from thalweg.dataflow.exchange import GATHER, Exchange, Hash, Words, spelled_hashes
-from thalweg.ir.annotate_terms import SUPPLIED
 from thalweg.ir.nodes import Atom, Hints, Interface, Literal, Not, Now, Program, Rule, Variable
 from thalweg.kinds.queries.query_stages import QueryStage, stages_of
 from thalweg.languages.rspql.lower import lower
@@ -26,7 +25,6 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE
-from thalweg.model.triples import TRIPLES
 from thalweg.planning.partition import Stage, partition
 
 
@@ -273,8 +271,3 @@ def _takes(needed: Input, signature: Predicate) -> bool:
     if isinstance(needed.takes, Predicate):
         return needed.takes == signature
     return signature.arity == 1 or (signature.arity == 2 and (needed.takes == "triples" or signature.name == RDF_TYPE))
-
-
-def is_streamed(signature: Predicate) -> bool:
-    """Whether streams bring facts of a signature as they are: others are made of these, for rules."""
-    return signature not in SUPPLIED and signature != TRIPLES
