@@ -34,7 +34,7 @@ FROM NAMED WINDOW :w ON STREAM :in [RANGE 3s, SLIDE 1s] WHERE {{ WINDOW :w {{ ?x
 
 # The form of each state, by its name and version. Where a form changes, its version must.
 FORMS = {
-    ("answer set piece", 1): ["0b7971c70b5499da"],
+    ("answer set piece", 2): ["69a514eace5ca2ee"],
     ("answer sets", 1): ["dc617934ee97408b"],
     ("classes", 1): ["47dbebec5d6543d8"],
     ("classify", 1): ["8600f005dbc76515"],
