@@ -19,7 +19,7 @@ from thalweg.kinds.events.event_clauses import known_besides
 from thalweg.kinds.events.event_stages import instances_of
 from thalweg.kinds.events.matcher import EventLayers
 from thalweg.kinds.events.selected_events import SelectedEvent, SelectedEvents
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.cascade.read_events import read_events
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch

@@ -30,7 +30,7 @@ from thalweg.kinds.classes.contradiction import minimal
 from thalweg.kinds.classes.ladder import EventFacts, Ladder
 from thalweg.kinds.events.event_clauses import TripleIndex
 from thalweg.kinds.events.selected_events import SelectedEvents
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.cascade.event_definitions import CascadeProgram, Selection
 from thalweg.languages.cascade.impossible_patterns import impossible_patterns
 from thalweg.languages.cascade.token_reader import written

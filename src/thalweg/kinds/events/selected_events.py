@@ -30,7 +30,7 @@ from thalweg.kinds.events.events_operator import EventsOperator, EventsSpec
 from thalweg.kinds.queries.choose_evaluator import choose_evaluator
 from thalweg.kinds.queries.evaluator import Row
 from thalweg.kinds.queries.per_window import triple_of
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.rspql.algebra import Pattern, patterns
 from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_ticks
 from thalweg.languages.rspql.query import Query
