@@ -21,13 +21,13 @@ from thalweg import api
 from thalweg.dataflow.context import Settings
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark import processor
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.progress_line import state_rows
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker_cache import WORKERS
-from thalweg.runtimes.watermark import Watermark
 from thalweg.spark import reason
 from thalweg.testing.evaluators import arrived
 
