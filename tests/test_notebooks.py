@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
-NAMES = ["sensors-with-pandas", "ontology-over-rdf", pytest.param("spark", marks=pytest.mark.spark)]
+ON_SPARK = (pytest.mark.spark, pytest.mark.usefixtures("in_session"))
+NAMES = ["sensors-with-pandas", "ontology-over-rdf", pytest.param("spark", marks=ON_SPARK)]
 
 
 def cells(name: str) -> list[str]:

@@ -14,6 +14,7 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 QUOTED = [text for kind, text in BLOCKS if not kind]
 SHOWN = "".join(text for kind, text in BLOCKS if kind == "console")
 COMMANDS = re.findall(r"^\$ (thalweg (?:.*\\\n)*.*)\n((?:[^$].*\n)*)", SHOWN, re.MULTILINE)
+ON_SPARK = (pytest.mark.spark, pytest.mark.usefixtures("in_session"))
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +30,9 @@ def test_the_page_begins_with_the_files() -> None:
 
 
 def cases() -> list[object]:
-    """All other commands; those on Spark start Java."""
+    """All other commands."""
     return [
-        pytest.param(command, shown, marks=[pytest.mark.spark] if "--runtime spark" in command else [], id=str(number))
+        pytest.param(command, shown, marks=ON_SPARK if "--runtime spark" in command else (), id=str(number))
         for number, (command, shown) in enumerate(COMMANDS[1:], 1)
     ]
 

@@ -11,7 +11,8 @@ from time import monotonic
 
 import pytest
 
-from spark.city import CHECKPOINT, assert_same, batches, run_line, spark_line, write_city
+from spark.city import CHECKPOINT, assert_same, batches, run_words, spark_line, write_city
+from spark.commands import run as run_here
 from spark.processes import Family, run, started, thalweg, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
@@ -114,7 +115,7 @@ def is_busy(process: int) -> bool:
 def test_between_batches_and_while_finishing_nothing_is_lost_or_told_twice(tmp_path: Path) -> None:
     said = tmp_path / "said.txt"
     write_city(tmp_path, ticks=600)
-    assert run(run_line(tmp_path, "embedded"), said) == 0
+    run_here(*run_words(tmp_path, "embedded"))
     line = spark_line(tmp_path, "local[2]")
     for enough in (1, 3, 5):
         with started(line, said) as family:
