@@ -72,13 +72,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if config.getoption("markexpr") == "slow" and "tests/properties" in item.nodeid:
+        if config.getoption("markexpr") == "slow" and _is_property(item):
             item.add_marker(pytest.mark.slow)
         if {"kafka", "mosquitto"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.broker)
         if item.get_closest_marker("hermit") and not hermit.is_installed():
             item.add_marker(pytest.mark.skip(reason="needs HermiT"))
     items.sort(key=_place)
+
+
+def _is_property(item: pytest.Item) -> bool:
+    return "tests/properties" in item.nodeid or getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
 
 
 def _place(item: pytest.Item) -> int:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PAGES = {page.stem: page for page in sorted((Path(__file__).parents[1] / "cases").glob("*.md"))}
 BATCHES = 3
-TOGETHER = 10
+PROGRAMS, TOGETHER = 200, 10
 
 # Pages show what is warned about, too.
 pytestmark = pytest.mark.filterwarnings("ignore::thalweg.diagnostics.ThalwegWarning")
@@ -98,11 +98,11 @@ def test_every_case(session: "SparkSession", page: str, partitions: int) -> None
     check_cases(session, cases_of(page), partitions)
 
 
-@pytest.mark.parametrize("programs", [2, pytest.param(200, marks=pytest.mark.slow)])
-def test_random_programs_batch_by_batch(session: "SparkSession", tmp_path: Path, programs: int) -> None:
-    asked = spread_scenarios(programs)
-    assert len(asked) == programs
-    for start in range(0, programs, TOGETHER):
+@pytest.mark.slow
+def test_random_programs_batch_by_batch(session: "SparkSession", tmp_path: Path) -> None:
+    asked = spread_scenarios(PROGRAMS)
+    assert len(asked) == PROGRAMS
+    for start in range(0, PROGRAMS, TOGETHER):
         check_streaming(session, asked[start : start + TOGETHER], tmp_path / str(start))
 
 

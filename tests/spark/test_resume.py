@@ -100,7 +100,8 @@ def test_killed_and_resumed_is_never_stopped(
 BATCHES = 2
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 10])
 def test_killed_between_batches_of_a_slow_source(tmp_path: Path, kills: int) -> None:
     """Every attempt commits batches before it is killed, so that each one resumes from other logs of Spark."""
     write_city(tmp_path, ticks=30 * (kills + 1))

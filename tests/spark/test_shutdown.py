@@ -108,7 +108,7 @@ def is_busy(process: int) -> bool:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return False
-    return int(fields[11]) / os.sysconf("SC_CLK_TCK") > 4
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK") > 3
 
 
 @pytest.mark.slow
