@@ -7,7 +7,6 @@ from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from thalweg.answers.event_answers import UndecidedTotals
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.exchange import TERMS, Canon, Hash
 from thalweg.dataflow.fragment import Obstacle, fragments, loops_of, obstacles
@@ -29,11 +28,9 @@ from thalweg.planning.wire_parts import Layer, Ports, Station, Wiring, wire, wri
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
-    from thalweg.answers.emit import AnswerBlock
     from thalweg.explain.document import PlanDocument
     from thalweg.explain.plan_stage import PlanStage
     from thalweg.explain.wired_parts import PlacedParts
-    from thalweg.kinds.rules.unmatched import RuleWatch
 
 
 @dataclass(frozen=True)
@@ -246,9 +243,10 @@ class Mixed:
 
         return guaranteed(given_by(self.members, self.around.rules))
 
-    def watch(self, context: Context, partitions: int | None) -> "PlanWatch":
+    def watch(self, context: Context, partitions: int | None) -> Watch:
         """What sees whether facts come that are read; what members give counts as come."""
-        from thalweg.kinds.rules.unmatched import RuleWatch
+        from thalweg.answers.event_answers import UndecidedTotals
+        from thalweg.kinds.rules.rule_watch import RuleWatch
 
         readers = merge([self.around.rules, *(member.readers() for member in self.members)])
         has_streams = any(member.ports.streams for member in self.members)
@@ -258,7 +256,7 @@ class Mixed:
             return (look for member in self.members for look in member.looks(context, words))
 
         also = looks if partitions is not None else lambda words: iter(())
-        return PlanWatch(RuleWatch(given_by(self.members, readers), has_streams, rules, also))
+        return RuleWatch(given_by(self.members, readers), has_streams, rules, also, UndecidedTotals())
 
     def explain(
         self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
@@ -309,27 +307,6 @@ def _words(obstacle: Obstacle) -> str:
         return f"{reader} and {giver} may need the same facts of streams by different keys"
     what = "events" if obstacle.what is None else f"`{written(obstacle.what)}`"
     return f"{reader} does not read {what} by the key by which {giver} gives it"
-
-
-class PlanWatch(Watch):
-    """Sees what comes to rules, and adds up the events that buckets could not decide."""
-
-    def __init__(self, rules: "RuleWatch") -> None:
-        self._rules = rules
-        self._undecided = UndecidedTotals()
-
-    def look(self, words: Dictionary) -> Callable[[Batch], object]:
-        return self._rules.look(words)
-
-    def present(self, block: "AnswerBlock") -> "AnswerBlock":
-        return self._rules.present(block)
-
-    def hear(self, note: object) -> bool:
-        return self._undecided.hear(note)
-
-    def summary(self) -> Iterator[Diagnostic]:
-        yield from self._rules.summary()
-        yield from self._undecided.summary()
 
 
 def given_by(members: Sequence[Member], program: Program, streamed: bool = True) -> Program:

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.answers.emit import Solution
+from thalweg.dataflow.executor import Heard
 from thalweg.dataflow.operator import Updates
-from thalweg.dataflow.updates import Heard
 from thalweg.diagnostics import Source
 from thalweg.engine import Given
 from thalweg.kinds.answer_sets.windowed import Answered, AnswerEvaluator, Connected, Windowed

@@ -39,8 +39,8 @@ from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
 from thalweg.kinds.consistency.clash_tracker import Tracker
 from thalweg.kinds.consistency.justifier import Justifier
-from thalweg.kinds.rules.incomparable_terms import mixed_kinds
 from thalweg.kinds.rules.rule_engine import RuleEngine
+from thalweg.kinds.rules.rule_watch import mixed_kinds
 from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
