@@ -84,7 +84,7 @@ class QueryCost:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryUse:
+class MemoryGrowth:
     """Megabytes that a process of its own grew by, from an empty contestant to answers over full windows."""
 
     query: str
@@ -199,11 +199,11 @@ def grow(point: QueryPoint, by: str) -> float:
     return footprint.grown()
 
 
-def measure_memory(point: QueryPoint) -> list[MemoryUse]:
+def measure_memory(point: QueryPoint) -> list[MemoryGrowth]:
     """Each contestant in a process of its own."""
     sizes = [(by, isolated(grow, point, by, memory=_MEMORY_LIMIT).result) for by in point.by]
     return [
-        MemoryUse(point.query.name, by, point.window, point.sensors, nan if size is None else size / MEGABYTE)
+        MemoryGrowth(point.query.name, by, point.window, point.sensors, nan if size is None else size / MEGABYTE)
         for by, size in sizes
     ]
 

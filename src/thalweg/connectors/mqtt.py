@@ -57,7 +57,7 @@ class MqttTransport:
         self._arrived: Queue[Message] = Queue(HELD)
         self._closed = False
         self._holds = False
-        self._link = link = Link(address, self._take, acknowledging="session" not in address.options)
+        self._link = link = BrokerLink(address, self._take, acknowledging="session" not in address.options)
         self._deliveries = None if link.acknowledging else Deliveries(link.sessions)
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
@@ -171,7 +171,7 @@ class MqttSink(LineSink):
             raise RejectedError([Diagnostic("E402", message, help="use `+` and `#` only for reading streams")])
         self._sent = self._acknowledged = 0
         self._changed = Condition()
-        self._link = Link(address)
+        self._link = BrokerLink(address)
         self._link.client.on_publish = self._confirm
 
     def publish(self, messages: Iterable[bytes]) -> None:
@@ -213,7 +213,7 @@ class Message(NamedTuple):
     receipt: Receipt | None
 
 
-class Link:
+class BrokerLink:
     """A connection to a broker that comes back when it is lost; open once the broker has confirmed it.
 
     With a function to take messages it subscribes to the topic, again after each reconnection. A message counts as

@@ -19,7 +19,7 @@ from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.nquads import QuadReader, is_quad
 from thalweg.connectors.ntriples import TripleReader
-from thalweg.connectors.tabular import ArrowReader, FactRows
+from thalweg.connectors.tabular import ArrowReader, StatedRows
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import FactReader
 from thalweg.languages.owl.formats import FORMATS
@@ -275,7 +275,7 @@ def open_ordered(
 
 def _opened(format: str, context: "_Context", mapped: MappedStream) -> Reader:
     if format == "csv":
-        return MappedCsvReader(mapped, FactRows(*context))
+        return MappedCsvReader(mapped, StatedRows(*context))
     reader = _READERS[format](*context)
     # A document of JSON is not made of lines, so it is read as messages are, mapped or not.
     needed = mapped.kind == "background" or mapped.name.removesuffix(".gz").endswith(".json")

@@ -192,10 +192,10 @@ def _fact(cell: object) -> tuple[Predicate, tuple[str, ...]]:
     return fact.signature, fact.terms
 
 
-class FactRows:
+class StatedRows:
     """Rows of CSV that state facts by themselves.
 
-    >>> rows = FactRows(Dictionary(), "in.csv", "in", Clock())
+    >>> rows = StatedRows(Dictionary(), "in.csv", "in", Clock())
     >>> rows.begin(Dialect(("s", "p", "o", "t")), "")
     >>> [(tick, batch.order) for tick, batch in rows.items(b"road1,speed,12,36\\n", 1)]
     [(36, ['speed/2'])]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from thalweg.engine.engine import Engine
 
 Rows = NDArray[np.int64]
-Link = tuple[int, int, int]
+EqualityLink = tuple[int, int, int]
 """A member, its representative, and the last tick for which it is guaranteed that they are one."""
 
 
@@ -79,7 +79,7 @@ class Classes:
         self._ends: dict[int, int] = {}
         self._calendar: list[tuple[int, int]] = []
 
-    def add(self, edges: Iterable[Link]) -> list[Link]:
+    def add(self, edges: Iterable[EqualityLink]) -> list[EqualityLink]:
         """Takes in edges; the links of everything that has another representative now."""
         bridges: dict[int, dict[int, int]] = {}
         for first, second, until in edges:
@@ -89,7 +89,7 @@ class Classes:
             )
             if left != right:
                 _strengthen(bridges, left, right, min(until, strong, stronger))
-        links: list[Link] = []
+        links: list[EqualityLink] = []
         while bridges:
             group = _reached(next(iter(bridges)), bridges)
             home = min(group, key=self._name)
@@ -99,9 +99,9 @@ class Classes:
                 del bridges[old]
         return links
 
-    def _move(self, home: int, strengths: Mapping[int, int]) -> list[Link]:
+    def _move(self, home: int, strengths: Mapping[int, int]) -> list[EqualityLink]:
         """Brings the members of other classes home."""
-        moved: list[Link] = []
+        moved: list[EqualityLink] = []
         for old, strength in strengths.items():
             self._ends.pop(old, None)
             for member in self._members.pop(old, [old]):
@@ -120,22 +120,22 @@ class Classes:
             self._ends[home] = end
             heapq.heappush(self._calendar, (end, home))
 
-    def begin(self, tick: int) -> list[Link]:
+    def begin(self, tick: int) -> list[EqualityLink]:
         """Puts the classes together again in which links have ended; the links that are new."""
-        links: list[Link] = []
+        links: list[EqualityLink] = []
         while self._calendar and self._calendar[0][0] < tick:
             end, home = heapq.heappop(self._calendar)
             if self._ends.get(home) == end:
                 links += self._renew(home, tick)
         return links
 
-    def _renew(self, home: int, tick: int) -> list[Link]:
+    def _renew(self, home: int, tick: int) -> list[EqualityLink]:
         del self._ends[home]
         members = self._members.pop(home)
         before = {member: self._links.pop(member, None) for member in members}
         for member in members:
             self._edges[member] = {other: until for other, until in self._edges[member].items() if until >= tick}
-        links: list[Link] = []
+        links: list[EqualityLink] = []
         # In the order of names, the first that is in no class yet is the representative of a class.
         for first in sorted(members, key=self._name):
             if first in self._links:
@@ -222,7 +222,7 @@ class HiddenMembers:
         self._calendar: list[tuple[int, int]] = []
         self._fresh: set[int] = set()
 
-    def take(self, links: Iterable[Link]) -> None:
+    def take(self, links: Iterable[EqualityLink]) -> None:
         """Takes in links."""
         for member, _, until in links:
             if until > self._until.get(member, -1):
@@ -283,11 +283,11 @@ class EqualityState:
                 self._engine.arrays.scalars[[LENGTHS + LOG, LENGTHS + EXPIRING]] = 0
                 self._engine.evaluate(tick, *feeds.arrays())
 
-    def _edges(self, seen: int) -> list[Link]:
+    def _edges(self, seen: int) -> list[EqualityLink]:
         """The edges that have been found since some were seen."""
         plan, arrays, columns_of = self._engine.plan, self._engine.arrays, self._engine.decoder.columns_of
         rows = arrays.rows.take(np.unique(arrays.listed(RAISED)[seen:]), axis=0)
-        edges: list[Link] = [] if plan.same_pairs is None else columns_of(plan.same_pairs, rows, True).tolist()
+        edges: list[EqualityLink] = [] if plan.same_pairs is None else columns_of(plan.same_pairs, rows, True).tolist()
         if plan.same_keys is not None:
             alike = columns_of(plan.same_keys, rows, True).tolist()
             edges += [(member, hub(rule, key), until) for rule, key, member, until in alike]
@@ -309,7 +309,7 @@ class EqualityState:
         self._hidden.settle(tick)
         self._note_contradictions(tick)
 
-    def _feed(self, changed_links: list[Link], feeds: Feeds) -> None:
+    def _feed(self, changed_links: list[EqualityLink], feeds: Feeds) -> None:
         links = [link for link in changed_links if link[0] >= 0]
         relation = self._engine.plan.representative
         assert relation is not None

@@ -21,7 +21,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Box:
     """A box: its name, if it has one, what stands below it, and a hint that is shown where the pointer rests on it.
 
     `kind` decides how it looks: stream, background, clock, memory, rule, derived or reason. Edges on a circle run back
@@ -37,7 +37,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Arrow:
     """From one node to another; its role is that of a reading, or says how facts are sent."""
 
     start: str
@@ -62,8 +62,8 @@ class Diagram:
     """
 
     bands: tuple[Band, ...]
-    nodes: Mapping[str, Node]
-    edges: tuple[Edge, ...]
+    nodes: Mapping[str, Box]
+    edges: tuple[Arrow, ...]
     legend: Mapping[str, str] = field(default_factory=lambda: READING)
     names: tuple[str, ...] | None = None
     prefixes: Prefixes = NO_PREFIXES
@@ -77,33 +77,33 @@ class DiagramBuilder:
     legend: Mapping[str, str] = field(default_factory=lambda: READING)
     names: Iterable[str] | None = None
     prefixes: Prefixes = NO_PREFIXES
-    nodes: dict[str, Node] = field(default_factory=dict)
-    edges: dict[Edge, None] = field(default_factory=dict)
+    nodes: dict[str, Box] = field(default_factory=dict)
+    edges: dict[Arrow, None] = field(default_factory=dict)
 
     def source(self, node: str, kind: str, text: str, band: int, notes: Iterable[str] = (), hint: str = "") -> str:
         """Adds a node for something that has facts, unless there is one; returns its id."""
         if node not in self.nodes:
-            self.nodes[node] = Node(kind, Label(text, NAME_LINES), tuple(map(Label, notes)), hint or text, band)
+            self.nodes[node] = Box(kind, Label(text, NAME_LINES), tuple(map(Label, notes)), hint or text, band)
         return node
 
     def statement(self, node: str, title: str, text: str, band: int, recursive: bool = False) -> str:
         """Adds a node for a rule or another statement; returns its id."""
-        self.nodes[node] = Node("rule", Label(title), (Label(text, STATEMENT_LINES),), text, band, recursive)
+        self.nodes[node] = Box("rule", Label(title), (Label(text, STATEMENT_LINES),), text, band, recursive)
         return node
 
     def listing(self, node: str, kind: str, title: str, notes: Iterable[str], hint: str, band: int) -> str:
         """Adds a node with a line for each note; returns its id."""
-        self.nodes[node] = Node(kind, Label(title), tuple(map(Label, notes)), hint, band)
+        self.nodes[node] = Box(kind, Label(title), tuple(map(Label, notes)), hint, band)
         return node
 
     def reason(self, node: str, why: str, band: int) -> str:
         """Adds a node that gives a reason; returns its id."""
-        self.nodes[node] = Node("reason", None, (Label(f"because {why}", REASON_LINES),), why, band)
+        self.nodes[node] = Box("reason", None, (Label(f"because {why}", REASON_LINES),), why, band)
         return node
 
     def edge(self, start: str, end: str, role: str = "positive") -> None:
         """Adds an edge, unless there is one."""
-        self.edges[Edge(start, end, role)] = None
+        self.edges[Arrow(start, end, role)] = None
 
     def diagram(self) -> Diagram:
         """Returns what was collected."""

@@ -14,7 +14,7 @@ from textwrap import wrap
 from typing import Final
 from unicodedata import east_asian_width
 
-from thalweg.explain.diagram import Band, Diagram, Edge, Label, Node
+from thalweg.explain.diagram import Arrow, Band, Box, Diagram, Label
 from thalweg.explain.document import TIGHT
 from thalweg.explain.layers import lay_out
 from thalweg.explain.short_names import briefly
@@ -57,7 +57,7 @@ def render_svg(diagram: Diagram) -> str:
 class Box:
     """A node with its text in lines, the first of which are its name."""
 
-    node: Node
+    node: Box
     name: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -235,7 +235,7 @@ class _Page:
             f'<text fill="{INK}" xml:space="preserve">{"".join(lines)}</text></g>'
         )
 
-    def _arrow(self, number: int, arrow: Edge) -> str:
+    def _arrow(self, number: int, arrow: Arrow) -> str:
         colour, dashes = STROKES[arrow.role]
         style = f' stroke-dasharray="{dashes}" stroke-linecap="round"' if dashes else ""
         return (
@@ -243,7 +243,7 @@ class _Page:
             f'marker-end="url(#{arrow.role})"/>'
         )
 
-    def _path(self, number: int, arrow: Edge) -> str:
+    def _path(self, number: int, arrow: Arrow) -> str:
         """Straight past columns and curved between them; a way back turns round behind the columns of both ends."""
         start, end = self.columns[arrow.start], self.columns[arrow.end]
         back = end <= start
@@ -301,7 +301,7 @@ def _arrow_head(role: str, colour: str) -> str:
     )
 
 
-def _columns(boxes: dict[str, Box], arrows: Iterable[Edge]) -> dict[str, int]:
+def _columns(boxes: dict[str, Box], arrows: Iterable[Arrow]) -> dict[str, int]:
     """Bands side by side; within a band each box stands to the right of what it follows from.
 
     Where predicates rest on each other the arrows into their rules run back.
@@ -321,7 +321,7 @@ def _columns(boxes: dict[str, Box], arrows: Iterable[Edge]) -> dict[str, int]:
     return {name: first[box.node.band] + column[name] for name, box in boxes.items()}
 
 
-def _circular(arrows: Sequence[Edge], recursive: frozenset[str]) -> set[Edge]:
+def _circular(arrows: Sequence[Arrow], recursive: frozenset[str]) -> set[Arrow]:
     """The arrows into recursive nodes that lie on a circle."""
     after = defaultdict(list)
     for arrow in arrows:

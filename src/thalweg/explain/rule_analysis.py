@@ -48,7 +48,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinOrder:
+class ExplainedJoin:
     """What a rule looks up, in order, when a row of its formula `start` comes, or goes."""
 
     start: str
@@ -63,7 +63,7 @@ class ExplainedRule:
     text: str
     head: Predicate
     stratum: int
-    joins: tuple[JoinOrder, ...]
+    joins: tuple[ExplainedJoin, ...]
     aggregates: tuple[str, ...]
     span: Span
 
@@ -240,7 +240,7 @@ class _Analyser:
             return POSITIVE
         return NEGATED if all(self.role(user, parts) == POSITIVE for user in users) else AGGREGATED
 
-    def joins(self, part: PlanRule) -> Iterator[JoinOrder]:
+    def joins(self, part: PlanRule) -> Iterator[ExplainedJoin]:
         """One for each formula whose rows can set the part going, as the engine runs it; alone it joins nothing."""
         wording = {id(atom): self.words.say(literal) for literal, atom in _literals(part)}
         positive = names(*(arg for atom in part.positive for arg in atom.args))
@@ -255,7 +255,7 @@ class _Analyser:
                     steps.append(_looked_up(step, wording[id(step)], bound))
                     bound |= names(*step.args)
             if steps:
-                yield JoinOrder(wording.get(id(start), "the start of time"), tuple(steps))
+                yield ExplainedJoin(wording.get(id(start), "the start of time"), tuple(steps))
 
     # Memories -------------------------------------------------------------------------------------------------------
 

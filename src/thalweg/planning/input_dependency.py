@@ -20,12 +20,12 @@ from thalweg.model.predicate import Predicate
 from thalweg.planning.cliques import components, maximal_cliques, merged
 from thalweg.planning.keys import Keys, find_keys
 
-Edge = tuple[Predicate, Predicate]
+PredicateEdge = tuple[Predicate, Predicate]
 NON_DETERMINISTIC = ("choice", "disjunction")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ConnectedPart:
     """Statements that are connected, by number, and the inputs that they look at.
 
     A `deterministic` part has one answer set, or none where a constraint forbids it.
@@ -70,7 +70,7 @@ class Dependency:
         return tuple(sorted({name for outline in self.outlines for name in outline.predicates} | set(self.inputs)))
 
     @cached_property
-    def directed(self) -> tuple[Edge, ...]:
+    def directed(self) -> tuple[PredicateEdge, ...]:
         """From each predicate of a body to those of the head."""
         return tuple(
             sorted(
@@ -79,7 +79,7 @@ class Dependency:
         )
 
     @cached_property
-    def undirected(self) -> tuple[Edge, ...]:
+    def undirected(self) -> tuple[PredicateEdge, ...]:
         """Between the atoms of a body, two of the same predicate included; and from what must be settled to itself."""
         edges = {
             (min(first.predicate, second.predicate), max(first.predicate, second.predicate))
@@ -108,15 +108,15 @@ class Dependency:
         return {name: frozenset(inputs) for name, inputs in sources.items()}
 
     @cached_property
-    def meetings(self) -> frozenset[Edge]:
+    def meetings(self) -> frozenset[PredicateEdge]:
         """The pairs of inputs that meet, each in both directions; an input may meet itself."""
-        pairs: set[Edge] = set()
+        pairs: set[PredicateEdge] = set()
         for first, second in self.undirected:
             pairs.update(product(self.reaching[first], self.reaching[second]))
         return frozenset(pairs | {(second, first) for first, second in pairs})
 
     @cached_property
-    def edges(self) -> tuple[Edge, ...]:
+    def edges(self) -> tuple[PredicateEdge, ...]:
         """The input dependency graph: which inputs meet."""
         return tuple(sorted((first, second) for first, second in self.meetings if first < second))
 
@@ -159,7 +159,7 @@ class Dependency:
         return all(part.deterministic for part in self.parts)
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ConnectedPart, ...]:
         """The parts that have nothing in common. Facts of the program connect nothing: every part has its own."""
         plain = self._plain
         linked = [
@@ -176,7 +176,7 @@ class Dependency:
         parts = [self._part(*pair) for pair in zip(groups, rules, strict=True)]
         placed = {number for part in parts for number in part.rules}
         if left := tuple(number for number in range(len(self.outlines)) if number not in placed):
-            parts.append(Part(left, (), True))
+            parts.append(ConnectedPart(left, (), True))
         return tuple(sorted(parts, key=lambda part: (part.rules, part.inputs)))
 
     @cached_property
@@ -202,12 +202,12 @@ class Dependency:
         weak = [_node(number) for number, outline in enumerate(self.outlines) if outline.kind == "weak"]
         return [(weak[0], other) for other in weak[1:]]
 
-    def _part(self, group: frozenset[str], rules: list[int]) -> Part:
+    def _part(self, group: frozenset[str], rules: list[int]) -> ConnectedPart:
         needed = {name for number in rules for name in self.outlines[number].predicates}
         facts = {number for name in needed for number in self._facts.get(name, ())}
         own = [self.outlines[number] for number in rules]
         one_answer = all(outline.kind not in NON_DETERMINISTIC for outline in own) and strata_of(own) is not None
-        return Part(tuple(sorted(facts.union(rules))), tuple(sorted(set(self.inputs) & group)), one_answer)
+        return ConnectedPart(tuple(sorted(facts.union(rules))), tuple(sorted(set(self.inputs) & group)), one_answer)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -221,7 +221,7 @@ class Dependency:
         carried = frozenset(name for name, inputs in self.reaching.items() if inputs)
         return find_keys([self.outlines[number] for number in piece.rules], carried)
 
-    def _pieces(self, number: int, part: Part) -> Iterable[Piece]:
+    def _pieces(self, number: int, part: ConnectedPart) -> Iterable[Piece]:
         if not part.deterministic or not part.inputs:
             return [Piece(part.inputs, part.rules, number)]
         own = [set(community) for community in self.communities if set(community) <= set(part.inputs)]

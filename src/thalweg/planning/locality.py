@@ -85,7 +85,7 @@ class AtomUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class KeyOption:
     """A variable that a rule can be keyed by, and for each use the arguments where it stands."""
 
     key: str
@@ -136,7 +136,7 @@ def rests_on(rule: Rule, derived: Iterable[Predicate]) -> list[Predicate]:
     return [use.signature for use in uses(rule.body) if use.formula.stream is None and use.signature in derived]
 
 
-def options(rule: Rule, static: frozenset[Predicate], copied: bool = False) -> list[Option]:
+def options(rule: Rule, static: frozenset[Predicate], copied: bool = False) -> list[KeyOption]:
     """The variables that a rule can be keyed by, those of the head first; `static` names what only the background has.
 
     Where facts may be `copied`, every bucket gets all of those that lack the key, whatever their predicate is.
@@ -145,7 +145,7 @@ def options(rule: Rule, static: frozenset[Predicate], copied: bool = False) -> l
     >>> x, y = Variable("X"), Variable("Y")
     >>> rule = Rule(Atom("a", (y,)), (Now(Atom("p", (x, y))), Not(Now(Atom("q", (y,))))))
     >>> options(rule, static=frozenset())
-    [Option(key='Y', places=((1,), (0,)))]
+    [KeyOption(key='Y', places=((1,), (0,)))]
     """
     rule_uses = list(uses(rule.body))
     if any(isinstance(use.window, TupleWindow) for use in rule_uses):
@@ -158,12 +158,12 @@ def _positive(rule_uses: Iterable[AtomUse]) -> Iterator[Formula]:
     return (use.formula for use in rule_uses if use.positive)
 
 
-def _option(key: str, rule_uses: Sequence[AtomUse], static: frozenset[Predicate], copied: bool) -> Option | None:
+def _option(key: str, rule_uses: Sequence[AtomUse], static: frozenset[Predicate], copied: bool) -> KeyOption | None:
     places = tuple(use.places(key) for use in rule_uses)
     if not any(use.positive and where for use, where in zip(rule_uses, places, strict=True)):
         return None
     everywhere = (copied or use.signature in static or not names(*use.formula.atom.args) for use in rule_uses)
-    return Option(key, places) if all(a or b for a, b in zip(places, everywhere, strict=True)) else None
+    return KeyOption(key, places) if all(a or b for a, b in zip(places, everywhere, strict=True)) else None
 
 
 def counts_everything(rule: Rule) -> bool:
@@ -303,7 +303,7 @@ class Component:
                 return domains
             domains = narrowed
 
-    def _local(self, number: int, places: Domains) -> Iterator[tuple[Option, Places]]:
+    def _local(self, number: int, places: Domains) -> Iterator[tuple[KeyOption, Places]]:
         """The keys of a rule that agree with where predicates of the same stage may be, those of its head included."""
         rule = self.rules[number]
         for option in self.options[number]:

@@ -14,7 +14,7 @@ from thalweg.diagnostics import NOWHERE, Diagnostic, Span
 from thalweg.ir.outline import Outline
 from thalweg.model.predicate import Predicate
 from thalweg.planning.cliques import components, maximal_cliques, merged
-from thalweg.planning.input_dependency import Dependency, Edge
+from thalweg.planning.input_dependency import Dependency, PredicateEdge
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,16 @@ class Published:
     dependency: Dependency
 
     @cached_property
-    def undirected(self) -> tuple[Edge, ...]:
+    def undirected(self) -> tuple[PredicateEdge, ...]:
         """Definition 1: between different predicates of a body, and from a negated one to itself."""
-        edges: set[Edge] = set()
+        edges: set[PredicateEdge] = set()
         for rule in self.dependency.outlines:
             edges.update(combinations(sorted({need.predicate for need in rule.body}), 2))
             edges.update((need.predicate, need.predicate) for need in rule.body if need.how == "negative")
         return tuple(sorted(edges))
 
     @cached_property
-    def edges(self) -> tuple[Edge, ...]:
+    def edges(self) -> tuple[PredicateEdge, ...]:
         """Definition 3 (i): two different inputs, each with a way to one end of an edge."""
         reaching = self.dependency.reaching
         edges = {

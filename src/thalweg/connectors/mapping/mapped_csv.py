@@ -15,7 +15,7 @@ from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, col
 from thalweg.connectors.mapping.mapping import Mapping, Path
 from thalweg.connectors.mapping.propose import first_row
 from thalweg.connectors.mapping.table_text import TableText, binary
-from thalweg.connectors.tabular import STATING, FactRows, has_times
+from thalweg.connectors.tabular import STATING, StatedRows, has_times
 from thalweg.diagnostics import Diagnostic
 
 EMPTY: Final = ["", "null", "NULL", "NaN", "nan"]
@@ -33,13 +33,13 @@ class MappedCsvReader(MappedRows):
     >>> from thalweg.model.time import Clock
     >>> tally, words = Tally(read_mappings("temp(device, temp) at ts")), Dictionary()
     >>> source = MappedStream(words, "in.csv", "in", Clock(), tally)
-    >>> reader = MappedCsvReader(source, FactRows(words, "in.csv", "in", Clock()))
+    >>> reader = MappedCsvReader(source, StatedRows(words, "in.csv", "in", Clock()))
     >>> items = [*reader.feed(b"device;temp;ts\\nd1;21,5;36\\nd2;;36\\nd3;22;37\\n"), *reader.finish()]
     >>> [(tick, [str(fact) for fact in batch.facts(words)]) for tick, batch in items]
     [(36, ['temp(d1,21.5)']), (37, ['temp(d3,22)'])]
     """
 
-    def __init__(self, source: MappedStream, unmapped: FactRows) -> None:
+    def __init__(self, source: MappedStream, unmapped: StatedRows) -> None:
         super().__init__(source)
         self._unmapped = unmapped
         self._is_mapped = True

@@ -51,7 +51,7 @@ from thalweg.model.functions import CONDITIONS, FUNCTIONS, MANY, Function, is_pa
 from thalweg.model.predicate import Predicate
 from thalweg.model.values import moment_of, text_of
 
-Node = Tree[Token] | Token
+ParseNode = Tree[Token] | Token
 
 RESERVED: Final = frozenset(CONDITIONS)
 
@@ -93,7 +93,7 @@ class Lowering:
         name, _, arity = tree.children
         return Predicate(self.named(name), windows.arity(str(arity)))
 
-    def named(self, name: Node) -> str:
+    def named(self, name: ParseNode) -> str:
         """The canonical name of a predicate; E219 where it has a file in it that only printed texts have."""
         span = self.span(name)
         if not isinstance(name, Token) or name.type != "OF_FILE":
@@ -120,7 +120,7 @@ class Lowering:
     def report(self, bad: ReadingError, span: Span) -> None:
         self.diagnostics.append(Diagnostic(bad.code, str(bad), span, help=bad.way_out))
 
-    def span(self, node: Node) -> Span:
+    def span(self, node: ParseNode) -> Span:
         place = node if isinstance(node, Token) else node.meta
         assert place.start_pos is not None
         assert place.end_pos is not None
@@ -202,7 +202,7 @@ class _RuleLowering:
             way_out = "write it in the syntax of RE2, which has no look-around and no references to groups"
             self.text.report(ReadingError("E214", f"`{text}` is not a pattern", way_out), pattern.span)
 
-    def compared(self, left: Expression, sign: Node, right: Expression, tree: Statement) -> Comparison:
+    def compared(self, left: Expression, sign: ParseNode, right: Expression, tree: Statement) -> Comparison:
         return Comparison(_SAME.get(str(sign), str(sign)), left, right, self.text.span(tree))
 
     def measure(self, tree: Statement) -> Literal:
@@ -215,7 +215,7 @@ class _RuleLowering:
                     return self.aggregate(self.variable(name), other, self.text.span(tree))
         return self.compared(self.measured(left), sign, self.measured(right), tree)
 
-    def measured(self, node: Node) -> Expression:
+    def measured(self, node: ParseNode) -> Expression:
         if isinstance(node, Token) or node.data != "aggregate":
             return self.expression(node)
         result = self.new_variable(self.text.span(node))
@@ -315,7 +315,7 @@ class _RuleLowering:
             raise ReadingError("E212", f"`{unknown[0]}` is not an argument of `{atom.predicate}`", way_out)
         return (number for number, arg in enumerate(atom.args) if isinstance(arg, Variable) and arg.name in keys)
 
-    def expression(self, node: Node) -> Expression:
+    def expression(self, node: ParseNode) -> Expression:
         span = self.text.span(node)
         if isinstance(node, Token):
             return self.variable(node) if node.type == "VARIABLE" else Constant(self.text.spell(str(node), span), span)
@@ -385,5 +385,5 @@ def _how_many(function: Function) -> str:
     return f"{function.least} or 2 arguments" if function.most < MANY else "at least one argument"
 
 
-def _trees(children: Iterable[Node]) -> list[Statement]:
+def _trees(children: Iterable[ParseNode]) -> list[Statement]:
     return [child for child in children if isinstance(child, Tree)]

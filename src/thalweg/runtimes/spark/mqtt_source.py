@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import BinaryType, Row, StringType, StructField, StructType
 
 from thalweg.connectors.broker import Address, read_address
-from thalweg.connectors.mqtt import HELD, Link, Message, MqttSink, checked_pattern
+from thalweg.connectors.mqtt import HELD, BrokerLink, Message, MqttSink, checked_pattern
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.model.arrow import frame, unframe
 
@@ -99,7 +99,7 @@ class Listener:
         self._arrived: Queue[Message] = Queue(HELD)
         self._writing = Lock()
         self._wrong: OSError | None = None
-        self._link = Link(address, self._arrived.put, acknowledging=False)
+        self._link = BrokerLink(address, self._arrived.put, acknowledging=False)
         Thread(target=self._write, name="mqtt", daemon=True).start()
 
     def cut(self) -> int:

@@ -1,6 +1,6 @@
 """Subsumptions of single classes that the rules do not derive, added as rules.
 
-    A SubClassOf B or C,  B SubClassOf D,  C SubClassOf D      gives      Clause((A,), (D,))
+    A SubClassOf B or C,  B SubClassOf D,  C SubClassOf D      gives      ClassClause((A,), (D,))
 
 An individual is put into a class, and whatever a first model says of it is tried to be avoided: what cannot be is a
 subsumption. Each event that meets the class is then decided by rules, and not by cases again and again.
@@ -11,7 +11,7 @@ from typing import Final
 
 from thalweg.solvers.dl.least_model import Model, Rules
 from thalweg.solvers.dl.model_search import Outcome, find_model
-from thalweg.solvers.dl.normal_form import Clause, NormalForm
+from thalweg.solvers.dl.normal_form import ClassClause, NormalForm
 
 _ONE: Final = "_:one"
 _STEPS: Final = 60
@@ -21,9 +21,10 @@ _MOST: Final = 2_000
 def with_subsumptions(form: NormalForm) -> NormalForm:
     """The normal form with the subsumptions of single classes as further clauses.
 
-    >>> form = NormalForm(class_count=5, clauses=[Clause((1,), (2, 3)), Clause((2,), (4,)), Clause((3,), (4,))])
+    >>> clauses = [ClassClause((1,), (2, 3)), ClassClause((2,), (4,)), ClassClause((3,), (4,))]
+    >>> form = NormalForm(class_count=5, clauses=clauses)
     >>> with_subsumptions(form).clauses[-1]
-    Clause(body=(1,), heads=(4,))
+    ClassClause(body=(1,), heads=(4,))
     """
     if form.is_horn or form.unsupported:
         return form
@@ -32,7 +33,7 @@ def with_subsumptions(form: NormalForm) -> NormalForm:
         return form
     model.forget_trail()
     subsumptions = [
-        Clause((of,), (head,)) for of in range(1, min(form.class_count, _MOST)) for head in _above(model, of)
+        ClassClause((of,), (head,)) for of in range(1, min(form.class_count, _MOST)) for head in _above(model, of)
     ]
     return replace(form, clauses=[*form.clauses, *subsumptions]) if subsumptions else form
 

@@ -13,7 +13,16 @@ from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 from thalweg.model.literals import Value
-from thalweg.solvers.dl.normal_form import EVERYTHING, AtLeast, AtMost, Clause, DataAtLeast, Guard, NormalForm, OneOf
+from thalweg.solvers.dl.normal_form import (
+    EVERYTHING,
+    AtLeast,
+    AtMost,
+    ClassClause,
+    DataAtLeast,
+    Guard,
+    NormalForm,
+    OneOf,
+)
 
 Individual = Hashable
 """A term; or, for individuals that are only known to exist, any other value."""
@@ -26,7 +35,7 @@ class Rules:
         self.form = form
         self.clauses: dict[int, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
         self.clashes: dict[int, list[tuple[int, ...]]] = defaultdict(list)
-        self.choices: dict[int, list[Clause]] = defaultdict(list)
+        self.choices: dict[int, list[ClassClause]] = defaultdict(list)
         self._index_clauses()
         # A value in a class says something about what has the value; so does a value for what is in a class.
         self.neighbours: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -126,7 +135,7 @@ class ClassRules(NamedTuple):
     gives: list[tuple[int, str | None]]
     literals: list[tuple[int, Value]]
     ranges: list[tuple[int, int, int | None]]
-    choices: list[Clause]
+    choices: list[ClassClause]
     limits: list[Guard]
     fillers: list[AtMost]
 
@@ -346,7 +355,7 @@ class Model:
         """Whether an individual does not keep to a guard."""
         classes = self.types[individual]
         match guard:
-            case Clause(_, heads):
+            case ClassClause(_, heads):
                 return not any(head in classes for head in heads)
             case AtLeast(_, number, role, filler):
                 return self.count(role, individual, filler) < number

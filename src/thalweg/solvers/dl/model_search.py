@@ -19,7 +19,7 @@ from itertools import combinations
 from typing import Final
 
 from thalweg.solvers.dl.least_model import Individual, Model
-from thalweg.solvers.dl.normal_form import AtLeast, AtMost, Clause, DataAtLeast, Guard, OneOf
+from thalweg.solvers.dl.normal_form import AtLeast, AtMost, ClassClause, DataAtLeast, Guard, OneOf
 
 STEPS: Final = 400
 _DEEPEST: Final = 2
@@ -43,7 +43,7 @@ class Null(tuple[object, ...]):
 
 
 Membership = tuple[int, Individual]
-Option = tuple[Callable[[], None], bool]
+Choice = tuple[Callable[[], None], bool]
 """A way to satisfy a guard, and whether that way stands for others too: these need not be tried for a proof."""
 
 
@@ -98,10 +98,10 @@ class _Search:
         apart = (self.model.different.__contains__(pair) for pair in combinations(fillers, 2))
         return len(fillers) > 16 or not all(apart)
 
-    def options(self, guard: Guard, individual: Individual) -> Iterator[Option]:
+    def options(self, guard: Guard, individual: Individual) -> Iterator[Choice]:
         model = self.model
         match guard:
-            case Clause(_, heads):
+            case ClassClause(_, heads):
                 avoided = {of for of, member in self.without if member == individual}
                 for head in sorted(heads, key=lambda head: head in avoided):
                     yield partial(model.add_class, head, individual), True
@@ -110,7 +110,7 @@ class _Search:
             case DataAtLeast():
                 yield from self.literals(guard, individual)
 
-    def values(self, guard: AtLeast, individual: Individual) -> Iterator[Option]:
+    def values(self, guard: AtLeast, individual: Individual) -> Iterator[Choice]:
         model, (_, number, role, filler) = self.model, guard
 
         def relate(targets: Collection[Individual]) -> None:
@@ -129,11 +129,11 @@ class _Search:
         neighbours = [other for other in neighbours if filler not in model.types[other]][: missing + 2]
         limited = bool(model.rules.edge_limits.get(role))
         # Where values are counted, those that are there come first.
-        ways: list[Option] = [(partial(relate, chosen), False) for chosen in combinations(neighbours, missing)]
-        new: Option = (partial(relate, nulls), True)
+        ways: list[Choice] = [(partial(relate, chosen), False) for chosen in combinations(neighbours, missing)]
+        new: Choice = (partial(relate, nulls), True)
         yield from (*ways, new) if limited else (new, *ways)
 
-    def literals(self, guard: DataAtLeast, individual: Individual) -> Iterator[Option]:
+    def literals(self, guard: DataAtLeast, individual: Individual) -> Iterator[Choice]:
         model, (_, number, property, range) = self.model, guard
         test = model.rules.form.ranges[range]
         inside = [value for value in model.rules.form.samples if test(value)]

@@ -1,7 +1,7 @@
 """The normal form of an ontology that models are checked against: rules, and guards for what rules cannot say.
 
-    A and (r some B) SubClassOf C           Some(r, B, F);  Clause((A, F), (C,))              rules
-    A SubClassOf B or C                     Clause((A,), (B, C))                              a guard: one of them
+    A and (r some B) SubClassOf C           SomeValues(r, B, F);  ClassClause((A, F), (C,))   rules
+    A SubClassOf B or C                     ClassClause((A,), (B, C))                         a guard: one of them
     A SubClassOf r some B                   AtLeast(A, 1, r, B)                               a guard: some value
     A SubClassOf r max 2 B                  AtMost(A, 2, r, B)                                a guard: count them
     w some xsd:double[> 3.0] SubClassOf C   DataSome(w, the range, C)                         a rule with a comparison
@@ -24,14 +24,14 @@ Test = Callable[[Value], bool]
 """Whether a value is in a range."""
 
 
-class Clause(NamedTuple):
+class ClassClause(NamedTuple):
     """What is in all classes of the body is in one of the heads; without heads that is a contradiction."""
 
     body: tuple[int, ...]
     heads: tuple[int, ...]
 
 
-class Some(NamedTuple):
+class SomeValues(NamedTuple):
     """What has a value in `filler` is in `head`."""
 
     role: int
@@ -98,7 +98,7 @@ class DataAtMost(NamedTuple):
     range: int
 
 
-Guard = Clause | AtLeast | AtMost | OneOf | DataAtLeast
+Guard = ClassClause | AtLeast | AtMost | OneOf | DataAtLeast
 
 
 @dataclass(slots=True)
@@ -114,8 +114,8 @@ class NormalForm:
     roles: dict[str, int] = field(default_factory=dict)
     data: dict[str, int] = field(default_factory=dict)
     class_count: int = 1
-    clauses: list[Clause] = field(default_factory=list)
-    some: list[Some] = field(default_factory=list)
+    clauses: list[ClassClause] = field(default_factory=list)
+    some: list[SomeValues] = field(default_factory=list)
     has_self: list[tuple[int, int]] = field(default_factory=list)
     gives_self: list[tuple[int, int]] = field(default_factory=list)
     gives_value: list[tuple[int, int, str]] = field(default_factory=list)
@@ -146,7 +146,7 @@ class NormalForm:
         return self.class_count - 1
 
     @property
-    def choices(self) -> list[Clause]:
+    def choices(self) -> list[ClassClause]:
         """The clauses that leave a choice."""
         return [clause for clause in self.clauses if len(clause.heads) > 1]
 

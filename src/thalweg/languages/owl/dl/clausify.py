@@ -4,7 +4,7 @@
 
 becomes
 
-    Some(r, B, F)  Clause((A, F), (C,))
+    SomeValues(r, B, F)  ClassClause((A, F), (C,))
 
 with a class `F` that has no name. An expression on a left side gets a class that holds *at least* its members, one on
 a right side a class that holds *at most* its members; so nothing is said but what the axiom says. What is forbidden on
@@ -27,14 +27,14 @@ from thalweg.solvers.dl.normal_form import (
     EVERYTHING,
     AtLeast,
     AtMost,
-    Clause,
+    ClassClause,
     DataAll,
     DataAtLeast,
     DataAtMost,
     DataSome,
     NormalForm,
     OneOf,
-    Some,
+    SomeValues,
 )
 
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
@@ -163,7 +163,7 @@ class _Clausifier:
             case ax.DataPropertyDomain(property, domain):
                 self.include(ex.DataSomeValuesFrom(str(property), LITERAL), domain)
             case ax.ObjectPropertyRange(property, range):
-                self.form.some.append(Some(self.role(property) ^ 1, EVERYTHING, self.right(range)))
+                self.form.some.append(SomeValues(self.role(property) ^ 1, EVERYTHING, self.right(range)))
             case ax.DataPropertyRange(property, range):
                 self.form.data_all.append(DataAll(EVERYTHING, self.data(property), self.ranges.number(range)))
             case ax.Characteristic(property):
@@ -222,7 +222,7 @@ class _Clausifier:
         if EVERYTHING in heads or not set(body).isdisjoint(heads):
             return
         needed = tuple(dict.fromkeys(number for number in body if number != EVERYTHING)) or (EVERYTHING,)
-        self.form.clauses.append(Clause(needed, tuple(dict.fromkeys(heads))))
+        self.form.clauses.append(ClassClause(needed, tuple(dict.fromkeys(heads))))
 
     def left(self, expression: ClassExpression) -> int:
         """The number of a class that contains at least the members of an expression."""
@@ -328,7 +328,7 @@ class _Clausifier:
             case ex.ObjectMinCardinality(number, property, filler):
                 self.at_least(subclass, number, property, filler)
             case ex.ObjectAllValuesFrom(property, filler):
-                self.form.some.append(Some(self.role(property) ^ 1, subclass, self.right(filler)))
+                self.form.some.append(SomeValues(self.role(property) ^ 1, subclass, self.right(filler)))
             case ex.ObjectHasValue(property, individual):
                 # The individual keeps its place in whatever part of the data is looked at.
                 self.nominal(individual)
@@ -386,7 +386,7 @@ class _Clausifier:
         return [((), (self.right(opposite),))]
 
     def some(self, property: ex.ObjectProperty, filler: int, head: int) -> None:
-        self.form.some.append(Some(self.role(property), filler, head))
+        self.form.some.append(SomeValues(self.role(property), filler, head))
 
     def data_some(self, name: str, range: DataRange, head: int) -> None:
         self.form.data_some.append(DataSome(self.data(name), self.ranges.number(range), head))
