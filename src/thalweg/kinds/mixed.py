@@ -25,7 +25,7 @@ from thalweg.planning.wire_parts import Layer, Ports, Station, Wiring, wire
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
-    from thalweg.answers.emit import AnswerBlock
+    from thalweg.answers.record import Answer
     from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import PlacedParts
     from thalweg.kinds.rules.unmatched import RuleWatch
@@ -239,8 +239,8 @@ class PlanWatch(Watch):
     def look(self, words: Dictionary) -> Callable[[Batch], object]:
         return self._rules.look(words)
 
-    def present(self, block: "AnswerBlock") -> "AnswerBlock":
-        return self._rules.present(block)
+    def present(self, answer: "Answer") -> "Answer":
+        return self._rules.present(answer)
 
     def hear(self, note: object) -> bool:
         return self._undecided.hear(note)

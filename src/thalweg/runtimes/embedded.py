@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from thalweg.answers.emit import AnswerBlock
-from thalweg.answers.shedding import Shedding
+from thalweg.answers.emit import Shedding
+from thalweg.answers.record import Answer
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import SKIP
 from thalweg.dataflow.context import Settings
@@ -99,8 +99,8 @@ class Run(Protocol):
     @property
     def unsure(self) -> tuple[str, ...]: ...
     def advance(self, to: int, facts: list[Batch], /) -> Iterable[Any]: ...
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...], /) -> Iterator[AnswerBlock]: ...
-    def finish(self) -> Iterator[AnswerBlock]: ...
+    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...], /) -> Iterator[Answer]: ...
+    def finish(self) -> Iterator[Answer]: ...
     def collect(self, waiting: Iterable[Batch], /) -> None: ...
 
     @property
@@ -121,7 +121,7 @@ class Run(Protocol):
 class Presents(Protocol):
     """Gives answers their final form."""
 
-    def present(self, block: AnswerBlock, /) -> AnswerBlock: ...
+    def present(self, block: Answer, /) -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +195,11 @@ class Embedded:
         self._late_before = 0
         self._unsaved = False
 
-    def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
+    def answers(self, items: Items) -> Iterator[Answer | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
         return (piece and self._present(piece) for piece in self._answers(items))
 
-    def _answers(self, items: Items) -> Iterator[AnswerBlock | None]:
+    def _answers(self, items: Items) -> Iterator[Answer | None]:
         malformed = None
         if self._warnings is not None:
             self._warnings.watch(lambda: chain(self.late.counts(), self._far.counts()))
@@ -326,7 +326,7 @@ class Embedded:
             self._watermark.see(0, np.array([tick]))
             self._buffer.add(tick, batch)
 
-    def close_up_to(self, tick: int) -> Iterator[AnswerBlock]:
+    def close_up_to(self, tick: int) -> Iterator[Answer]:
         """Answers every tick up to one, with what was put."""
         self._watermark.close_up_to(tick)
         for decided, batches in self._buffer.up_to(self._watermark.reached):
@@ -352,12 +352,12 @@ class Embedded:
                 self._watermark.end(group)
         self._watermark.settle()
 
-    def _decided(self) -> Iterator[AnswerBlock]:
+    def _decided(self) -> Iterator[Answer]:
         """Answers the ticks that have input and are decided."""
         for tick, batches in self._buffer.up_to(self._watermark.reached):
             yield from self._advance(tick, batches)
 
-    def _advance(self, tick: int, batches: list[Batch]) -> Iterator[AnswerBlock]:
+    def _advance(self, tick: int, batches: list[Batch]) -> Iterator[Answer]:
         now = self.run.now
         deltas = self.run.advance(tick, batches)
         start = self.run.first if now is None else now + 1
@@ -365,13 +365,13 @@ class Embedded:
         yield from self.run.step(deltas, start, tick, self.run.shed)
         self._shedding.see(tick, self.run.shed, self.run.unsure)
 
-    def _catch_up(self) -> Iterator[AnswerBlock]:
+    def _catch_up(self) -> Iterator[Answer]:
         """Answers the decided ticks after the last input."""
         decided, now = self._watermark.decided, self.run.now
         if decided is not None and (now is None or now < decided):
             yield from self._advance(decided, [])
 
-    def _end(self, cut_short: bool) -> Iterator[AnswerBlock]:
+    def _end(self, cut_short: bool) -> Iterator[Answer]:
         """Answers what is left, and reports what happened on the way."""
         for group in range(self._watermark.groups):
             self._watermark.end(group, cut_short)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from thalweg.answers.emit import AnswerBlock, Emitter, Lasting, RowEmitter, TextDelta, emitter_of
+from thalweg.answers.emit import Emitter, Lasting, RowEmitter, TextDelta, emitter_of
+from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.executor import open_fragment
 from thalweg.dataflow.operator import Concludes, Explains, ExplainsEvents, ExplainsRows, Output
@@ -130,19 +131,19 @@ class LocalRun(Emitter):
 
     # Output ---------------------------------------------------------------------------------------------------------
 
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
+    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Answer]:
         """Changes as the user asked to see them, with the answers of other parts between them, in the order of time."""
         if self._only_facts:
             return self._emitter.step(deltas, first, last, shed)
         return self._step(deltas, first, last)
 
-    def _step(self, deltas: Iterable[Any], first: int, last: int) -> Iterator[AnswerBlock]:
+    def _step(self, deltas: Iterable[Any], first: int, last: int) -> Iterator[Answer]:
         self._shown = first - 1 if self._shown is None else self._shown
         yield from self._emit(deltas)
         if self.executor.is_decided:
             yield from self._emit_rules((), last)
 
-    def _emit(self, deltas: Iterable[Any]) -> Iterator[AnswerBlock]:
+    def _emit(self, deltas: Iterable[Any]) -> Iterator[Answer]:
         for delta in deltas:
             if isinstance(delta, Joined):
                 yield from self._emit_rules((delta,), delta.tick)
@@ -150,13 +151,13 @@ class LocalRun(Emitter):
                 yield from self._emit_rules((), delta.t - 1)
                 yield delta
 
-    def _emit_rules(self, deltas: Sequence[Joined], last: int) -> Iterator[AnswerBlock]:
+    def _emit_rules(self, deltas: Sequence[Joined], last: int) -> Iterator[Answer]:
         assert self._shown is not None
         if deltas or last > self._shown:
             first, self._shown = self._shown + 1, max(last, self._shown)
             yield from self._emitter.step(deltas, first, last, ())
 
-    def finish(self) -> Iterator[AnswerBlock]:
+    def finish(self) -> Iterator[Answer]:
         """What waited is evaluated, with what others still say of the last tick."""
         if self.now is not None and not self._only_facts:
             self._shown = self.now - 1 if self._shown is None else self._shown

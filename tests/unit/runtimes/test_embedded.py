@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 from naive import NaiveEngine
 
 from thalweg.answers.emit import emitter_of
+from thalweg.answers.jsonl import lines
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.kinds.part import Unwatched
@@ -51,7 +52,7 @@ class Run:
         return tick, batch
 
     def lines(self):
-        return [str(answer) for piece in self.runtime.answers(self.items) if piece for answer in piece.answers()]
+        return [line for answer in self.runtime.answers(self.items) if answer for line in lines(answer)]
 
     def told_at_each_wait(self):
         """The answers, cut where the runtime says that it has nothing more to say."""
@@ -60,7 +61,7 @@ class Run:
             if piece is None:
                 parts.append([])
             else:
-                parts[-1] += map(str, piece.answers())
+                parts[-1] += lines(piece)
         return parts
 
 

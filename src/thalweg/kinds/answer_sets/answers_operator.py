@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import GATHER, Exchange
 from thalweg.dataflow.operator import HeldKey, OpSpec, Output, Share, Updates, Words
@@ -80,7 +80,7 @@ class AnswersOperator(AnsweringOperator):
         )
         self.windows = HeldWindows(windowed, answerer, context.saves)
 
-    def _answered(self, solution: Solution, answered: Answered) -> None:
+    def _answered(self, solution: Answer, answered: Answered) -> None:
         # Solving again may get further, or take longer.
         self.must_save |= not answered.complete or answered.overtime
         self._listen(solution, answered)
@@ -103,7 +103,7 @@ class AnswersOperator(AnsweringOperator):
         self._silence()
         windowed = self.windows.windowed
         for solution in windowed.finish():
-            assert isinstance(solution, Solution)
+            assert isinstance(solution, Answer)
             # Where windows count facts, the last of them may have come long ago.
             yield self._output(solution, max(solution.t, windowed.now or 0))
 
@@ -133,4 +133,4 @@ def listener(context: Context) -> Listener:
     """Who hears of windows and what each took; answers themselves do not travel to another process for that."""
     if not context.in_columns:
         return context.listen
-    return lambda solution, answered: context.listen(replace(solution, sets=()), replace(answered, sets=()))
+    return lambda solution, answered: context.listen(replace(solution, columns=()), replace(answered, sets=()))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.dataflow.operator import Updates
 from thalweg.dataflow.updates import Heard
 from thalweg.diagnostics import Source
@@ -88,7 +88,7 @@ class HeldWindows:
         if self._held is not None:
             self._held.silent = silent
 
-    def advance(self, tick: int, first: int | None, updates: Updates) -> Iterator[Solution]:
+    def advance(self, tick: int, first: int | None, updates: Updates) -> Iterator[Answer]:
         """Takes what comes at a tick; the answers of all windows that close up to it. `first` is that of the run."""
         windowed = self.windowed
         if windowed.first is None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from thalweg.answers.event_answers import AbstractEvent, EventAnswers, RejectedEvents, UndecidedEvents
+from thalweg.answers.event_answers import AbstractLine, RejectedLine, UndecidedEvents, event_answer
+from thalweg.answers.record import Answer
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.classes.ladder import SELECTION, UNDECIDED, Ladder, way_out
 from thalweg.kinds.classes.signatures import Decisions, Signatures
@@ -52,18 +53,18 @@ class Classifier:
         self.reasons: Counter[str] = Counter()
         self._labels = {place: wanted.label for place, wanted in enumerate(ladder.program.asked) if place not in hidden}
 
-    def advance(self, to: int, batches: Sequence[Batch]) -> list[EventAnswers]:
+    def advance(self, to: int, batches: Sequence[Batch]) -> list[Answer]:
         """The classes of the events of a tick."""
         self.begin(to)
-        lines: list[AbstractEvent] = []
+        lines: list[AbstractLine] = []
         rejected: dict[str, list[str]] = {INCONSISTENT: [], UNDECIDED: []}
         for event in self.classified(batches):
             if event.rejected:
                 rejected[event.rejected].append(event.graph)
-            lines += [AbstractEvent(to, label, individual, event.graph) for label, individual in event.classes]
-        rejections = (RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items() if graphs)
-        answers: list[AbstractEvent | RejectedEvents] = sorted([*lines, *rejections], key=str)
-        return [EventAnswers(tuple(answers))] if answers else []
+            lines += [AbstractLine(to, label, individual, event.graph) for label, individual in event.classes]
+        rejections = (RejectedLine(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items() if graphs)
+        answers: list[AbstractLine | RejectedLine] = sorted([*lines, *rejections], key=str)
+        return [event_answer(answers)] if answers else []
 
     def begin(self, tick: int) -> None:
         """Goes to a tick."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from thalweg.answers.event_answers import AbstractEvent, EventLine, RejectedEvents
+from thalweg.answers.event_answers import AbstractLine, EventLine, RejectedLine
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Exchange, Hash
 from thalweg.dataflow.operator import NO_NOTES, HeldKey, Notes, Operator, OpSpec, Output, Share, Updates, Words
@@ -114,12 +114,12 @@ class Classify(Operator):
         with self._bucket.at(tick) as classifier:
             for event in map(self._usable.of, self._events(classifier, updates, graphs)):
                 if event.rejected:
-                    lines.append(RejectedEvents(tick, event.rejected, (event.graph,)))
+                    lines.append(RejectedLine(tick, event.rejected, (event.graph,)))
                 for instance in instances(tick, event, words):
                     if instance.event in self._used:
                         records.append(without_inner_triples(instance, self._looked_at))
                     if instance.event in self._output:
-                        lines.append(AbstractEvent(tick, instance.event, instance.individual, instance.graph))
+                        lines.append(AbstractLine(tick, instance.event, instance.individual, instance.graph))
         if lines or records:
             yield answered(tick, lines, records, self._published)
 

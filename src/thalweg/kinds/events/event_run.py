@@ -11,7 +11,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers, RejectedEvents
+from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine, RejectedLine, event_answer
+from thalweg.answers.record import Answer
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance, Solution, TripleTerms
@@ -59,7 +60,7 @@ class EventRun:
         self._usable = UsableEvents(program, self._known, output | names)
         self._reasons = EventReasons(program, ladder, self._known) if explains else None
         self._found: list[tuple[Instance, Solution]] = []
-        self._rejected: list[RejectedEvents] = []
+        self._rejected: list[RejectedLine] = []
         self._output = output
         self._undefined = frozenset(name for name, _ in program.undefined)
 
@@ -84,14 +85,14 @@ class EventRun:
         to: int,
         batches: Sequence[Batch],
         concluded: Sequence[list[Conclusion]] = (),
-    ) -> list[EventAnswers]:
+    ) -> list[Answer]:
         """What is known at a tick, and at those before it since the last one.
 
         What rules beside it have `concluded` of an individual is an event without a name.
         """
         self._classifier.begin(to)
         events: dict[str, list[Instance]] = {}
-        lines: list[AbstractEvent | ComplexEvent | RejectedEvents] = []
+        lines: list[EventLine] = []
         rejected: dict[str, list[str]] = {}
         here = chain(self._classifier.classified(batches), map(self._concluded, concluded))
         for event in (self._arrived(to, classified) for classified in here):
@@ -100,20 +101,20 @@ class EventRun:
             for instance in event.instances:
                 events.setdefault(instance.event, []).append(instance)
                 if instance.event in self._output:
-                    lines.append(AbstractEvent(to, instance.event, instance.individual, instance.graph))
-        self._rejected = [RejectedEvents(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
+                    lines.append(AbstractLine(to, instance.event, instance.individual, instance.graph))
+        self._rejected = [RejectedLine(to, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
         lines += self._rejected
         matched = self._layers.advance(to, events)
         for tick, (complex_event, bindings) in matched:
             if complex_event.event in self._output:
-                lines.append(ComplexEvent(tick, complex_event, bindings))
+                lines.append(ComplexLine(tick, complex_event, bindings))
         if self._reasons is not None:
             abstract: list[tuple[Instance, Solution]] = [
                 (instance, ()) for instances in events.values() for instance in instances
             ]
             self._found = [*abstract, *(match for tick, match in matched if tick == to)]
         answers = sorted(lines, key=lambda line: (line.t, str(line)))
-        return [EventAnswers(tuple(answers))] if answers else []
+        return [event_answer(answers)] if answers else []
 
     def _arrived(self, tick: int, event: ClassifiedEvent) -> ArrivedEvent:
         arrived = instances(tick, self._usable.of(event), self._spelling)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
+from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine, RejectedLine, event_answer
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Exchange
 from thalweg.dataflow.operator import Operator, OpSpec, Output, Share, Updates, Words
@@ -45,8 +45,8 @@ def output_of(
     tick: int, lines: Iterable[EventLine], output: frozenset[str], facts: Sequence[Fact], words: Dictionary, name: str
 ) -> Output:
     """What events of a tick are: lines of those that are output, and facts of the stream with a name."""
-    shown = tuple(line for line in lines if isinstance(line, RejectedEvents) or line.event in output)
-    return Output(tick, EventAnswers(shown) if shown else None, events=(batch_of(facts, words, name),) if facts else ())
+    shown = tuple(line for line in lines if isinstance(line, RejectedLine) or line.event in output)
+    return Output(tick, event_answer(shown) if shown else None, events=(batch_of(facts, words, name),) if facts else ())
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,13 @@ class EventStream(Operator):
         if self._run.first is None:
             self._run.first = self.first
         graphs = list(self._concluded.take(updates.held))
-        for block in self._run.advance(tick, updates.events, graphs):
-            for at, lines in groupby(block.lines, key=lambda line: line.t):
+        for answer in self._run.advance(tick, updates.events, graphs):
+            for at, lines in groupby(answer.columns[0], key=lambda line: line.t):
                 yield self._outputs(at, list(lines))
 
     def _outputs(self, tick: int, lines: Sequence[EventLine]) -> Output:
         if not self._published:
-            return Output(tick, EventAnswers(tuple(lines)))
+            return Output(tick, event_answer(lines))
         facts = facts_of(lines)
         self._last = tick, frozenset(facts)
         self._remember(lines)
@@ -106,8 +106,8 @@ class EventStream(Operator):
             return
         instances = {(event.event, event.individual, event.graph): event for event, _ in self._run.found}
         for line in lines:
-            instance = line.instance if isinstance(line, ComplexEvent) else None
-            if isinstance(line, AbstractEvent):
+            instance = line.instance if isinstance(line, ComplexLine) else None
+            if isinstance(line, AbstractLine):
                 instance = instances.get((line.event, line.individual, line.graph))
             if instance is not None:
                 self._instances |= {f"{fact} at {line.t}": instance for fact in line.facts()}

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
-from thalweg.answers.event_answers import ComplexEvent, EventAnswers, EventLine, united
+from thalweg.answers.event_answers import ComplexLine, EventLine, event_answer, ordered_lines, united
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Exchange, Multicast
 from thalweg.dataflow.operator import HeldKey, Operator, OpSpec, Output, Share, Updates
@@ -42,7 +42,7 @@ def answered(tick: int, lines: Sequence[EventLine], records: list[Any], publishe
     """What is known of events: an answer, or records for where events become facts."""
     if published:
         return Output(tick, records=[*records, *lines])
-    return Output(tick, EventAnswers.of(lines) if lines else None, records=records)
+    return Output(tick, event_answer(ordered_lines(lines)) if lines else None, records=records)
 
 
 def without_inner_triples(event: Instance, looked_at: frozenset[str]) -> Instance:
@@ -166,7 +166,7 @@ class MatchOperator(Operator):
 
     def _given(self, tick: int, matches: list[tuple[Instance, Solution]]) -> Output:
         lines = [
-            ComplexEvent(tick, without_triples(event), bindings)
+            ComplexLine(tick, without_triples(event), bindings)
             for event, bindings in matches
             if event.event in self._output
         ]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from thalweg.answers.event_answers import EventAnswers
+from thalweg.answers.event_answers import ordered_lines
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Exchange, Multicast
 from thalweg.dataflow.operator import HeldKey, Operator, OpSpec, Output, Share, Updates
@@ -61,7 +61,7 @@ class Publish(Operator):
         lines = [record for record in updates.records if not isinstance(record, Instance)]
         if not lines:
             return []
-        events = EventAnswers.of(lines).lines
+        events = ordered_lines(lines)
         return [output_of(tick, events, self._output, facts_of(events), self._dictionary, self._name)]
 
     def save(self) -> bytes:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
+from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine, RejectedLine, event_answer
+from thalweg.answers.record import Answer
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.kinds.classes.abstract_events import ClassifiedEvent
@@ -54,7 +55,7 @@ class SelectingRun(EventRun):
         to: int,
         batches: Sequence[Batch],
         concluded: Sequence[list[Conclusion]] = (),
-    ) -> list[EventAnswers]:
+    ) -> list[Answer]:
         """What is known at the ticks up to one at which windows close; events that are selected are classified here."""
         begun = self.now is not None
         self._classifier.begin(to)
@@ -70,7 +71,7 @@ class SelectingRun(EventRun):
                 closing, [*ready, *(self._arrived(event.tick, self._classify(event)) for event in selected)]
             )
         answers = sorted(lines, key=lambda line: (line.t, str(line)))
-        return [EventAnswers(tuple(answers))] if answers else []
+        return [event_answer(answers)] if answers else []
 
     def _classify(self, event: SelectedEvent) -> ClassifiedEvent:
         code = self.dictionary.code
@@ -85,9 +86,9 @@ class SelectingRun(EventRun):
                 rejected.setdefault(event.rejected, []).append(event.graph)
             for instance in event.instances:
                 if instance.event in self._output:
-                    yield AbstractEvent(closing, instance.event, instance.individual, instance.graph, instance.start)
+                    yield AbstractLine(closing, instance.event, instance.individual, instance.graph, instance.start)
                 events.setdefault(instance.start, {}).setdefault(instance.event, []).append(instance)
-        self._rejected = [RejectedEvents(closing, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
+        self._rejected = [RejectedLine(closing, why, tuple(sorted(graphs))) for why, graphs in rejected.items()]
         yield from self._rejected
         if self._reasons is not None:
             self._found = [(instance, ()) for event in arrived for instance in event.instances]
@@ -100,7 +101,7 @@ class SelectingRun(EventRun):
                 if self._reasons is not None:
                     self._found.append((complex_event, bindings))
                 if complex_event.event in self._output:
-                    yield ComplexEvent(self._selection.closing_after(end), complex_event, bindings)
+                    yield ComplexLine(self._selection.closing_after(end), complex_event, bindings)
 
     def looks(self, after: int, before: int) -> Iterable[int]:
         """The ticks between two others at which windows close."""

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING, Final
 
-from thalweg.answers.emit import AnswerBlock
-from thalweg.answers.query_answers import Bindings, ConstructedGraph, QueryAnswer, Truth
+from thalweg.answers.record import Answer
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.queries.construct import Constructed, fact_text
 from thalweg.kinds.queries.evaluator import QueryEvaluator, Row
@@ -72,7 +71,7 @@ class Continuous:
         self._closings = tuple(closings_of(window, first) for window in self.query.windows)
         self.evaluator.begin(first)
 
-    def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[QueryAnswer]:
+    def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[Answer]:
         """Takes what comes at a tick; the answers of all evaluations up to it."""
         if self.first is None:
             self.begin(to)
@@ -81,7 +80,7 @@ class Continuous:
         self.now = to
         return self._answers(before, to, list(self._streams.only(batches)))
 
-    def _answers(self, before: int, to: int, batches: Sequence[Batch]) -> Iterator[QueryAnswer]:
+    def _answers(self, before: int, to: int, batches: Sequence[Batch]) -> Iterator[Answer]:
         yield from self._evaluations(before, to - 1)
         if batches:
             self._add(to, batches)
@@ -94,7 +93,7 @@ class Continuous:
                 self._filled[place] = tick
         self.evaluator.add(tick, batches)
 
-    def _evaluations(self, start: int, end: int) -> Iterator[QueryAnswer]:
+    def _evaluations(self, start: int, end: int) -> Iterator[Answer]:
         """The answers from one tick to another, while no fact comes."""
         for tick in evaluation_ticks(self._closings, start, end):
             self._empty = self._empty + 1 if self._is_empty(tick) else 0
@@ -121,7 +120,7 @@ class Continuous:
         last = max(closing for closings in self._closings if (closing := closings.latest(end)) is not None)
         self._passed = (first if self._passed is None else self._passed[0], last)
 
-    def _answer(self, tick: int) -> QueryAnswer | None:
+    def _answer(self, tick: int) -> Answer | None:
         """The answer of an evaluation; None where nothing is output."""
         rows = self.evaluator.evaluate(tick)
         changed = rows if self._constructed is None else self._constructed.change(rows)
@@ -141,17 +140,17 @@ class Continuous:
         bound = [f"{quoted(name)}:{quoted(value)}" for name, value in pairs if value is not None]
         return f"{{{','.join(bound)}}}"
 
-    def _shaped(self, tick: int, texts: Sequence[str], holds: bool) -> QueryAnswer:
+    def _shaped(self, tick: int, texts: Sequence[str], holds: bool) -> Answer:
         assert self.first is not None
         start = max(self.first, tick - self.query.widest + 1)
         match self.query.form:
             case "SELECT":
-                return Bindings(tick, start, tuple(texts))
+                return Answer("rows", tick, (tuple(texts),), start)
             case "CONSTRUCT":
-                return ConstructedGraph(tick, start, tuple(texts))
-        return Truth(tick, start, holds)
+                return Answer("triples", tick, (tuple(texts),), start)
+        return Answer("truth", tick, ((holds,),), start)
 
-    def finish(self) -> Iterator[AnswerBlock]:
+    def finish(self) -> Iterator[Answer]:
         """A window that is not full at the end is not output."""
         if self._passed is not None and self.query.output == "RSTREAM":
             self._report(_passed_over(*self._passed))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from thalweg.answers.query_answers import ConstructedGraph, QueryAnswer
+from thalweg.answers.record import Answer
 from thalweg.connectors.batches import code_facts
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import GATHER, Exchange
@@ -67,7 +67,7 @@ class QueryOperator(Operator):
         self._name = local_name(query.name)
         self._report = context.report
         self._reports_streams = reports_streams
-        self._last: ConstructedGraph | None = None
+        self._last: Answer | None = None
 
     def advance(self, tick: int, updates: Updates) -> Iterator[Output]:
         if self.continuous.first is None:
@@ -75,15 +75,15 @@ class QueryOperator(Operator):
         for answer in self.continuous.advance(tick, updates.events):
             yield Output(answer.t, answer, events=tuple(self._events(answer)))
 
-    def _events(self, answer: QueryAnswer) -> Iterator[Batch]:
-        if isinstance(answer, ConstructedGraph):
+    def _events(self, answer: Answer) -> Iterator[Batch]:
+        if answer.kind == "triples":
             self._last = answer
-            batch = code_facts(answer.facts, self.continuous.dictionary)
+            batch = code_facts(answer.columns[0], self.continuous.dictionary)
             yield Batch(batch.rows, batch.order, self._name)
 
     def finish(self) -> Iterator[Output]:
         """Gives nothing, as no window closes at the end; what is wrong with windows and streams is reported."""
-        yield from (Output(answer.t, answer) for answer in self.continuous.finish() if isinstance(answer, QueryAnswer))
+        yield from (Output(answer.t, answer) for answer in self.continuous.finish())
         for diagnostic in self.streams.summary() if self._reports_streams else ():
             self._report(diagnostic)
 
@@ -95,7 +95,7 @@ class QueryOperator(Operator):
     def why(self, fact: Fact) -> Proof | None:
         """The evaluation that made a triple, at the tick at which it was made."""
         last = self._last
-        if last is None or last.t != self.continuous.now or str(fact) not in last.facts:
+        if last is None or last.t != self.continuous.now or str(fact) not in last.columns[0]:
             return None
         rule = f"the query `{self._name}` over the windows of [{last.start},{last.t}]"
         return Proof(str(fact), last.t, "query", rule=rule)

@@ -5,7 +5,7 @@ A batch knows its predicates, so this costs nothing for each fact.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from thalweg.answers.emit import AnswerBlock
+from thalweg.answers.record import Answer
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.kinds.rules.rule_progress import watched_rules
@@ -106,9 +106,9 @@ class RuleWatch:
         looks = [self._unmatched.look, *(() if progress is None else (progress,)), *self._also(words)]
         return looks[0] if len(looks) == 1 else lambda batch: [look(batch) for look in looks]
 
-    def present(self, block: AnswerBlock) -> AnswerBlock:
+    def present(self, answer: Answer) -> Answer:
         """Sees an answer on its way."""
-        return block if self._progress is None else self._progress.see(block)
+        return answer if self._progress is None else self._progress.see(answer)
 
     def hear(self, note: object) -> bool:
         """Rules note nothing."""
