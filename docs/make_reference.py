@@ -10,6 +10,7 @@ import typer.main
 
 import thalweg
 import thalweg.spark
+from thalweg.api.answer_values import AnswerView
 from thalweg.api.run_options import KindKeywords, OntologyKeywords
 from thalweg.api.verbs import WhyKeywords
 from thalweg.cli import app
@@ -71,13 +72,17 @@ def with_examples(text: str) -> str:
 
 def signature(thing: Any) -> str:
     """The names of parameters with their defaults; types are in the code, and would hide them."""
+    if inspect.isclass(thing) and issubclass(thing, AnswerView):
+        defaults = thing._defaults
+        shown = (f"{name}={defaults[name]!r}" if name in defaults else name for name in thing.__match_args__)
+        return f"({', '.join(shown)})"
     try:
         parameters = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):
         return ""
     parts, starred = [], False
     for one in parameters:
-        if one.name in ("self", "_answer"):
+        if one.name == "self":
             continue
         if one.kind is one.KEYWORD_ONLY and not starred:
             parts.append("*")

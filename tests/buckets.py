@@ -7,7 +7,8 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
-from thalweg.answers.emit import AnswerBlock, Solution
+from thalweg.answers.jsonl import lines
+from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.nodes import Program
@@ -24,8 +25,8 @@ from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
 from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.local import LocalRun
-from thalweg.runtimes.spark.dataframe import _opened
-from thalweg.runtimes.spark.delivery import Delivered, Delivery, answer_blocks
+from thalweg.runtimes.spark.bucket_answers import answers_of, opened
+from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import Job, spread
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
@@ -79,7 +80,7 @@ class Buckets:
         self._arrived = arrived
         self._delivery = _Reports(settings.emit, self.found.append, listen)
 
-    def take(self, events: Iterable[Any], ended: bool = True) -> list[AnswerBlock]:
+    def take(self, events: Iterable[Any], ended: bool = True) -> list[Answer]:
         """What is answered when some events come."""
         self._packer.part += 1
         parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
@@ -95,10 +96,10 @@ class Buckets:
                     raise error_of(unwrap(parcel.payload).header["error"])
                 else:
                     assert parcel.fragment == OUT
-                    tables += _opened(parcel.payload, self.job.settings.emit)
+                    tables += opened(parcel.payload, self.job.settings.emit)
         return self._answers(pa.Table.from_batches(tables)) if tables else []
 
-    def _answers(self, rows: pa.Table) -> list[AnswerBlock]:
+    def _answers(self, rows: pa.Table) -> list[Answer]:
         sent = self._delivery.read(rows)
         self.late += (row["fact"] for row in sent.reports["late"])
         self._delivery._note(sent)
@@ -109,7 +110,7 @@ class Buckets:
         last -= bool(sent.reports["open"])
         self._delivery.done = Delivered(tick=last, waiting=waiting)
         emit = self.job.settings.emit if self.job.plan.shows_facts else None
-        return [self._work.watch.present(block) for block in answer_blocks(sent.answers, emit, [], first, last)]
+        return [self._work.watch.present(answer) for answer in answers_of(sent.answers, emit, [], first, last)]
 
     def lose(self, how: str) -> None:
         """All buckets are made anew, from what was saved or from all that came."""
@@ -150,10 +151,10 @@ class Cluster(Buckets):
         known = read_program(Source("case.lp", program))[0].knowing(background)
         super().__init__(AnswerSets(known, background, options), Settings(delay=delay, emit="changes"), partitions)
 
-    def take(self, events: Iterable[Any], ended: bool = True) -> list[Solution]:
+    def take(self, events: Iterable[Any], ended: bool = True) -> list[Answer]:
         """The answers of the windows that close with some events."""
         found = super().take(events, ended)
-        assert all(isinstance(one, Solution) for one in found)
+        assert all(answer.kind == "answer sets" for answer in found)
         return found
 
 
@@ -187,8 +188,8 @@ def in_buckets(
     buckets = Buckets(part, settings, partitions, arrived, split)
     found: list[str] = []
     for number, events in enumerate(batches, 1):
-        blocks = buckets.take(events, number == len(batches))
-        found += (str(one) for block in blocks for one in block.answers())
+        answers = buckets.take(events, number == len(batches))
+        found += (line for answer in answers for line in lines(answer))
         buckets.lose(loss)
     return found
 
@@ -207,9 +208,9 @@ def stopped(part: Part, settings: Settings, events: Iterable[Event], breaks: Col
             for fact in came[tick].facts:
                 batch.add(fact.signature, [words.code(term) for term in fact.terms])
             batches.append(batch)
-        said += map(str, run.advance(tick, batches))
+        said += (line for answer in run.advance(tick, batches) for line in lines(answer))
         if tick in breaks:
             saved = run.snapshot()
             run = LocalRun(part, Context(settings, Clock(), lambda found: None, saves=True))
             run.resume(saved)
-    return [*said, *map(str, run.finish())]
+    return [*said, *(line for answer in run.finish() for line in lines(answer))]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pattern_meaning import found_above
 from random_patterns import MENU, NAMES, looking, patterns
-from thalweg.answers.event_answers import AbstractEvent, ComplexEvent
+from thalweg.answers.event_answers import AbstractLine, ComplexLine
 from thalweg.ir.pattern_semantics import Instance, TripleTerms
 from thalweg.ir.pattern_text import show_pattern
 from thalweg.ir.patterns import Absent, Both, Occurs, Pattern, Sequence, Triple
@@ -141,14 +141,14 @@ def meant(program: CascadeProgram, came: abc.Sequence[Arrival]) -> list[str]:
     """The lines that a case has by the semantics, whichever way its events come."""
     names = {f"<{SPACE}{name}>" for name in NAMES}
     events: dict[str, list[Instance]] = {name: [] for name in names}
-    lines: list[AbstractEvent | ComplexEvent] = []
+    lines: list[AbstractLine | ComplexLine] = []
     for one in came:
         triples = tuple(_entailed(one.triples))
         for name in {"A" if name == "Special" else name for name in one.classes}:
             about = absolute(f"<{name}>"), one.tick, one.tick, absolute(one.individual), absolute(one.graph)
             events[about[0]].append(Instance(*about, triples=triples))
         if {"A", "Special"} & {*one.classes}:
-            lines.append(AbstractEvent(one.tick, f"<{SPACE}A>", absolute(one.individual), absolute(one.graph)))
+            lines.append(AbstractLine(one.tick, f"<{SPACE}A>", absolute(one.individual), absolute(one.graph)))
     for definition in program.events:
         pattern = definition.definition
         if isinstance(pattern, Pattern):
@@ -156,7 +156,7 @@ def meant(program: CascadeProgram, came: abc.Sequence[Arrival]) -> list[str]:
                 definition.name, pattern, events, set(_entailed(BACKGROUND)), LAST
             )
             lines += (
-                ComplexEvent(one.end, Instance(definition.name, one.start, one.end, events=one.events), one.bindings)
+                ComplexLine(one.end, Instance(definition.name, one.start, one.end, events=one.events), one.bindings)
                 for one in found
             )
     return [str(line) for line in sorted(lines, key=lambda line: (line.t, str(line)))]

@@ -34,7 +34,7 @@ from thalweg.cli import app
 from thalweg.dataflow.context import Settings
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.event import Batch, Event
-from thalweg.runtimes.spark.dataframe import _opened
+from thalweg.runtimes.spark.bucket_answers import opened
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.testing.evaluators import arrived
 
@@ -148,7 +148,7 @@ class Driver(Buckets):
                 if parcel.fragment >= 0:
                     parcels.append(parcel)
                 else:
-                    sent += _opened(parcel.payload, self.job.settings.emit)
+                    sent += opened(parcel.payload, self.job.settings.emit)
         self._delivery.deliver(batch, pa.Table.from_batches(sent))
 
 

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import thalweg
 from fuzz.seeds import SAVED, command_in, saved_run
 from thalweg import Event, FailedError, RejectedError, api, load
-from thalweg.answers.emit import FORMATS, formatter
+from thalweg.answers.answer_formats import FORMATS, formatter
 from thalweg.api import SolveOptions, Timing
 from thalweg.cli import app
 from thalweg.connectors.interrupt import Interrupt

@@ -11,7 +11,7 @@ from test_partitioned import Answers, answers, cuts, kept, loaded, replayed
 
 from buckets import rule_job
 from thalweg import Change, Clash, Interval, Snapshot, api
-from thalweg.answers.clash_answers import ClashChange, Clashing, ClashInterval
+from thalweg.api.answer_values import record_of
 from thalweg.dataflow.context import Settings
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
@@ -21,6 +21,7 @@ from thalweg.languages.owl.checking import checked
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.python_values import term_of
+from thalweg.model.time import FOREVER
 from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.route_justifications import route_justifications
 
@@ -129,13 +130,15 @@ def rows(case: Case, topology: tuple[str, int | None], emit: str) -> Answers:
     """What one process tells, in the rows that buckets tell."""
     found: Answers = []
     for answer in api.run(case.program(*topology), stream=case.stream, emit=emit, start=0, end=LAST):  # type: ignore[arg-type]
-        match answer._answer[0]:
-            case Clashing(tick, _, clashes):
-                found += [(tick, text) for text in clashes]
-            case ClashChange(tick, begun, ended):
-                found += [(tick, 0, text) for text in begun] + [(tick, 1, text) for text in ended]
-            case ClashInterval(text, start, until):
-                found.append((start, -1 if until is None else until, text))
+        record = record_of(answer)
+        assert record.of_clashes
+        match record.kind, record.columns:
+            case "snapshot", (clashes,):
+                found += [(record.t, text) for text in clashes]
+            case "changes", (begun, ended, *_):
+                found += [(record.t, 0, text) for text in begun] + [(record.t, 1, text) for text in ended]
+            case "intervals", ((text,), (start,)):
+                found.append((start, -1 if record.t == FOREVER else record.t, text))
     return sorted(found)
 
 

@@ -48,9 +48,9 @@ def in_one_process(events: list[Event], settings: Settings) -> tuple[list[tuple[
     observer = api.Observer(lambda found: None, late.append)
     with api.start(api.load_part([PROGRAM]), events, api.RunOptions(timing), observer) as job:
         for piece in job.pieces():
-            for answer in () if piece is None else piece.answers():
-                found += [(answer.t, "+", str(fact)) for fact in answer.begin]  # type: ignore[union-attr]
-                found += [(answer.t, "-", str(fact)) for fact in answer.end]  # type: ignore[union-attr]
+            if piece is not None:
+                begin, end, *_ = piece.columns
+                found += [*((piece.t, "+", fact) for fact in begin), *((piece.t, "-", fact) for fact in end)]
     return sorted(found), sorted(fact for line in late for fact in _late(line))
 
 

@@ -8,6 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from thalweg import api
+from thalweg.answers.jsonl import lines
 from thalweg.diagnostics import Source
 from thalweg.kinds.classes.ladder import EventSelection
 from thalweg.kinds.events.event_stages import UsableEvents
@@ -113,7 +114,7 @@ def answers(events: list[Event], text: str, names: Iterable[str]) -> Iterator[st
     part = api.load_part(sources, background=[background], report=lambda _: None, show=shown)
     with api.start(part, events, api.RunOptions(api.Timing(first=0, last=12)), api.Observer(lambda _: None)) as job:
         for block in job.pieces():
-            yield from (str(one) for one in block.answers()) if block is not None else ()
+            yield from lines(block) if block is not None else ()
 
 
 @given(st.data())

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from buckets import LOSSES, in_buckets, stopped
 from thalweg import api
-from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventLine
+from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine
+from thalweg.answers.jsonl import lines as lines_of
 from thalweg.api.answer_values import Change
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
@@ -119,11 +120,11 @@ def lines(case: Case, abstract: list[Instance]) -> list[EventLine]:
         solved = [()] if clause is None else solutions(clause, [one.individual], one.triples)
         pairs.setdefault(one.event, []).extend((one, solution) for solution in solved)
     found: list[EventLine] = [
-        AbstractEvent(one.start, one.event, one.individual) for one in abstract if one.event != f"<{SPACE}C>"
+        AbstractLine(one.start, one.event, one.individual) for one in abstract if one.event != f"<{SPACE}C>"
     ]
     for match in matches(pattern, pairs, LAST, holds):
         made = Instance(f"<{SPACE}M>", match.start, match.end, events=match.events)
-        found.append(ComplexEvent(match.end, made, match.bindings))
+        found.append(ComplexLine(match.end, made, match.bindings))
     return sorted(found, key=lambda line: (line.t, str(line)))
 
 
@@ -143,12 +144,12 @@ def expected(case: Case) -> tuple[list[str], dict[int, tuple[frozenset[str], fro
         (tick, frozenset(map(str, semantics.output(above, 0, tick, [one for one in arrivals if one[1] <= tick]))))
         for tick in range(LAST + 1)
     ]
-    top = [str(line) for line in said if isinstance(line, ComplexEvent) or _is_top(case, line)]
+    top = [str(line) for line in said if isinstance(line, ComplexLine) or _is_top(case, line)]
     return top, {tick: (one.begin, one.end) for tick, one in changes_of(shown).items()}
 
 
 def _is_top(case: Case, line: EventLine) -> bool:
-    assert isinstance(line, AbstractEvent)
+    assert isinstance(line, AbstractLine)
     return f":{line.event[-2]}" not in case.pattern.split(" IF ")[0].split()
 
 
@@ -182,5 +183,5 @@ def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, lo
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
     options = api.RunOptions(api.Timing(first=0, last=LAST))
     with api.start(part, list(case.events), options, api.Observer(lambda _: None)) as job:
-        alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
+        alone = [line for answer in job.pieces() if answer is not None for line in lines_of(answer)]
     assert in_buckets(part, asked, batches, loss) == alone

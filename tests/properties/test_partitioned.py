@@ -12,7 +12,6 @@ from test_ontologies import STREAMS, WINDOW, ontologies
 from test_ontologies import data as statements
 
 from buckets import rule_job
-from thalweg.answers.emit import Change
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
 from thalweg.ir import semantics
@@ -188,11 +187,11 @@ def test_what_is_guaranteed_is_the_same_in_buckets_and_kept(
     how = Settings(scenario.first, scenario.last, with_until=True)
     run = LocalRun(Rules(program), Context(how, Clock(), lambda _: None))
     items = Values(scenario.events, run.dictionary)
-    changes = [change for change in run.answers(items) if isinstance(change, Change)]
+    changes = [change for change in run.answers(items) if change is not None]
     promised = {
         (change.t, fact): until
         for change in changes
-        for fact, until in zip(change.begin, change.until, strict=False)
+        for fact, until in zip(change.columns[0], change.columns[3], strict=False)
         if until < FOREVER
     }
     rows = answers(rule_job(program, how, partitions), scenario.events, cuts(data, scenario.events), repeat(kept))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from buckets import LOSSES, in_buckets, stopped
 from thalweg import api
+from thalweg.answers.jsonl import lines
 from thalweg.api.answer_values import Change, Solution
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
@@ -243,5 +244,5 @@ def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, lo
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
     how = api.RunOptions(api.Timing(first=0, last=LAST), case.emit)
     with api.start(part, list(case.events), how, api.Observer(lambda _: None)) as job:
-        alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
+        alone = [line for answer in job.pieces() if answer is not None for line in lines(answer)]
     assert in_buckets(part, settings, batches, loss) == alone

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from buckets import LOSSES, Graphs, in_buckets, with_graphs
 from random_cascades import NUMBERS
 from random_patterns import NAMES, looking, patterns
+from thalweg.answers.jsonl import lines
 from thalweg.dataflow.context import Context, Settings
 from thalweg.ir.patterns import Pattern
 from thalweg.kinds.events import EventCascade
@@ -65,7 +66,7 @@ def alone(part: EventCascade, settings: Settings, stream: list[Graphs]) -> list[
     found: list[str] = []
     for now in range(LAST + 1):
         given = [batch for tick, batch, _ in batches if tick == now]
-        found += (str(line) for block in run.advance(now, given) for line in block.answers())
+        found += (line for answer in run.advance(now, given) for line in lines(answer))
     return found
 
 

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from buckets import LOSSES, in_buckets
 from thalweg import api
+from thalweg.answers.jsonl import lines
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
@@ -19,7 +20,7 @@ def assert_split_as_whole(text: str, stream: list[Event], size: int, loss: str, 
     settings = Settings(first=0, last=LAST, emit="changes")
     batches = [stream[start : start + size] for start in range(0, len(stream), size)]
     with api.start(part, stream, api.RunOptions(api.Timing(first=0, last=LAST)), api.Observer(lambda _: None)) as job:
-        alone = [str(answer) for block in job.pieces() if block is not None for answer in block.answers()]
+        alone = [line for answer in job.pieces() if answer is not None for line in lines(answer)]
     assert in_buckets(part, settings, batches, loss, partitions) == alone
 
 

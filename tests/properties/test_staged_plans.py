@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from buckets import LOSSES, Buckets
 from thalweg import api
+from thalweg.answers.jsonl import lines
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.kinds.answer_sets.solve_options import SolveOptions
@@ -155,7 +156,7 @@ def test_a_plan_that_is_split_answers_as_one_process_does(
         note(source.text)
     timing = api.Timing(first=0, last=case.last, delay=case.delay)
     with api.start(part, list(case.events), api.RunOptions(timing, case.emit), api.Observer(lambda _: None)) as job:
-        alone = [str(one) for block in job.pieces() if block is not None for one in block.answers()]
+        alone = [line for answer in job.pieces() if answer is not None for line in lines(answer)]
     settings = Settings(first=0, last=case.last, delay=case.delay, emit=case.emit)
     buckets = Buckets(part, settings, partitions, split=split)
     operators = buckets.job.plan.operators
@@ -166,7 +167,7 @@ def test_a_plan_that_is_split_answers_as_one_process_does(
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]
     batches += [[]] if ends_later else []
     for number, some in enumerate(batches, 1):
-        found += (str(one) for block in buckets.take(some, number == len(batches)) for one in block.answers())
+        found += (line for answer in buckets.take(some, number == len(batches)) for line in lines(answer))
         buckets.lose(loss)
     # Where the only window is that at the end, what reads its answer is output behind it, in no order of time.
     fits = not isinstance(case.asking.window, str) and (case.asking.window or 0) <= case.last + 1

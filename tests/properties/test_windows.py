@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from buckets import LOSSES, Cluster
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.api import Observer, RunOptions, start
 from thalweg.diagnostics import Source
 from thalweg.kinds.answer_sets import AnswerSets
@@ -105,7 +105,7 @@ def windows(case: Case) -> Iterator[tuple[int, int, set[str]]]:
         yield start, end, {fact for tick, some in case.events if start <= tick <= end for fact in some}
 
 
-def told(case: Case, solver: str = "clingo", declared: bool = False) -> list[Solution]:
+def told(case: Case, solver: str = "clingo", declared: bool = False) -> list[Answer]:
     """What is answered; where inputs are `declared`, facts of what is derived do not count."""
     program, found = read_program(Source("case.lp", case.program))
     program = replace(program, declared=declared)
@@ -113,7 +113,7 @@ def told(case: Case, solver: str = "clingo", declared: bool = False) -> list[Sol
     window, slide = case.window
     asking = SolveOptions(case.models, window, slide, solver=solver, workers=0)
     with start(AnswerSets(program, (), asking), case.events, RunOptions(), Observer([].append)) as job:
-        return [piece for piece in job.pieces() if isinstance(piece, Solution)]
+        return [piece for piece in job.pieces() if piece is not None and piece.kind == "answer sets"]
 
 
 RECURSIVE = "t(X,Y) :- e(X,Y). t(X,Z) :- t(X,Y), e(Y,Z). a(X) :- p(X), not t(X,X)."
@@ -135,10 +135,10 @@ def test_a_window_is_answered_as_the_whole_program_answers_it(case: Case) -> Non
         known = " ".join(f"{fact}." for fact in inside if read_fact(fact).signature in program.mentioned)
         if case.models == "first":
             everything = solve(Task(f"{case.program} {shown}", known, "all")).answers
-            assert set(answer.sets) <= set(everything)
-            assert bool(answer.sets) == bool(everything)
+            assert set(answer.columns) <= set(everything)
+            assert bool(answer.columns) == bool(everything)
         else:
-            assert answer.sets == solve(Task(f"{case.program} {shown}", known, case.models)).answers
+            assert answer.columns == solve(Task(f"{case.program} {shown}", known, case.models)).answers
 
 
 @given(cases(LOWERED) | cases(LOWERED, derived=True))
@@ -152,13 +152,13 @@ def test_facts_spread_by_key_say_the_same(case: Case, buckets: int) -> None:
     assert spread(case, buckets) == told(case, declared=True)
 
 
-def spread(case: Case, buckets: int) -> list[Solution]:
+def spread(case: Case, buckets: int) -> list[Answer]:
     program, _ = read_program(Source("case.lp", case.program))
     solving = Solving(program, SolverPool(0), case.models, buckets=buckets, spread_from=0)
     windowed = Windowed(solving, ProgramInputs(program), read_frame(*case.window, Clock()))
     items = [item for item in Values(case.events, windowed.dictionary) if isinstance(item, tuple)]
     ticks = [tick for tick, _ in items]
-    solutions: list[Solution] = []
+    solutions: list[Answer] = []
     for tick in range(min(ticks), max(ticks) + 1) if ticks else ():
         solutions += windowed.advance(tick, [batch for at, batch in items if at == tick])
     return [*solutions, *windowed.finish()]
@@ -174,7 +174,7 @@ def test_buckets_say_the_same_in_any_number_of_batches_and_with_any_losses(
 ) -> None:
     cluster = Cluster(case.program, SolveOptions(case.models, *case.window), partitions)
     events = [Event(tick, tuple(map(read_fact, facts))) for tick, facts in case.events]
-    found: list[Solution] = []
+    found: list[Answer] = []
     for begin, end in pairwise([0, *sorted({cut for cut in cuts if cut < len(events)}), len(events)]):
         found += cluster.take(events[begin:end], ended=end == len(events))
         cluster.lose(loss)

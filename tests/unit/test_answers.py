@@ -8,8 +8,9 @@ import pytest
 
 import thalweg
 from thalweg import IRI, Fact, RejectedError, Source
-from thalweg.api.answer_values import value_of_answer
-from thalweg.api.spark_answers import BlockFormat
+from thalweg.answers.jsonl import lines as lines_of
+from thalweg.api.answer_values import record_of, values_of
+from thalweg.api.spark_answers import RecordFormat
 from thalweg.model.records import of_json
 
 RECENT = "q(X) :- p(X) in [2]."
@@ -182,10 +183,10 @@ def test_answers_are_read_back_as_they_were(program, options):
     answers = list(thalweg.run(program, SEEN, times="ticks", **options))
     lines = list(map(str, answers))
     assert lines
-    write = BlockFormat().formatter()
-    blocks = [of_json(json.loads("".join(write(answer._answer[0])))) for answer in answers]
-    assert [value_of_answer(one) for block in blocks for one in block.answers()] == answers
-    assert [line for block in blocks for line in block.jsonl().splitlines()] == lines
+    write = RecordFormat().formatter()
+    records = [of_json(json.loads("".join(write(record_of(answer))))) for answer in answers]
+    assert [value for record in records for value in values_of(record)] == answers
+    assert [line for record in records for line in lines_of(record)] == lines
 
 
 def test_explanations_print_as_text_with_the_times_of_the_run():

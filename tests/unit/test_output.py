@@ -135,7 +135,7 @@ def test_a_column_of_numbers_becomes_one_of_texts_where_a_text_comes(
 ) -> None:
     from pyarrow import parquet
 
-    monkeypatch.setattr("thalweg.answers.parquet_output.GROUP", 1)
+    monkeypatch.setattr("thalweg.answers.table.GROUP", 1)
     (folder / "kinds.lars").write_text("#show now/1. now(V) :- seen(V).")
     (folder / "kinds.facts").write_text("seen(1) at 1. seen(2.5) at 2. seen(x) at 3.")
     assert run("--out", "out.parquet", program="kinds.lars", stream="kinds.facts").exit_code == 0

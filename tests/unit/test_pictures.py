@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from thalweg.answers.answer_formats import AnswerFormat
-from thalweg.answers.emit import Change
+from thalweg.answers.record import changes
 from thalweg.api import Timing, load_part
 from thalweg.cli import app
 from thalweg.cli.picture import drawn
@@ -83,7 +83,7 @@ def test_the_beginning_of_a_run_elsewhere_is_proved_here(folder: Path, monkeypat
         ):
             pencil.observe_elsewhere(tick, batch_of(words, Event(tick, (fact_of_text(fact),))), words)
         for tick, name in ((5, "a"), (30, "b"), (99, "d")):
-            pencil.see(Change(tick, (f"hot({name})",), ()))
+            pencil.see(changes(tick, (f"hot({name})",)))
         pencil.ends = {"hot(d)": 159}
         pencil.prove(part, timing)
     page = (folder / "run.html").read_text()

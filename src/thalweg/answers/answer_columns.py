@@ -24,14 +24,12 @@ from datetime import date, datetime
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Final, Literal, Protocol
 
-from thalweg.answers.clash_answers import Clash, ClashChange, Clashing, ClashInterval
-from thalweg.answers.emit import AnswerBlock, Change, Interval, SnapshotRun, Solution
-from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, event_json
-from thalweg.answers.query_answers import Bindings, ConstructedGraph, Truth
+from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine, event_json
+from thalweg.answers.record import OF_FACTS, Answer, BrokenAxiom
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.model.predicate import Predicate
 from thalweg.model.python_values import IRI, Term, value_of
-from thalweg.model.time import TimeFormat
+from thalweg.model.time import FOREVER, TimeFormat
 
 Type = Literal["time", "window", "text", "list", "value", "integer", "truth", "pairs"]
 """What cells hold: a tick, two ticks, a text, a list, a number or a text, an integer, a truth value, texts by names."""
@@ -49,7 +47,7 @@ class Column:
 
 
 class AnswerColumns(Protocol):
-    """The columns of one kind of answers, and the rows of blocks of that kind."""
+    """The columns of one kind of answers, and the rows of answers of that kind."""
 
     @property
     def kind(self) -> str:
@@ -58,11 +56,11 @@ class AnswerColumns(Protocol):
     @property
     def columns(self) -> tuple[Column, ...]: ...
 
-    def fits(self, block: AnswerBlock) -> bool:
-        """Whether a block is of this kind."""
+    def fits(self, answer: Answer) -> bool:
+        """Whether an answer is of this kind."""
 
-    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
-        """The rows of a block of this kind; ticks in texts are written as `times` writes them."""
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        """The rows of an answer of this kind; ticks in texts are written as `times` writes them."""
 
 
 # Facts and clashes --------------------------------------------------------------------------------------------------
@@ -94,7 +92,8 @@ class FactColumns:
     >>> table = FactColumns("changes", ("R", "V"))
     >>> [column.name for column in table.columns]
     ['t', 'op', 'predicate', 'R', 'V']
-    >>> list(table.rows(Change(3, ('jam(a,"b c")',), ("jam(b,2)",)), TimeFormat()))
+    >>> from thalweg.answers.record import changes
+    >>> list(table.rows(changes(3, ('jam(a,"b c")',), ("jam(b,2)",)), TimeFormat()))
     [(3, '-', 'jam', 'b', 2), (3, '+', 'jam', 'a', 'b c')]
     """
 
@@ -112,21 +111,23 @@ class FactColumns:
         """The columns of what begins, holds or ends."""
         return _fact_columns(self.names)
 
-    def fits(self, block: AnswerBlock) -> bool:
-        return isinstance(block, Change | SnapshotRun | Interval)
+    def fits(self, answer: Answer) -> bool:
+        return answer.kind in OF_FACTS
 
-    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
-        match block:
-            case Change():
-                for op, facts in (("-", block.end), ("?", block.unknown), ("+", block.begin)):
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        match answer.kind, answer.columns:
+            case "changes", (begin, end, unknown, _):
+                for op, facts in (("-", end), ("?", unknown), ("+", begin)):
                     for fact in facts:
-                        yield block.t, op, *self.cells(fact, times)
-            case SnapshotRun():
-                rows = [self.cells(fact, times) for fact in block.facts]
-                for tick in range(block.first, block.last + 1):
+                        yield answer.t, op, *self.cells(fact, times)
+            case "snapshot", (facts,):
+                rows = [self.cells(fact, times) for fact in facts]
+                for tick in range(answer.start, answer.t + 1):
                     yield from ((tick, *fact) for fact in rows)
-            case Interval():
-                yield *self.cells(block.fact, times), block.start, block.until
+            case "intervals", (facts, starts):
+                until = None if answer.t == FOREVER else answer.t
+                for fact, start in zip(facts, starts, strict=True):
+                    yield *self.cells(fact, times), start, until
 
     def cells(self, text: str, times: TimeFormat) -> Row:
         """The cells of one of them."""
@@ -136,8 +137,9 @@ class FactColumns:
 class ClashColumns(FactColumns):
     """Clashes that begin, last or end; one that ends has no reasons.
 
-    >>> clash = Clash("<bob>", "DisjointClasses(<Man> <Work>)", ("<Man>(<bob>) at 5", "<Work>(<bob>) at 7"))
-    >>> list(ClashColumns("changes").rows(ClashChange(7, (str(clash),), ()), TimeFormat()))[0][1:4]
+    >>> from thalweg.answers.record import changes
+    >>> clash = BrokenAxiom("<bob>", "DisjointClasses(<Man> <Work>)", ("<Man>(<bob>) at 5", "<Work>(<bob>) at 7"))
+    >>> list(ClashColumns("changes").rows(changes(7, (str(clash),)), TimeFormat()))[0][1:4]
     ('+', '<bob>', None)
     """
 
@@ -148,11 +150,11 @@ class ClashColumns(FactColumns):
         texts = (Column(name, "text") for name in ("individual", "other", "axiom"))
         return *texts, Column("because", "list")
 
-    def fits(self, block: AnswerBlock) -> bool:
-        return isinstance(block, ClashChange | Clashing | ClashInterval)
+    def fits(self, answer: Answer) -> bool:
+        return answer.of_clashes
 
     def cells(self, text: str, times: TimeFormat) -> Row:
-        clash = Clash.read(text).at(times)
+        clash = BrokenAxiom.read(text).at(times)
         because = None if clash.because is None else list(clash.because)
         return clash.individual, clash.other, clash.axiom, because
 
@@ -164,7 +166,7 @@ class ClashColumns(FactColumns):
 class AnswerSetColumns:
     """Answer sets of windows, a row for each fact.
 
-    >>> list(AnswerSetColumns().rows(Solution(40, 38, (("a(1)",), ())), TimeFormat()))
+    >>> list(AnswerSetColumns().rows(Answer("answer sets", 40, (("a(1)",), ()), 38), TimeFormat()))
     [(40, (38, 40), 1, 'a', [1], False), (40, (38, 40), 2, None, None, False)]
     """
 
@@ -179,24 +181,22 @@ class AnswerSetColumns:
         own = Column("answer_set", "integer"), *_fact_columns(self.names)
         return _T, _WINDOW, *own, Column("incomplete", "truth")
 
-    def fits(self, block: AnswerBlock) -> bool:
-        return isinstance(block, Solution)
+    def fits(self, answer: Answer) -> bool:
+        return answer.kind == "answer sets"
 
-    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
-        assert isinstance(block, Solution)
-        about, nothing = (block.t, (block.start, block.t)), (None,) * len(_fact_columns(self.names))
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        sets = answer.columns
+        about, nothing = (answer.t, (answer.start, answer.t)), (None,) * len(_fact_columns(self.names))
         if self.of is not None:
-            facts = (
-                (number, fact_of_text(atom)) for number, answer_set in enumerate(block.sets, 1) for atom in answer_set
-            )
+            facts = ((number, fact_of_text(atom)) for number, answer_set in enumerate(sets, 1) for atom in answer_set)
             chosen = ((number, fact) for number, fact in facts if fact.signature == self.of)
-            yield from ((*about, number, *_cells(fact, self.names), block.incomplete) for number, fact in chosen)
+            yield from ((*about, number, *_cells(fact, self.names), answer.incomplete) for number, fact in chosen)
             return
-        if not block.sets:
-            yield *about, None, *nothing, block.incomplete
-        for number, texts in enumerate(block.sets, 1):
+        if not sets:
+            yield *about, None, *nothing, answer.incomplete
+        for number, texts in enumerate(sets, 1):
             for cells in (_fact(text, self.names) for text in texts) if texts else (nothing,):
-                yield *about, number, *cells, block.incomplete
+                yield *about, number, *cells, answer.incomplete
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class SelectColumns:
     >>> table = SelectColumns(("x", "t"))
     >>> [column.name for column in table.columns]
     ['t', 'window', 'x', '?t']
-    >>> list(table.rows(Bindings(40, 38, ('{"x":"<http://ex.org/a>"}',)), TimeFormat()))
+    >>> list(table.rows(Answer("rows", 40, (('{"x":"<http://ex.org/a>"}',),), 38), TimeFormat()))
     [(40, (38, 40), '<http://ex.org/a>', None)]
     """
 
@@ -220,21 +220,25 @@ class SelectColumns:
         names = (f"?{name}" if name in self.taken else name for name in self.variables)
         return _T, _WINDOW, *(Column(name, "value") for name in names)
 
-    def fits(self, block: AnswerBlock) -> bool:
-        return isinstance(block, Bindings) and all(row.keys() <= {*self.variables} for row in block.rows)
+    def fits(self, answer: Answer) -> bool:
+        return answer.kind == "rows" and all(row.keys() <= {*self.variables} for row in _read(answer))
 
-    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
-        assert isinstance(block, Bindings)
-        for row in block.rows:
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        for row in _read(answer):
             values = (row.get(name) for name in self.variables)
-            yield block.t, (block.start, block.t), *(None if term is None else cell(term) for term in values)
+            yield answer.t, (answer.start, answer.t), *(None if term is None else cell(term) for term in values)
+
+
+def _read(answer: Answer) -> Iterator[dict[str, str]]:
+    """The terms of each row of a SELECT by their variables; those that are unbound are left out."""
+    return map(json.loads, answer.columns[0])
 
 
 @dataclass(frozen=True)
 class GraphColumns:
     """Triples of a CONSTRUCT.
 
-    >>> list(GraphColumns().rows(ConstructedGraph(40, 38, ("<p>(<s>,<o>)",)), TimeFormat()))
+    >>> list(GraphColumns().rows(Answer("triples", 40, (("<p>(<s>,<o>)",),), 38), TimeFormat()))
     [(40, (38, 40), '<p>', ['<s>', '<o>'])]
     """
 
@@ -244,20 +248,19 @@ class GraphColumns:
     def columns(self) -> tuple[Column, ...]:
         return _T, _WINDOW, *_fact_columns(None)
 
-    def fits(self, block: AnswerBlock) -> bool:
-        return isinstance(block, ConstructedGraph)
+    def fits(self, answer: Answer) -> bool:
+        return answer.kind == "triples"
 
-    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
-        assert isinstance(block, ConstructedGraph)
-        for fact in block.facts:
-            yield block.t, (block.start, block.t), *_fact(fact, None)
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        for fact in answer.columns[0]:
+            yield answer.t, (answer.start, answer.t), *_fact(fact, None)
 
 
 @dataclass(frozen=True)
 class TruthColumns:
     """Answers of an ASK.
 
-    >>> list(TruthColumns().rows(Truth(40, 38, True), TimeFormat()))
+    >>> list(TruthColumns().rows(Answer("truth", 40, ((True,),), 38), TimeFormat()))
     [(40, (38, 40), True)]
     """
 
@@ -267,12 +270,11 @@ class TruthColumns:
     def columns(self) -> tuple[Column, ...]:
         return _T, _WINDOW, Column("answer", "truth")
 
-    def fits(self, block: AnswerBlock) -> bool:
-        return isinstance(block, Truth)
+    def fits(self, answer: Answer) -> bool:
+        return answer.kind == "truth"
 
-    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
-        assert isinstance(block, Truth)
-        yield block.t, (block.start, block.t), block.answer
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        yield answer.t, (answer.start, answer.t), answer.columns[0][0]
 
 
 # Events -------------------------------------------------------------------------------------------------------------
@@ -282,8 +284,8 @@ class TruthColumns:
 class EventColumns:
     """Classes of individuals, complex events, and events that have no classes.
 
-    >>> high = AbstractEvent(5, "<High>", "<obs1>", "<g1>")
-    >>> list(EventColumns().rows(EventAnswers((high,)), TimeFormat()))
+    >>> high = AbstractLine(5, "<High>", "<obs1>", "<g1>")
+    >>> list(EventColumns().rows(Answer("events", 5, ((high,),)), TimeFormat()))
     [(5, '<High>', 5, 5, '<obs1>', '<g1>', None, None, None)]
     """
 
@@ -303,20 +305,19 @@ class EventColumns:
             Column("rejected", "text"),
         )
 
-    def fits(self, block: AnswerBlock) -> bool:
-        return isinstance(block, EventAnswers)
+    def fits(self, answer: Answer) -> bool:
+        return answer.kind == "events"
 
-    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
-        assert isinstance(block, EventAnswers)
-        for line in block.lines:
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        for line in answer.columns[0]:
             yield from self._rows(line, times)
 
     def _rows(self, line: EventLine, times: TimeFormat) -> Iterator[Row]:
         match line:
-            case AbstractEvent():
+            case AbstractLine():
                 at = line.t if line.at is None else line.at
                 yield line.t, line.event, at, at, line.individual, line.graph or None, None, None, None
-            case ComplexEvent():
+            case ComplexLine():
                 instance = line.instance
                 events = [event_json(event, times) for event in instance.events]
                 yield (
@@ -345,7 +346,7 @@ class SeveralColumns:
     >>> table = SeveralColumns((FactColumns(), TruthColumns()))
     >>> [column.name for column in table.columns]
     ['kind', 't', 'op', 'predicate', 'args', 'window', 'answer']
-    >>> list(table.rows(Truth(4, 2, True), TimeFormat()))
+    >>> list(table.rows(Answer("truth", 4, ((True,),), 2), TimeFormat()))
     [('truth', 4, None, None, None, (2, 4), True)]
     """
 
@@ -357,18 +358,18 @@ class SeveralColumns:
     def columns(self) -> tuple[Column, ...]:
         return Column("kind", "text"), *dict.fromkeys(column for kind in self.kinds for column in kind.columns)
 
-    def fits(self, block: AnswerBlock) -> bool:
-        return self._kind_of(block) is not None
+    def fits(self, answer: Answer) -> bool:
+        return self._kind_of(answer) is not None
 
-    def _kind_of(self, block: AnswerBlock) -> AnswerColumns | None:
+    def _kind_of(self, answer: Answer) -> AnswerColumns | None:
         # Clashes are facts of their own kind, and fit there first.
-        return next((kind for kind in self.kinds if kind.fits(block)), None)
+        return next((kind for kind in self.kinds if kind.fits(answer)), None)
 
-    def rows(self, block: AnswerBlock, times: TimeFormat) -> Iterator[Row]:
-        kind = self._kind_of(block)
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        kind = self._kind_of(answer)
         assert kind is not None
         names = [column.name for column in kind.columns]
-        for row in kind.rows(block, times):
+        for row in kind.rows(answer, times):
             cells = dict(zip(names, row, strict=True), kind=kind.kind)
             yield tuple(cells.get(column.name) for column in self.columns)
 

@@ -1,15 +1,22 @@
 """The formats in which answers are written, and which of them the ending of a file stands for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final
 
 from thalweg.answers.answer_columns import AnswerColumns, FactColumns
-from thalweg.answers.answer_tables import AnswerTable
-from thalweg.answers.emit import FORMATS, Formatter, formatter
-from thalweg.answers.text_answers import TextFormatter
+from thalweg.answers.jsonl import jsonl
+from thalweg.answers.rdf_answers import graphs
+from thalweg.answers.record import Answer
+from thalweg.answers.table import AnswerTable
+from thalweg.answers.text_answers import TextFormatter, atoms
 from thalweg.model.time import AS_TICKS, TimeFormat
+
+Formatter = Callable[[Answer], Iterable[str]]
+"""The text of an answer, in parts where it is long."""
+
+FORMATS: Final = ("jsonl", "atoms", "nquads", "jsonld")
 
 ENDINGS: Final = {
     ".jsonl": "jsonl",
@@ -20,6 +27,22 @@ ENDINGS: Final = {
     ".jsonld": "jsonld",
     ".facts": "atoms",
 }
+
+
+def formatter(format: str, times: TimeFormat = AS_TICKS) -> Formatter:
+    """Writes answers in one of the `FORMATS`, with ticks as `times` writes them.
+
+    >>> from thalweg.answers.record import interval
+    >>> [text] = formatter("nquads")(interval("<http://a/C>(<http://a/b>)", 38, None))
+    >>> text.splitlines()[1]
+    '<urn:thalweg:interval:38> <urn:thalweg:from> "38"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+    """
+    return {
+        "jsonl": lambda answer: jsonl(answer, times),
+        "atoms": lambda answer: atoms(answer, times),
+        "nquads": lambda answer: (graph.nquads() for graph in graphs(answer, times)),
+        "jsonld": lambda answer: (graph.jsonld() for graph in graphs(answer, times)),
+    }[format]
 
 
 def format_of_output(name: str) -> str | None:
@@ -67,7 +90,7 @@ class AnswerFormat:
         return self.table.header if self.format == "csv" else ""
 
     def formatter(self) -> Formatter:
-        """The function that writes blocks of answers as text in this format."""
+        """The function that writes answers as text in this format."""
         if self.format in FORMATS:
             return formatter(self.format, self.times)
         if self.format == "csv":

@@ -6,297 +6,30 @@
 
 All three work from deltas alone, so ticks at which nothing changes cost nothing but the snapshots' own lines.
 
-Over a memory budget an answer is *partial*: everything in it is true, something may be missing, and it names the
-predicates of which facts were shed. What held at the tick before and may hold or not is *unknown*: it has not ended,
-and is no longer part of what holds. When it is known again and holds, it begins again.
-
-Answer sets come window by window instead: a `Solution` each; so do continuous queries (`query_answers`), and events
-have the answers of their tick (`event_answers`). All can be written as JSON Lines, as atoms, or as graphs of RDF whose
-names say from when to when they hold.
+Over a memory budget an answer is *partial*. What held at the tick before and may hold or not is *unknown*: it has not
+ended, and is no longer part of what holds. When it is known again and holds, it begins again. Emitters follow when
+facts were missing (`MissingFacts`), and a run reports it (`Shedding`).
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from json.encoder import encode_basestring as quoted
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from thalweg.answers.event_answers import EventAnswers, EventLine
-from thalweg.answers.query_answers import QueryAnswer
-from thalweg.answers.shedding import MissingFacts, Span, shed_between
-from thalweg.connectors.publish import Graph, Statements
+from thalweg.answers.record import Answer
+from thalweg.diagnostics import Diagnostic
 from thalweg.model.arrow import Lists
-from thalweg.model.listing import Wrapping, in_parts
 from thalweg.model.predicate import Predicate
-from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples, printed_fact
-from thalweg.model.records import record
-from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
+from thalweg.model.rdf import printed_fact
+from thalweg.model.time import FOREVER
 from thalweg.model.triples import TRIPLES
 
-_PARTIAL: Final = ',"partial":true'
-_NOTE: Final = " % partial"
-
-_TRUE: Final = f'"true"^^<{XSD}boolean>'
-_INVALIDATED_AT: Final = "<http://www.w3.org/ns/prov#invalidatedAtTime>"
-_UNKNOWN_FROM: Final = f"{OWN}unknownFrom>"
-_VALID_FROM: Final = "<https://schema.org/validFrom>"
-_VALID_THROUGH: Final = "<https://schema.org/validThrough>"
-
-# Facts as strings of JSON.
-_QUOTED: Final = Wrapping('"', '"', lambda text: quoted(text)[1:-1])
-
-# A run is printed as one text; this many lines of it at most.
+# An answer is printed as one text; this many lines of it at most.
 LONGEST_RUN: Final = 8_192
-
-
-def _graph(name: str, facts: tuple[str, ...], partial: bool, shed: tuple[str, ...], *groups: Statements) -> Graph:
-    """A graph with a name of our own; one that may lack something is another graph, and says so."""
-    statements = tuple(statement for group in groups for statement in group)
-    if not partial:
-        return Graph(f"{OWN}{name}>", facts, statements)
-    missing = tuple((f"{OWN}shed>", quoted(predicate)) for predicate in shed)
-    return Graph(f"{OWN}{name}:partial>", facts, (*statements, (f"{OWN}partial>", _TRUE), *missing))
-
-
-def time_statements(predicate: str, name: str, tick: int, times: TimeFormat) -> Statements:
-    """A tick as a moment, and as itself; as itself alone where it lies beyond all calendars."""
-    number = as_ntriples(str(tick))
-    return (predicate, _moment(tick, times) or number), (f"{OWN}{name}>", number)
-
-
-def _moment(tick: int, times: TimeFormat) -> str | None:
-    """The moment at which a tick begins; the clock maps it to the same tick again.
-
-    >>> from thalweg.model.time import Calendar, Clock
-    >>> _moment(9, TimeFormat(Calendar(Clock(tick_length=100)))), _moment(10**15, TimeFormat())
-    ('"1970-01-01T00:00:00.900Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>', None)
-    """
-    written = times.moment(tick)
-    return None if written is None else f'"{written}"^^<{XSD}dateTime>'
-
-
-def _listed(facts: tuple[str, ...]) -> str:
-    # Mostly no character has to be quoted, which one look at all of them shows.
-    text = '","'.join(facts)
-    if len(quoted(text)) == len(text) + 2 * len(facts):
-        return f'["{text}"]'
-    # Quoting one string after the other beats `json.dumps`, which sets itself up anew for each of many short lists.
-    return f"[{','.join(map(quoted, facts))}]"
-
-
-def marked(partial: bool, shed: tuple[str, ...]) -> str:
-    """How a line of JSON goes on that may lack something, and of which predicates facts were shed.
-
-    >>> marked(True, ("p/1",)), marked(False, ())
-    (',"shed":["p/1"],"partial":true', '')
-    """
-    if not partial:
-        return ""
-    return (f',"shed":{_listed(shed)}' if shed else "") + _PARTIAL
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """All that holds at a tick; all that is known to hold where it is partial.
-
-    >>> print(Snapshot(41, ("q(x2,y,z)", "q(x3,y,z)")))
-    {"t":41,"facts":["q(x2,y,z)","q(x3,y,z)"]}
-    >>> print(Snapshot(42, ("q(x3,y,z)",), partial=True, shed=("p/2",)))
-    {"t":42,"facts":["q(x3,y,z)"],"shed":["p/2"],"partial":true}
-    """
-
-    t: int
-    facts: tuple[str, ...]
-    partial: bool = False
-    shed: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f'{{"t":{self.t},"facts":{_listed(self.facts)}{marked(self.partial, self.shed)}}}'
-
-
-@record
-@dataclass(frozen=True, slots=True)
-class SnapshotRun:
-    """The same snapshot for every tick from `first` to `last`."""
-
-    first: int
-    last: int
-    facts: tuple[str, ...]
-    partial: bool = False
-    shed: tuple[str, ...] = ()
-
-    def answers(self) -> Iterator[Snapshot]:
-        return (Snapshot(tick, self.facts, self.partial, self.shed) for tick in range(self.first, self.last + 1))
-
-    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
-        tail = f',"facts":{_listed(self.facts)}{marked(self.partial, self.shed)}}}\n'
-        return "".join([f'{{"t":{times.json(tick)}{tail}' for tick in range(self.first, self.last + 1)])
-
-    def atoms(self, times: TimeFormat = AS_TICKS) -> str:
-        """`q(x2,y,z) at 41.`, one fact a line."""
-        end = f".{_NOTE * self.partial}\n"
-        ticks = map(times.atom, range(self.first, self.last + 1)) if self.facts else ()
-        return "".join([f"{fact} at {tick}{end}" for tick in ticks for fact in self.facts])
-
-    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
-        """One for each tick at which something holds: an event of a stream that can be read again."""
-        for tick in range(self.first, self.last + 1) if self.facts else ():
-            when = time_statements(GENERATED_AT, "tick", tick, times)
-            yield _graph(f"snapshot:{tick}", self.facts, self.partial, self.shed, when)
-
-
-@record
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What began to hold at a tick, and what ended: held at the tick before, and no longer.
-
-    `unknown` held at the tick before too, and whether it still does is not known: what it rests on was shed.
-
-    >>> print(Change(40, ("q(x3,y,z)",), ("q(x1,y,z)",)))
-    {"t":40,"begin":["q(x3,y,z)"],"end":["q(x1,y,z)"]}
-    >>> print(Change(40, (), (), partial=True, shed=("p/2",), unknown=("q(x2,y,z)",)))
-    {"t":40,"begin":[],"end":[],"unknown":["q(x2,y,z)"],"shed":["p/2"],"partial":true}
-    """
-
-    t: int
-    begin: tuple[str, ...]
-    end: tuple[str, ...]
-    partial: bool = False
-    shed: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    until: tuple[int, ...] = field(default=(), compare=False)
-    """The last tick for which each fact of `begin` is guaranteed, where that was asked for."""
-
-    def __str__(self) -> str:
-        return self.jsonl()[:-1]
-
-    def answers(self) -> Iterator["Change"]:
-        yield self
-
-    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
-        unknown = f',"unknown":{_listed(self.unknown)}' if self.unknown else ""
-        tail = f"{unknown}{marked(self.partial, self.shed)}"
-        return f'{{"t":{times.json(self.t)},"begin":{_listed(self.begin)},"end":{_listed(self.end)}{tail}}}\n'
-
-    def atoms(self, times: TimeFormat = AS_TICKS) -> str:
-        """`- q(x1,y,z) at 40.`, `? q(x2,y,z) at 40.` and `+ q(x3,y,z) at 40.`: what ended, is unknown, and began."""
-        tail = f" at {times.atom(self.t)}.{_NOTE * self.partial}\n"
-        kinds = (("-", self.end), ("?", self.unknown), ("+", self.begin))
-        return "".join([f"{sign} {fact}{tail}" for sign, facts in kinds for fact in facts])
-
-    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
-        """What ended, what became unknown, and what began."""
-        for name, facts, predicate in (
-            ("end", self.end, _INVALIDATED_AT),
-            ("unknown", self.unknown, _UNKNOWN_FROM),
-            ("begin", self.begin, GENERATED_AT),
-        ):
-            if facts:
-                when = time_statements(predicate, "tick", self.t, times)
-                yield _graph(f"{name}:{self.t}", facts, self.partial, self.shed, when)
-
-
-@record
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A fact, and the ticks over which it holds without a break; `until` is None while it still does.
-
-    >>> print(Interval("q(x2,y,z)", 38, 41))
-    {"fact":"q(x2,y,z)","from":38,"until":41}
-    """
-
-    fact: str
-    start: int
-    until: int | None
-    partial: bool = False
-    shed: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.jsonl()[:-1]
-
-    def answers(self) -> Iterator["Interval"]:
-        yield self
-
-    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
-        until = "null" if self.until is None else times.json(self.until)
-        tail = marked(self.partial, self.shed)
-        return f'{{"fact":{quoted(self.fact)},"from":{times.json(self.start)},"until":{until}{tail}}}\n'
-
-    def atoms(self, times: TimeFormat = AS_TICKS) -> str:
-        """`q(x2,y,z) from 38 until 41.`, or `q(x2,y,z) from 38.` while it holds."""
-        until = "" if self.until is None else f" until {times.atom(self.until)}"
-        return f"{self.fact} from {times.atom(self.start)}{until}.{_NOTE * self.partial}\n"
-
-    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
-        """The graph of all that holds just so long."""
-        start = time_statements(_VALID_FROM, "from", self.start, times)
-        if self.until is None:
-            yield _graph(f"interval:{self.start}", (self.fact,), self.partial, self.shed, start)
-        else:
-            end = time_statements(_VALID_THROUGH, "until", self.until, times)
-            yield _graph(f"interval:{self.start}:{self.until}", (self.fact,), self.partial, self.shed, start, end)
-
-
-@record
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """The answer sets of a window that closes at `t`: none where it is inconsistent.
-
-    >>> print(Solution(40, 38, (("a(1)",), ("b(1)",))))
-    {"t":40,"window":[38,40],"answers":[["a(1)"],["b(1)"]]}
-    """
-
-    t: int
-    start: int
-    sets: tuple[Sequence[str], ...]
-    incomplete: bool = False
-
-    def __str__(self) -> str:
-        return "".join(self.jsonl())[:-1]
-
-    def answers(self) -> Iterator["Solution"]:
-        yield self
-
-    def jsonl(self, times: TimeFormat = AS_TICKS) -> Iterator[str]:
-        """Its line, in parts: some have millions of facts."""
-        start, end = times.json(self.start), times.json(self.t)
-        yield f'{{"t":{end},"window":[{start},{end}],"answers":['
-        for number, facts in enumerate(self.sets):
-            yield ",[" if number else "["
-            for place, texts in enumerate(in_parts(facts, _QUOTED)):
-                yield f"{',' if place else ''}{','.join(texts)}"
-            yield "]"
-        yield "]" + ',"incomplete":true' * self.incomplete + "}\n"
-
-    def atoms(self, times: TimeFormat = AS_TICKS) -> Iterator[str]:
-        """`q(x2,y,z) at 41.`, one fact a line, of a window with one answer set; in parts."""
-        note, tick = " % incomplete" * self.incomplete, times.atom(self.t)
-        if not self.sets:
-            yield f"% {'nothing is known' if self.incomplete else 'no answer set'} at {tick}{note}\n"
-        for facts in self.sets:
-            for lines in in_parts(facts, Wrapping(after=f" at {tick}.{note}\n")):
-                yield "".join(lines)
-
-    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
-        """One for each answer set, and one that only says so where there is none."""
-        statements = (
-            *time_statements(GENERATED_AT, "tick", self.t, times),
-            (f"{OWN}from>", as_ntriples(str(self.start))),
-        )
-        marks = {"incomplete": self.incomplete, "inconsistent": not self.sets and not self.incomplete}
-        statements += tuple((f"{OWN}{mark}>", _TRUE) for mark, holds in marks.items() if holds)
-        for facts in self.sets or ((),):
-            yield Graph(f"{OWN}window:{self.start}:{self.t}>", tuple(facts), statements)
-
-
-Answer = Snapshot | Change | Interval | Solution | QueryAnswer | EventLine
-AnswerBlock = SnapshotRun | Change | Interval | Solution | QueryAnswer | EventAnswers
-Formatter = Callable[[AnswerBlock], Iterable[str]]
-"""The text of a block, in parts where it is long."""
 
 Run = tuple[int, int, tuple[str, ...]]
 """The first and the last tick at which just these facts hold, which are in order."""
@@ -304,37 +37,13 @@ Run = tuple[int, int, tuple[str, ...]]
 Ended = tuple[str, int, int]
 """A fact, and the first and the last tick at which it holds, `FOREVER` where it still does."""
 
+Span = tuple[str, int, int]
+"""A predicate, and the first and the last tick at which facts of it were missing."""
+
 Row = TypeVar("Row")
 
-FORMATS: Final = ("jsonl", "atoms", "nquads", "jsonld")
 
-
-def formatter(format: str, times: TimeFormat = AS_TICKS) -> Formatter:
-    """Writes blocks in one of the `FORMATS`, with ticks as `times` writes them.
-
-    >>> write = formatter("nquads")
-    >>> [text] = write(Interval("<http://a/C>(<http://a/b>)", 38, None))
-    >>> text.splitlines()[1]
-    '<urn:thalweg:interval:38> <urn:thalweg:from> "38"^^<http://www.w3.org/2001/XMLSchema#integer> .'
-    """
-    return {
-        "jsonl": lambda block: as_jsonl(block, times),
-        "atoms": lambda block: block.atoms(times) if isinstance(block, Solution) else (block.atoms(times),),
-        "nquads": lambda block: (graph.nquads() for graph in block.graphs(times)),
-        "jsonld": lambda block: (graph.jsonld() for graph in block.graphs(times)),
-    }[format]
-
-
-def as_jsonl(block: AnswerBlock, times: TimeFormat = AS_TICKS) -> Iterable[str]:
-    """Lines of JSON.
-
-    >>> list(as_jsonl(Interval("a", 38, 41)))
-    ['{"fact":"a","from":38,"until":41}\\n']
-    """
-    return block.jsonl(times) if isinstance(block, Solution) else (block.jsonl(times),)
-
-
-class Delta(Protocol):
+class TickChanges(Protocol):
     """What began, ended and became unknown at a tick, in any order, and of which predicates facts were missing."""
 
     @property
@@ -384,14 +93,14 @@ class Emitter(Protocol):
     """Turns what a reasoner concludes into what the user asked to see."""
 
     @abstractmethod
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
+    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Answer]:
         """The ticks from `first` to `last` have been evaluated, with these deltas.
 
         `shed` are the predicates of which the reasoner then lacks facts.
         """
 
     @abstractmethod
-    def finish(self) -> Iterator[AnswerBlock]:
+    def finish(self) -> Iterator[Answer]:
         """Nothing more will come."""
 
 
@@ -405,7 +114,7 @@ class RowEmitter(Emitter, Generic[Row]):
     def __init__(self) -> None:
         self.missing = MissingFacts()
 
-    def step(self, deltas: Iterable[Delta], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
+    def step(self, deltas: Iterable[TickChanges], first: int, last: int, shed: tuple[str, ...]) -> Iterator[Answer]:
         changes = list(deltas)
         missing = self.missing
         for delta in changes:
@@ -415,11 +124,11 @@ class RowEmitter(Emitter, Generic[Row]):
             missing.see(last, shed)
         return self.arrange(self.rows(changes, first, last), missing.up_to(last))
 
-    def finish(self) -> Iterator[AnswerBlock]:
+    def finish(self) -> Iterator[Answer]:
         return self.arrange(self.rest(), self.missing.remembered)
 
     @abstractmethod
-    def rows(self, deltas: Iterable[Delta], first: int, last: int) -> Iterable[Row]:
+    def rows(self, deltas: Iterable[TickChanges], first: int, last: int) -> Iterable[Row]:
         """The rows that are decided once the ticks from `first` to `last` have been evaluated, with these deltas."""
 
     def rest(self) -> Iterable[Row]:
@@ -428,7 +137,7 @@ class RowEmitter(Emitter, Generic[Row]):
 
     @staticmethod
     @abstractmethod
-    def arrange(rows: Iterable[Row], missing: Sequence[Span]) -> Iterator[AnswerBlock]:
+    def arrange(rows: Iterable[Row], missing: Sequence[Span]) -> Iterator[Answer]:
         """Rows as answers, in order; partial where facts were missing."""
 
     def save(self) -> Lists:
@@ -440,19 +149,19 @@ class RowEmitter(Emitter, Generic[Row]):
         self.missing.load(saved)
 
 
-class Changes(RowEmitter[Delta]):
+class Changes(RowEmitter[TickChanges]):
     """`changes`: only ticks with a change; what begins of the `lasting` has the tick until which it is guaranteed."""
 
     def __init__(self, lasting: Lasting | None = None) -> None:
         super().__init__()
         self._lasting = lasting
 
-    def rows(self, deltas: Iterable[Delta], first: int, last: int) -> Iterable[Delta]:
+    def rows(self, deltas: Iterable[TickChanges], first: int, last: int) -> Iterable[TickChanges]:
         lasting = self._lasting
         return deltas if lasting is None else (_with_until(delta, lasting) for delta in deltas)
 
     @staticmethod
-    def arrange(rows: Iterable[Delta], missing: Sequence[Span]) -> Iterator[Change]:
+    def arrange(rows: Iterable[TickChanges], missing: Sequence[Span]) -> Iterator[Answer]:
         for delta in rows:
             begin, end = tuple(sorted(delta.begin_text)), tuple(sorted(delta.end_text))
             unknown = tuple(sorted(delta.unknown_text))
@@ -460,10 +169,10 @@ class Changes(RowEmitter[Delta]):
                 shed = shed_between(missing, delta.tick, delta.tick) if missing else ()
                 horizons = delta.until if isinstance(delta, TextDelta) else {}
                 until = tuple(horizons.get(fact, FOREVER) for fact in begin) if horizons else ()
-                yield Change(delta.tick, begin, end, bool(shed), shed, unknown, until)
+                yield Answer("changes", delta.tick, (begin, end, unknown, until), shed=shed)
 
 
-def _with_until(delta: Delta, lasting: Lasting) -> TextDelta:
+def _with_until(delta: TickChanges, lasting: Lasting) -> TextDelta:
     texts = delta.begin_text, delta.end_text, delta.unknown_text
     return TextDelta(delta.tick, *texts, delta.shed, lasting.chosen(getattr(delta, "until", {})))
 
@@ -475,7 +184,7 @@ class Snapshots(RowEmitter[Run]):
         super().__init__()
         self._facts: tuple[str, ...] = ()
 
-    def rows(self, deltas: Iterable[Delta], first: int, last: int) -> Iterator[Run]:
+    def rows(self, deltas: Iterable[TickChanges], first: int, last: int) -> Iterator[Run]:
         for delta in deltas:
             if first < delta.tick:
                 yield first, delta.tick - 1, self._facts
@@ -484,7 +193,7 @@ class Snapshots(RowEmitter[Run]):
         if first <= last:
             yield first, last, self._facts
 
-    def _apply(self, delta: Delta) -> None:
+    def _apply(self, delta: TickChanges) -> None:
         gone = {*delta.end_text, *delta.unknown_text}
         # What stays is already in order, so that sorting is little more than a merge.
         facts = [fact for fact in self._facts if fact not in gone] if gone else list(self._facts)
@@ -493,12 +202,12 @@ class Snapshots(RowEmitter[Run]):
         self._facts = tuple(facts)
 
     @staticmethod
-    def arrange(rows: Iterable[Run], missing: Sequence[Span]) -> Iterator[SnapshotRun]:
+    def arrange(rows: Iterable[Run], missing: Sequence[Span]) -> Iterator[Answer]:
         edges = {tick for _, since, until in missing for tick in (since, until + 1)}
         for first, last, facts in rows:
             for start, end in _parts(first, last, edges):
                 shed = shed_between(missing, start, end) if missing else ()
-                yield SnapshotRun(start, end, facts, bool(shed), shed)
+                yield Answer("snapshot", end, (facts,), start, shed)
 
     def save(self) -> Lists:
         return super().save() | {"facts": self._facts}
@@ -531,7 +240,7 @@ class Intervals(RowEmitter[Ended]):
         self.missing = MissingFacts(lasting=True)
         self._open: dict[str, int] = {}
 
-    def rows(self, deltas: Iterable[Delta], first: int, last: int) -> list[Ended]:
+    def rows(self, deltas: Iterable[TickChanges], first: int, last: int) -> list[Ended]:
         ended: list[Ended] = []
         since = self._open.pop
         for delta in deltas:
@@ -544,11 +253,14 @@ class Intervals(RowEmitter[Ended]):
         return [(fact, start, FOREVER) for fact, start in self._open.items()]
 
     @staticmethod
-    def arrange(rows: Iterable[Ended], missing: Sequence[Span]) -> Iterator[Interval]:
+    def arrange(rows: Iterable[Ended], missing: Sequence[Span]) -> Iterator[Answer]:
         # By the last tick and then by the fact: two sorts by one value are faster than one by pairs.
-        for fact, start, until in sorted(sorted(rows), key=itemgetter(2)):
-            shed = shed_between(missing, start - 1, until + 1) if missing else ()
-            yield Interval(fact, start, None if until == FOREVER else until, bool(shed), shed)
+        ordered = sorted(sorted(rows), key=itemgetter(2))
+        for until, ended in groupby(ordered, key=itemgetter(2)):
+            for shed, together in _alike(list(ended), missing):
+                for place in range(0, len(together), LONGEST_RUN):
+                    facts, starts, _ = zip(*together[place : place + LONGEST_RUN], strict=True)
+                    yield Answer("intervals", until, (facts, starts), shed=shed)
 
     def save(self) -> Lists:
         since = np.array(list(self._open.values()), dtype=np.int64)
@@ -557,6 +269,14 @@ class Intervals(RowEmitter[Ended]):
     def load(self, saved: Lists) -> None:
         super().load(saved)
         self._open = dict(zip(saved["facts"].to_pylist(), saved["since"].tolist(), strict=True))
+
+
+def _alike(rows: list[Ended], missing: Sequence[Span]) -> Iterable[tuple[tuple[str, ...], list[Ended]]]:
+    """Intervals that end at the same tick, those together that lack facts of the same predicates."""
+    if not missing:
+        return (((), rows),)
+    grouped = groupby(rows, key=lambda row: shed_between(missing, row[1] - 1, row[2] + 1))
+    return ((shed, list(together)) for shed, together in grouped)
 
 
 EMITTERS: Final[dict[str, type[RowEmitter[Any]]]] = {
@@ -569,3 +289,170 @@ EMITTERS: Final[dict[str, type[RowEmitter[Any]]]] = {
 def emitter_of(emit: str, lasting: Lasting | None = None) -> RowEmitter[Any]:
     """The emitter of `--emit`; changes also say until when what begins of the `lasting` is guaranteed."""
     return Changes(lasting) if emit == "changes" else EMITTERS[emit]()
+
+
+# Missing facts ------------------------------------------------------------------------------------------------------
+
+# Of one predicate; a run in which facts are shed again and again takes the rest for one.
+_MOST_SPANS: Final = 16
+_HELP: Final = "raise `--memory`, or shorten the windows"
+
+
+class MissingFacts:
+    """When facts of which predicates were missing; `lasting`: remembered for answers that come later.
+
+    >>> missing = MissingFacts()
+    >>> missing.see(4, ("p/1",))
+    >>> missing.up_to(6)
+    [('p/1', 4, 6)]
+    >>> missing.see(9, ())
+    >>> missing.up_to(12), missing.up_to(15)
+    ([('p/1', 7, 8)], [])
+    """
+
+    def __init__(self, lasting: bool = False) -> None:
+        self._lasting = lasting
+        self._spans: dict[str, list[tuple[int, int]]] = {}
+        self.since: dict[str, int] = {}
+
+    def __bool__(self) -> bool:
+        """Whether something was missing that answers still to come must say, or is missing now."""
+        return bool(self._spans or self.since)
+
+    def see(self, tick: int, predicates: Collection[str]) -> None:
+        """From this tick on, facts of these predicates are missing, and of no others."""
+        names = set(predicates)
+        for name in self.since.keys() - names:
+            self._close(name, tick - 1)
+            del self.since[name]
+        self.since = dict.fromkeys(names, tick) | self.since
+
+    def _close(self, name: str, last: int) -> None:
+        first = self.since[name]
+        if first > last:
+            return
+        spans = self._spans.setdefault(name, [])
+        if spans and (spans[-1][1] >= first - 1 or len(spans) == _MOST_SPANS):
+            first = spans.pop()[0]
+        spans.append((first, last))
+
+    def up_to(self, last: int) -> list[Span]:
+        """What was missing since the last call, or ever where it is lasting, as far as time has come."""
+        if not (self._spans or self.since):
+            return []
+        for name in self.since:
+            self._close(name, last)
+        self.since = dict.fromkeys(self.since, last + 1)
+        spans = self.remembered
+        if not self._lasting:
+            self._spans = {}
+        return spans
+
+    @property
+    def remembered(self) -> list[Span]:
+        """What was missing before the ticks that are still to come."""
+        return [(name, *span) for name, spans in sorted(self._spans.items()) for span in spans]
+
+    def save(self) -> Lists:
+        """The spans of missing facts as columns, to be kept between batches."""
+        return {
+            "missing": [name for name, _, _ in self.remembered],
+            "missing_ticks": np.array([ticks for _, *ticks in self.remembered], dtype=np.int64).reshape(-1),
+            "missing_now": list(self.since),
+            "missing_since": np.array(list(self.since.values()), dtype=np.int64),
+        }
+
+    def load(self, saved: Lists) -> None:
+        """Goes on where another one was saved."""
+        ticks = saved["missing_ticks"].tolist()
+        for name, first, last in zip(saved["missing"].to_pylist(), ticks[::2], ticks[1::2], strict=True):
+            self._spans.setdefault(name, []).append((first, last))
+        self.since = dict(zip(saved["missing_now"].to_pylist(), saved["missing_since"].tolist(), strict=True))
+
+
+def shed_between(missing: Iterable[Span], first: int, last: int) -> tuple[str, ...]:
+    """The predicates of which facts were missing at some tick between two: these make an answer partial.
+
+    >>> shed_between([("p/1", 3, 4), ("r/1", 6, 9)], 5, 7)
+    ('r/1',)
+    """
+    return tuple(sorted({name for name, since, until in missing if since <= last and until >= first}))
+
+
+class Shedding:
+    """Follows what is missing from the answers of a run; reports the first time that something is.
+
+    >>> shedding = Shedding(lambda found: print(found.message))
+    >>> shedding.see(6, (), ())
+    >>> shedding.see(7, ("p/1",), ("a/1",))
+    facts of `p/1` were shed at tick 7, because the memory budget was exceeded: `a/1` may lack facts
+    >>> shedding.see(9, (), ())
+    >>> shedding.summary().message
+    'answers were partial between ticks 7 and 8, because facts of `p/1` were shed'
+    """
+
+    def __init__(self, report: Callable[[Diagnostic], None]) -> None:
+        self._report = report
+        self._predicates: set[str] = set()
+        self._since: int | None = None
+        self._last = -1
+        self._missing = False
+
+    def see(self, tick: int, shed: Iterable[str], unsure: Iterable[str]) -> None:
+        """Takes in what is missing at a tick: of which predicates facts were shed, and which lack facts by that."""
+        before, self._missing = self._missing, False
+        for predicate in shed:
+            self._predicates.add(predicate)
+            self._missing = True
+        if self._missing and self._since is None:
+            self._since = tick
+            self._report(_began(tick, self._predicates, unsure))
+        if self._missing:
+            self._last = tick
+        elif before:
+            self._last = tick - 1
+
+    def save(self) -> dict[str, Any]:
+        """The predicates that were shed, and when, as JSON."""
+        names = sorted(self._predicates)
+        return {"predicates": names, "since": self._since, "last": self._last, "missing": self._missing}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Follows on where another one was saved."""
+        self._predicates, self._since = set(saved["predicates"]), saved["since"]
+        self._last, self._missing = saved["last"], saved["missing"]
+
+    def summary(self) -> Diagnostic | None:
+        """The warning at the end of a run; None where nothing was shed."""
+        if self._since is None:
+            return None
+        names = _listed(self._predicates)
+        if self._missing:
+            message = f"answers are partial from tick {self._since} to the end, because facts of {names} were shed"
+        else:
+            message = (
+                f"answers were partial between ticks {self._since} and {self._last}, because facts of {names} were shed"
+            )
+        return Diagnostic("W415", message, help=_HELP)
+
+
+def _began(tick: int, shed: Iterable[str], unsure: Iterable[str]) -> Diagnostic:
+    return Diagnostic(
+        "W414",
+        f"facts of {_listed(shed)} were shed at tick {tick}, because the memory budget was exceeded:"
+        f" {_listed(unsure)} may lack facts",
+        notes=(
+            "everything that is output is true; what depends on `not` or an aggregate over facts that were shed is"
+            " withheld until they would have left their windows, or longer if more facts are shed",
+        ),
+        help=_HELP,
+    )
+
+
+def _listed(predicates: Iterable[str]) -> str:
+    """Predicates as they stand in a sentence.
+
+    >>> _listed({"q/2", "p/1"})
+    '`p/1`, `q/2`'
+    """
+    return ", ".join(f"`{predicate}`" for predicate in sorted(predicates))

@@ -9,17 +9,17 @@ event `<Jam>(<id>)` and `<Jam_loc>(<id>,<loc1>)`. The id is made of its name, it
 same in every run.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from json.encoder import encode_basestring as quoted
 from typing import Any, Final
 
-from thalweg.connectors.publish import Graph
+from thalweg.answers.record import Answer
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.pattern_semantics import Instance, Solution, rank
 from thalweg.model.fact import Fact
-from thalweg.model.rdf import GENERATED_AT, OWN
+from thalweg.model.rdf import OWN
 from thalweg.model.records import record
 from thalweg.model.time import AS_TICKS, TimeFormat
 
@@ -79,12 +79,12 @@ def binding_name(event: str, variable: str) -> str:
 
 @record
 @dataclass(frozen=True, slots=True)
-class AbstractEvent:
+class AbstractLine:
     """An individual is in a class, by the graph of an event; `graph` is empty where the event has no name.
 
     The event is of another tick, `at`, where a selection knows it later.
 
-    >>> print(AbstractEvent(5, "<High>", "<obs1>", "<g1>"))
+    >>> print(AbstractLine(5, "<High>", "<obs1>", "<g1>"))
     {"t":5,"event":"<High>","from":5,"to":5,"individual":"<obs1>","graph":"<g1>"}
     """
 
@@ -110,11 +110,11 @@ class AbstractEvent:
 
 @record
 @dataclass(frozen=True, slots=True)
-class ComplexEvent:
+class ComplexLine:
     """A complex event that is known at tick `t`, with what its pattern binds.
 
     >>> high = Instance("<High>", 5, 5, "<obs1>", "<g1>")
-    >>> print(ComplexEvent(12, Instance("<Jam>", 5, 12, events=(high,)), (("loc", "<loc1>"),)))
+    >>> print(ComplexLine(12, Instance("<Jam>", 5, 12, events=(high,)), (("loc", "<loc1>"),)))
     {"t":12,"event":"<Jam>","from":5,"to":12,"bindings":{"loc":"<loc1>"},"events":[{"event":"<High>","individual":"<obs1>","graph":"<g1>","from":5,"to":5}]}
     """
 
@@ -160,10 +160,10 @@ def event_json(event: Instance, times: TimeFormat) -> str:
 
 @record
 @dataclass(frozen=True, slots=True)
-class RejectedEvents:
+class RejectedLine:
     """The events of a tick that have no classes: they are `inconsistent`, or `undecided`.
 
-    >>> print(RejectedEvents(7, "inconsistent", ("<g3>", "")))
+    >>> print(RejectedLine(7, "inconsistent", ("<g3>", "")))
     {"t":7,"inconsistent":[{"graph":"<g3>"},{}]}
     """
 
@@ -182,77 +182,49 @@ class RejectedEvents:
         """Nothing."""
         return iter(())
 
-    def comments(self, times: TimeFormat = AS_TICKS) -> str:
-        return "".join(f"% {self.why}: {graph or 'an event'} at {times.atom(self.t)}\n" for graph in self.graphs)
+
+EventLine = AbstractLine | ComplexLine | RejectedLine
 
 
-@record
-@dataclass(frozen=True, slots=True)
-class EventAnswers:
-    """All that is said of the events of a tick, in the order of its lines."""
-
-    lines: "tuple[EventLine, ...]"
-
-    @staticmethod
-    def of(lines: "Iterable[EventLine]") -> "EventAnswers":
-        """Lines in their order: one for the rejected events of a reason, and one order of events in a complex event.
-
-        >>> lines = [RejectedEvents(7, "inconsistent", ("<h>",)), RejectedEvents(7, "inconsistent", ("<g>",))]
-        >>> print(*EventAnswers.of(lines).lines)
-        {"t":7,"inconsistent":[{"graph":"<g>"},{"graph":"<h>"}]}
-        """
-        abstract: list[EventLine] = []
-        rejected: dict[tuple[int, str], list[str]] = {}
-        matched: list[ComplexEvent] = []
-        for line in lines:
-            match line:
-                case RejectedEvents(tick, why, graphs):
-                    rejected.setdefault((tick, why), []).extend(graphs)
-                case ComplexEvent():
-                    matched.append(line)
-                case _:
-                    abstract.append(line)
-        events = united(line.instance for line in matched) if len(matched) > 1 else {}
-        shown = (replace(line, instance=events[identity(line.instance)]) if events else line for line in matched)
-        without = (RejectedEvents(tick, why, tuple(sorted(graphs))) for (tick, why), graphs in rejected.items())
-        return EventAnswers(tuple(sorted([*abstract, *shown, *without], key=lambda line: (line.t, str(line)))))
-
-    @staticmethod
-    def merged(blocks: "Iterable[EventAnswers]") -> "EventAnswers":
-        """The answers of several buckets for one tick, merged into one."""
-        parts = list(blocks)
-        return parts[0] if len(parts) == 1 else EventAnswers.of(line for block in parts for line in block.lines)
-
-    @property
-    def t(self) -> int:
-        return self.lines[0].t
-
-    def answers(self) -> "Iterator[EventLine]":
-        return iter(self.lines)
-
-    def jsonl(self, times: TimeFormat = AS_TICKS) -> str:
-        return "".join(f"{line.json(times)}\n" for line in self.lines)
-
-    def facts(self) -> tuple[str, ...]:
-        """The facts that rules read of the events, each once: events that differ in bindings only are one."""
-        return tuple(dict.fromkeys(str(fact) for line in self.lines for fact in line.facts()))
-
-    def atoms(self, times: TimeFormat = AS_TICKS) -> str:
-        """`<High>(<obs1>) at 5.`, one a line; what has no classes is a comment."""
-        facts = "".join(f"{fact} at {times.atom(self.t)}.\n" for fact in self.facts())
-        return facts + "".join(line.comments(times) for line in self.lines if isinstance(line, RejectedEvents))
-
-    def graphs(self, times: TimeFormat) -> Iterator[Graph]:
-        """One with the facts of a tick."""
-        from thalweg.answers.emit import time_statements
-
-        facts = self.facts()
-        if facts:
-            tick = self.lines[0].t
-            yield Graph(f"{OWN}events:{tick}>", facts, time_statements(GENERATED_AT, "tick", tick, times))
+def event_answer(lines: Sequence[EventLine]) -> Answer:
+    """The answer of a tick about its events, whose lines are in order."""
+    return Answer("events", lines[0].t, (tuple(lines),))
 
 
-EventLine = AbstractEvent | ComplexEvent | RejectedEvents
+def ordered_lines(lines: Iterable[EventLine]) -> list[EventLine]:
+    """Lines in their order: one for the rejected events of a reason, and one order of events in a complex event.
+
+    >>> lines = [RejectedLine(7, "inconsistent", ("<h>",)), RejectedLine(7, "inconsistent", ("<g>",))]
+    >>> print(*ordered_lines(lines))
+    {"t":7,"inconsistent":[{"graph":"<g>"},{"graph":"<h>"}]}
+    """
+    abstract: list[EventLine] = []
+    rejected: dict[tuple[int, str], list[str]] = {}
+    matched: list[ComplexLine] = []
+    for line in lines:
+        match line:
+            case RejectedLine(tick, why, graphs):
+                rejected.setdefault((tick, why), []).extend(graphs)
+            case ComplexLine():
+                matched.append(line)
+            case _:
+                abstract.append(line)
+    events = united(line.instance for line in matched) if len(matched) > 1 else {}
+    shown = (replace(line, instance=events[identity(line.instance)]) if events else line for line in matched)
+    without = (RejectedLine(tick, why, tuple(sorted(graphs))) for (tick, why), graphs in rejected.items())
+    return sorted([*abstract, *shown, *without], key=lambda line: (line.t, str(line)))
+
+
+def merged_events(answers: Sequence[Answer]) -> Answer:
+    """The answers of several buckets for one tick, merged into one."""
+    if len(answers) == 1:
+        return answers[0]
+    return event_answer(ordered_lines(line for answer in answers for line in answer.columns[0]))
+
+
+def facts_of_events(lines: Iterable[EventLine]) -> tuple[str, ...]:
+    """The facts that rules read of events, each once: events that differ in bindings only are one."""
+    return tuple(dict.fromkeys(str(fact) for line in lines for fact in line.facts()))
 
 
 @record

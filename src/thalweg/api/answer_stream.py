@@ -11,7 +11,7 @@ from typing import Any
 from weakref import finalize
 
 from thalweg.answers.answer_columns import AnswerColumns
-from thalweg.api.answer_values import value_of_answer
+from thalweg.api.answer_values import record_of, values_of
 from thalweg.api.jobs import Job
 from thalweg.api.spark_answers import SparkAnswers
 from thalweg.model.time import AS_TICKS, TimeFormat
@@ -81,10 +81,10 @@ class Answers:
         >>> answers.to_arrow().to_pylist()
         [{'t': 3, 'op': '+', 'predicate': 'slow', 'S': 'a'}]
         """
-        from thalweg.answers.answer_tables import AnswerTable
+        from thalweg.answers.table import AnswerTable
 
         table = AnswerTable(self._columns, self._times)
-        return table.arrow([row for block in map(_block, self.collect()) for row in table.rows(block)])
+        return table.arrow([row for answer in map(record_of, self.collect()) for row in table.rows(answer)])
 
     def to_pandas(self) -> Any:
         """All answers as a DataFrame of pandas."""
@@ -98,12 +98,12 @@ class Answers:
 
     def to_svg(self) -> str:
         """A drawing of the timeline: facts as bands from where they begin to where they end, numbers as curves."""
+        from thalweg.answers.answer_timeline import TimelineRecorder
         from thalweg.explain.timeline_svg import draw_timeline
-        from thalweg.runtimes.timeline_recorder import TimelineRecorder
 
         recorder = TimelineRecorder(self._times)
         for answer in self.collect():
-            recorder.see(_block(answer))
+            recorder.see(record_of(answer))
         return draw_timeline(recorder.chart())
 
     def _repr_html_(self) -> str:
@@ -120,11 +120,6 @@ class Answers:
 
 def _flowing(job: Job | SparkAnswers) -> Iterator[Any]:
     with job:
-        for block in job.pieces():
-            if block is not None:
-                yield from (value_of_answer(answer, job.times) for answer in block.answers())
-
-
-def _block(answer: Any) -> Any:
-    """The runtime's answer that a value was made of."""
-    return answer._answer[0]
+        for answer in job.pieces():
+            if answer is not None:
+                yield from values_of(answer, job.times)

@@ -1,4 +1,4 @@
-"""Answers as values of Python: what a runtime answers is text, and here its facts are `Fact` values.
+"""Answers as values of Python: views of the record that a run answers with, in which facts are `Fact` values.
 
     Change      t, begin, end          what began and ended at a tick
     Snapshot    t, facts               all that holds at a tick
@@ -8,49 +8,106 @@
     ComplexEvent   t, event, start, end, bindings, events     a match (`.tw`); `AbstractEvent` of a class
 
 Where an ontology is checked, `Clash` values stand in the place of facts. Each prints as the line of JSON that the
-command line writes.
+command line writes. Texts are read when they are looked at.
 """
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import Any
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
 
-from thalweg.answers import clash_answers as clashes
-from thalweg.answers import emit, event_answers, query_answers
+from thalweg.answers.event_answers import AbstractLine, ComplexLine, RejectedLine
+from thalweg.answers.jsonl import jsonl
+from thalweg.answers.record import Answer, BrokenAxiom, singles
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.model.python_values import PythonValue, value_of
-from thalweg.model.time import AS_TICKS, TimeFormat
+from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 
 Facts = tuple[Fact, ...]
 Tick = int | datetime
 """A tick; where streams have timestamps, its first instant."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """Prints as a runtime's answer does."""
+class AnswerView:
+    """An answer of one line, with times as the run writes them; two are equal where their attributes are."""
 
-    _answer: tuple[Any, TimeFormat] = field(repr=False, compare=False, kw_only=True)
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+    _defaults: ClassVar[Mapping[str, object]] = MappingProxyType({})
+    """What attributes are where they say nothing: then they are not shown."""
+
+    _answer: Answer
+    _times: TimeFormat
+
+    def __init__(self, answer: Answer, times: TimeFormat = AS_TICKS) -> None:
+        self.__dict__.update(_answer=answer, _times=times)
 
     def __str__(self) -> str:
-        block, times = self._answer
-        return "".join(emit.as_jsonl(block, times))[:-1]
+        return "".join(jsonl(self._answer, self._times))[:-1]
 
     def __repr__(self) -> str:
-        """The fields that say something: most answers are neither partial nor incomplete."""
-        shown = (
-            (attribute.name, getattr(self, attribute.name))
-            for attribute in fields(self)
-            if attribute.repr and not self._is_default(attribute)
-        )
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
+        """The attributes that say something: most answers are neither partial nor incomplete."""
+        values = ((name, getattr(self, name)) for name in self.__match_args__)
+        shown = (f"{name}={value!r}" for name, value in values if value != self._defaults.get(name, _SHOWN))
+        return f"{type(self).__name__}({', '.join(shown)})"
 
-    def _is_default(self, attribute: Field[Any]) -> bool:
-        return attribute.default is not MISSING and getattr(self, attribute.name) == attribute.default
+    def __eq__(self, other: object) -> bool:
+        return self._values == other._values if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"answers cannot be changed: `{name}`")
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__match_args__)
+
+    def _facts(self, texts: Sequence[str]) -> Facts:
+        """Facts, or clashes in the place of facts."""
+        read: Callable[[str], Any] = self._clash if self._answer.of_clashes else fact_of_text
+        return tuple(map(read, texts))
+
+    def _clash(self, text: str) -> "Clash":
+        clash = BrokenAxiom.read(text).at(self._times)
+        other = None if clash.other is None else value_of(clash.other)
+        return Clash(value_of(clash.individual), clash.axiom, clash.because, other)
+
+
+class _AtTick(AnswerView):
+    """An answer that is known at a tick."""
+
+    @property
+    def t(self) -> Tick:
+        return tick_value(self._answer.t, self._times)
+
+
+class _OfWindow(_AtTick):
+    """An answer over a window."""
+
+    @property
+    def start(self) -> Tick:
+        return tick_value(self._answer.start, self._times)
+
+
+class _OfFacts(AnswerView):
+    """An answer that is partial where facts were shed for want of memory."""
+
+    @property
+    def partial(self) -> bool:
+        return bool(self._answer.shed)
+
+    @property
+    def shed(self) -> tuple[str, ...]:
+        return self._answer.shed
+
+
+_SHOWN: Final = object()
+_PARTIAL: Final[Mapping[str, object]] = MappingProxyType({"partial": False, "shed": ()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,169 +123,219 @@ class Clash:
     other: PythonValue | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Change(_Line):
+class Change(_OfFacts, _AtTick):
     """What began to hold at a tick, and what ended; `unknown` may have ended, if facts were shed for want of memory."""
 
-    t: Tick
-    begin: Facts
-    end: Facts
-    unknown: Facts = ()
-    partial: bool = False
-    shed: tuple[str, ...] = ()
+    __match_args__ = ("t", "begin", "end", "unknown", "partial", "shed")
+    _defaults = MappingProxyType({"unknown": (), **_PARTIAL})
+
+    @cached_property
+    def begin(self) -> Facts:
+        return self._facts(self._answer.columns[0])
+
+    @cached_property
+    def end(self) -> Facts:
+        return self._facts(self._answer.columns[1])
+
+    @cached_property
+    def unknown(self) -> Facts:
+        return self._facts(self._answer.columns[2])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Snapshot(_Line):
+class Snapshot(_OfFacts, _AtTick):
     """All that holds at a tick; all that is known to hold where it is `partial`."""
 
-    t: Tick
-    facts: Facts
-    partial: bool = False
-    shed: tuple[str, ...] = ()
+    __match_args__ = ("t", "facts", "partial", "shed")
+    _defaults = _PARTIAL
+
+    @cached_property
+    def facts(self) -> Facts:
+        return self._facts(self._answer.columns[0])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Interval(_Line):
+class Interval(_OfFacts):
     """A fact, and the ticks over which it holds without a break; `until` is None while it still does."""
 
-    fact: Fact
-    start: Tick
-    until: Tick | None
-    partial: bool = False
-    shed: tuple[str, ...] = ()
+    __match_args__ = ("fact", "start", "until", "partial", "shed")
+    _defaults = _PARTIAL
+
+    @cached_property
+    def fact(self) -> Fact:
+        (fact,) = self._facts(self._answer.columns[0])
+        return fact
+
+    @property
+    def start(self) -> Tick:
+        return tick_value(self._answer.columns[1][0], self._times)
+
+    @property
+    def until(self) -> Tick | None:
+        return None if self._answer.t == FOREVER else tick_value(self._answer.t, self._times)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Solution(_Line):
+class Solution(_OfWindow):
     """The answer sets of the window from `start` to `t`: none where it is inconsistent."""
 
-    t: Tick
-    start: Tick
-    sets: tuple[Facts, ...]
-    incomplete: bool = False
+    __match_args__ = ("t", "start", "sets", "incomplete")
+    _defaults = MappingProxyType({"incomplete": False})
+
+    @cached_property
+    def sets(self) -> tuple[Facts, ...]:
+        return tuple(map(self._facts, self._answer.columns))
+
+    @property
+    def incomplete(self) -> bool:
+        return self._answer.incomplete
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Bindings(_Line):
+class Bindings(_OfWindow):
     """The rows of a SELECT over the window from `start` to `t`, each with the values of its variables."""
 
-    t: Tick
-    start: Tick
-    rows: tuple[dict[str, PythonValue], ...]
+    __match_args__ = ("t", "start", "rows")
+
+    @cached_property
+    def rows(self) -> tuple[dict[str, PythonValue], ...]:
+        objects = map(json.loads, self._answer.columns[0])
+        return tuple({name: value_of(term) for name, term in row.items()} for row in objects)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ConstructedGraph(_Line):
+class ConstructedGraph(_OfWindow):
     """The triples of a CONSTRUCT over the window from `start` to `t`."""
 
-    t: Tick
-    start: Tick
-    facts: Facts
+    __match_args__ = ("t", "start", "facts")
+
+    @cached_property
+    def facts(self) -> Facts:
+        return self._facts(self._answer.columns[0])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Truth(_Line):
+class Truth(_OfWindow):
     """The answer of an ASK over the window from `start` to `t`."""
 
-    t: Tick
-    start: Tick
-    answer: bool
+    __match_args__ = ("t", "start", "answer")
+
+    @property
+    def answer(self) -> bool:
+        return bool(self._answer.columns[0][0])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class AbstractEvent(_Line):
+class _EventView(_AtTick):
+    """A line about events."""
+
+    @property
+    def _line(self) -> Any:
+        return self._answer.columns[0][0]
+
+
+class AbstractEvent(_EventView):
     """An event of the stream is of a class: the `individual` in it, and the name of its `graph`, if it has one."""
 
-    t: Tick
-    event: PythonValue
-    start: Tick
-    end: Tick
-    individual: PythonValue
-    graph: PythonValue | None = None
+    __match_args__ = ("t", "event", "start", "end", "individual", "graph")
+    _defaults = MappingProxyType({"graph": None})
+
+    @property
+    def event(self) -> PythonValue:
+        return value_of(self._line.event)
+
+    @property
+    def start(self) -> Tick:
+        return self.t if self._line.at is None else tick_value(self._line.at, self._times)
+
+    @property
+    def end(self) -> Tick:
+        return self.start
+
+    @property
+    def individual(self) -> PythonValue:
+        return value_of(self._line.individual)
+
+    @property
+    def graph(self) -> PythonValue | None:
+        return _graph(self._line.graph)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ComplexEvent(_Line):
+class ComplexEvent(_EventView):
     """A match of a pattern from `start` to `end`, with what it binds and the events that it is made of."""
 
-    t: Tick
-    event: PythonValue
-    start: Tick
-    end: Tick
-    bindings: dict[str, PythonValue]
-    events: tuple["AbstractEvent | ComplexEvent", ...]
+    __match_args__ = ("t", "event", "start", "end", "bindings", "events")
+
+    @property
+    def event(self) -> PythonValue:
+        return value_of(self._line.event)
+
+    @property
+    def start(self) -> Tick:
+        return tick_value(self._line.instance.start, self._times)
+
+    @property
+    def end(self) -> Tick:
+        return tick_value(self._line.instance.end, self._times)
+
+    @cached_property
+    def bindings(self) -> dict[str, PythonValue]:
+        return {name: value_of(term) for name, term in self._line.bindings}
+
+    @cached_property
+    def events(self) -> tuple["AbstractEvent | ComplexEvent", ...]:
+        return tuple(_inner(event, self._times) for event in self._line.instance.events)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class RejectedEvents(_Line):
+class RejectedEvents(_EventView):
     """Events of a tick that have no classes, and why: they are `inconsistent` or `undecided`."""
 
-    t: Tick
-    why: str
-    graphs: tuple[PythonValue | None, ...]
+    __match_args__ = ("t", "why", "graphs")
+
+    @property
+    def why(self) -> str:
+        return str(self._line.why)
+
+    @cached_property
+    def graphs(self) -> tuple[PythonValue | None, ...]:
+        return tuple(map(_graph, self._line.graphs))
 
 
-AnswerValue = Any
-"""Any of these."""
+_OF_EVENTS: Final[Mapping[type, type[AnswerView]]] = MappingProxyType(
+    {AbstractLine: AbstractEvent, ComplexLine: ComplexEvent, RejectedLine: RejectedEvents}
+)
+_VIEWS: Final[Mapping[str, type[AnswerView]]] = MappingProxyType(
+    {
+        "changes": Change,
+        "snapshot": Snapshot,
+        "intervals": Interval,
+        "answer sets": Solution,
+        "rows": Bindings,
+        "triples": ConstructedGraph,
+        "truth": Truth,
+    }
+)
 
 
-def value_of_answer(answer: emit.Answer, times: TimeFormat = AS_TICKS) -> AnswerValue:
-    """An answer with values of Python.
+def values_of(answer: Answer, times: TimeFormat = AS_TICKS) -> Iterator[Any]:
+    """An answer with values of Python, one for each of its lines.
 
-    >>> change = value_of_answer(emit.Change(4, ("jam(a,3)",), ()))
+    >>> from thalweg.answers.record import changes
+    >>> (change,) = values_of(changes(4, ("jam(a,3)",)))
     >>> change.begin[0].args, str(change)
     (('a', 3), '{"t":4,"begin":["jam(a,3)"],"end":[]}')
     >>> change
     Change(t=4, begin=(Fact('jam', ('a', 3)),), end=())
     """
-    at, own = partial(tick_value, times=times), (answer, times)
-    facts = _clashes(times) if isinstance(answer, _OF_CLASHES) else _facts
-    match answer:
-        case emit.Change(t, begun, ended, is_partial, shed, unknown):
-            return Change(at(t), facts(begun), facts(ended), facts(unknown), is_partial, shed, _answer=own)
-        case emit.Snapshot(t, atoms, is_partial, shed):
-            kind = clashes.Clashing if isinstance(answer, clashes.Inconsistent) else emit.SnapshotRun
-            return Snapshot(at(t), facts(atoms), is_partial, shed, _answer=(kind(t, t, atoms, is_partial, shed), times))
-        case emit.Interval(fact, start, until, is_partial, shed):
-            end = None if until is None else at(until)
-            return Interval(facts([fact])[0], at(start), end, is_partial, shed, _answer=own)
-        case emit.Solution(t, start, sets, incomplete):
-            return Solution(at(t), at(start), tuple(map(_facts, sets)), incomplete, _answer=own)
-        case query_answers.Bindings(t, start, objects):
-            rows = tuple({name: value_of(term) for name, term in json.loads(row).items()} for row in objects)
-            return Bindings(at(t), at(start), rows, _answer=own)
-        case query_answers.ConstructedGraph(t, start, atoms):
-            return ConstructedGraph(at(t), at(start), _facts(atoms), _answer=own)
-        case query_answers.Truth(t, start, truth):
-            return Truth(at(t), at(start), truth, _answer=own)
-        case event_answers.AbstractEvent() | event_answers.ComplexEvent() | event_answers.RejectedEvents():
-            return _event(answer, times)
-    return answer
+    for single in singles(answer):
+        view = _VIEWS.get(single.kind) or _OF_EVENTS[type(single.columns[0][0])]
+        yield view(single, times)
 
 
-def _event(line: event_answers.EventLine, times: TimeFormat) -> AbstractEvent | ComplexEvent | RejectedEvents:
-    t, own = tick_value(line.t, times), (event_answers.EventAnswers((line,)), times)
-    match line:
-        case event_answers.AbstractEvent():
-            at = t if line.at is None else tick_value(line.at, times)
-            named = value_of(line.event), at, at, value_of(line.individual), _graph(line.graph)
-            return AbstractEvent(t, *named, _answer=own)
-        case event_answers.ComplexEvent():
-            instance = line.instance
-            ticks = tick_value(instance.start, times), tick_value(instance.end, times)
-            bindings = {name: value_of(term) for name, term in line.bindings}
-            inside = tuple(_inner(inner, times) for inner in instance.events)
-            return ComplexEvent(t, value_of(instance.event), *ticks, bindings, inside, _answer=own)
-        case event_answers.RejectedEvents():
-            return RejectedEvents(t, line.why, tuple(map(_graph, line.graphs)), _answer=own)
+def record_of(value: AnswerView) -> Answer:
+    """The record that a value shows."""
+    return value._answer
 
 
 def _inner(instance: Instance, times: TimeFormat) -> Any:
     """An event inside of another, as if it were output when it is over."""
     if instance.events:
-        return _event(event_answers.ComplexEvent(instance.end, instance), times)
-    return _event(event_answers.AbstractEvent(instance.end, instance.event, instance.individual, instance.graph), times)
+        return ComplexEvent(Answer("events", instance.end, ((ComplexLine(instance.end, instance),),)), times)
+    line = AbstractLine(instance.end, instance.event, instance.individual, instance.graph)
+    return AbstractEvent(Answer("events", instance.end, ((line,),)), times)
 
 
 def _graph(name: str) -> PythonValue | None:
@@ -238,21 +345,3 @@ def _graph(name: str) -> PythonValue | None:
 def tick_value(tick: int, times: TimeFormat) -> Tick:
     """A tick as answers have it: where streams have timestamps, its first instant."""
     return (times.calendar.moment(tick) or tick) if times.iso else tick
-
-
-def _facts(texts: Iterable[str]) -> Facts:
-    return tuple(map(fact_of_text, texts))
-
-
-_OF_CLASHES = clashes.ClashChange | clashes.Inconsistent | clashes.ClashInterval
-
-
-def _clashes(times: TimeFormat) -> Callable[[Iterable[str]], Any]:
-    """Returns a function that reads texts of clashes."""
-
-    def read(text: str) -> Clash:
-        clash = clashes.Clash.read(text).at(times)
-        other = None if clash.other is None else value_of(clash.other)
-        return Clash(value_of(clash.individual), clash.axiom, clash.because, other)
-
-    return lambda texts: tuple(map(read, texts))

@@ -26,7 +26,7 @@ from thalweg.runtimes.spark.job import spread
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.answers.answer_formats import AnswerFormat
-    from thalweg.answers.emit import AnswerBlock
+    from thalweg.answers.record import Answer
     from thalweg.connectors.transport import Transport
     from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
@@ -45,7 +45,7 @@ class Job:
     transports: "Sequence[Transport]"
     times: TimeFormat
 
-    def pieces(self) -> "Iterator[AnswerBlock | None]":
+    def pieces(self) -> "Iterator[Answer | None]":
         return self.run.answers(self.inputs)
 
     def __enter__(self) -> "Job":

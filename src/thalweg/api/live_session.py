@@ -14,7 +14,7 @@ from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from thalweg.api.answer_values import Tick, tick_value, value_of_answer
+from thalweg.api.answer_values import Tick, tick_value, values_of
 from thalweg.api.kind_options import usage
 from thalweg.api.naming import fact_of
 from thalweg.api.pushed_rows import Message, PushedRows, messages_of
@@ -264,10 +264,10 @@ class Session:
             if not closing:
                 self._need_open()
             self._take_pushed(is_over=True)
-            blocks = list(self._job.run.close_up_to(tick))
+            answers = list(self._job.run.close_up_to(tick))
         if closing:
             self._end()
-        return [value_of_answer(answer, self._timing.format) for block in blocks for answer in block.answers()]
+        return [value for answer in answers for value in values_of(answer, self._timing.format)]
 
     def _end(self) -> None:
         """Reports what was late, and gives up what reasons."""

@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from thalweg.answers import emit
+from thalweg.answers.record import changes
 from thalweg.api.answer_values import Change
 from thalweg.api.verbs import load
 from thalweg.diagnostics import Source
 from thalweg.ir.nodes import Program
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.fact import Fact
-from thalweg.model.time import AS_TICKS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,9 +68,5 @@ class Engine:
 
 
 def _change(delta: "Delta") -> Change:
-    begin, end, unknown = (tuple(sorted(facts)) for facts in (delta.begin, delta.end, delta.unknown))
-    texts = (tuple(map(str, facts)) for facts in (begin, end, unknown))
-    partial, shed = bool(delta.shed), tuple(map(str, delta.shed))
-    first, second, third = texts
-    answer = emit.Change(delta.tick, first, second, partial, shed, third)
-    return Change(delta.tick, begin, end, unknown, partial, shed, _answer=(answer, AS_TICKS))
+    begin, end, unknown = (tuple(map(str, sorted(facts))) for facts in (delta.begin, delta.end, delta.unknown))
+    return Change(changes(delta.tick, begin, end, unknown, shed=tuple(map(str, delta.shed))))

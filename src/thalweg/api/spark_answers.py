@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from thalweg.answers.answer_formats import AnswerFormat
-from thalweg.answers.emit import AnswerBlock, Formatter
+from thalweg.answers.answer_formats import AnswerFormat, Formatter
+from thalweg.answers.record import Answer
 from thalweg.model.records import as_json, of_json
 from thalweg.model.time import TimeFormat
 
 
 @dataclass(frozen=True, slots=True)
-class BlockFormat(AnswerFormat):
-    """Answers as they are, a block in each line, for the process that reads them back.
+class RecordFormat(AnswerFormat):
+    """Answers as they are, a record in each line, for the process that reads them back.
 
-    >>> from thalweg.answers.emit import Change
-    >>> line = "".join(BlockFormat().formatter()(Change(3, ("q(a)",), ())))
-    >>> of_json(json.loads(line))
-    Change(t=3, begin=('q(a)',), end=(), partial=False, shed=(), unknown=(), until=())
+    >>> from thalweg.answers.record import changes
+    >>> line = "".join(RecordFormat().formatter()(changes(3, ("q(a)",))))
+    >>> of_json(json.loads(line)).columns
+    (('q(a)',), (), (), ())
     """
 
     def formatter(self) -> Formatter:
-        return lambda block: (json.dumps(as_json(block), ensure_ascii=False), "\n")
+        return lambda answer: (json.dumps(as_json(answer), ensure_ascii=False), "\n")
 
 
 class SparkAnswers:
@@ -36,7 +36,7 @@ class SparkAnswers:
         self._late = late
         self.times = times
 
-    def pieces(self) -> Iterator[AnswerBlock]:
+    def pieces(self) -> Iterator[Answer]:
         """The answers, when all of them are there."""
         with TemporaryDirectory() as folder:
             answers, late = Path(folder) / "answers", Path(folder) / "late.jsonl"

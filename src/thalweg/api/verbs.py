@@ -22,7 +22,7 @@ from thalweg.api.pushed_rows import PushedRows
 from thalweg.api.run_options import KindKeywords, RunOptions
 from thalweg.api.saved_reasoner import need_recordings, refused, saved_reasoner
 from thalweg.api.sources import Background, On, Text, as_list, named
-from thalweg.api.spark_answers import BlockFormat, SparkAnswers
+from thalweg.api.spark_answers import RecordFormat, SparkAnswers
 from thalweg.api.timing import Moment, Timing
 from thalweg.api.unmapped_tables import check_tables
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
@@ -355,7 +355,7 @@ def _on_spark(
             partitions,
             out=str(path),
             late=None if observer.late is None else str(late_path),
-            written=BlockFormat(times=times),
+            written=RecordFormat(times=times),
             observer=observer,
         )
 

@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from thalweg.answers.event_answers import ComplexEvent
+from thalweg.answers.event_answers import ComplexLine
+from thalweg.answers.jsonl import lines
 from thalweg.bench.abstraction import ROADS
 from thalweg.bench.esper import by_esper
 from thalweg.bench.event_city import program, quads, subscriptions
@@ -92,7 +93,7 @@ def by_layer(city: City, count: int) -> list[LayerCost]:
             between = time.process_time()
             matches = layers.advance(tick, events)
             after = time.process_time()
-            shown = [str(ComplexEvent(when, *match)) for when, match in matches if match[0].event in part.output]
+            shown = [str(ComplexLine(when, *match)) for when, match in matches if match[0].event in part.output]
             seconds["classes"] += between - began
             seconds["patterns"] += after - between
             seconds["writing"] += time.process_time() - after
@@ -140,7 +141,7 @@ def _cost(city: City, text: str, count: int, what: str, size: int) -> Grown:
         answers = 0
         for ticks in chunks:
             for tick, batches in ticks:
-                answers += sum(block.jsonl().count("\n") for block in answered(run, tick + again * last, batches))
+                answers += sum(len(lines(answer)) for answer in answered(run, tick + again * last, batches))
         took = time.process_time() - before
     return Grown(what, size, answers, 1e6 * took / count)
 

@@ -249,8 +249,9 @@ class _Entrant:
         from thalweg.kinds.rules.rule_operator import RuleStageSpec
         from thalweg.kinds.rules.rule_part import Rules
         from thalweg.model.time import Clock
+        from thalweg.runtimes.spark.bucket_answers import BEGIN, END
         from thalweg.runtimes.spark.columns import shape_of
-        from thalweg.runtimes.spark.dataframe import BEGIN, END, chain, pack_table
+        from thalweg.runtimes.spark.dataframe import chain, pack_table
         from thalweg.runtimes.spark.job import spread
 
         contender, stream = self.result.contender, self.result.heat.stream

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
+from thalweg.answers.jsonl import jsonl
 from thalweg.bench.city_streams import CITY, as_lines, background
 from thalweg.bench.continuous_queries import BenchmarkQuery
 from thalweg.bench.oxigraph import SparqlAnswer, Windows, read_bindings, read_rows
@@ -79,7 +80,7 @@ class ThalwegContestant:
         now = self._query.now
         if tick < 0 or (now is not None and now >= tick):
             return
-        self._written += [answer.jsonl() for answer in self._query.advance(tick, self._batches)]
+        self._written += [text for answer in self._query.advance(tick, self._batches) for text in jsonl(answer)]
         self._batches = []
 
     def answer(self, tick: int) -> str:

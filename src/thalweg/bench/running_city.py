@@ -8,7 +8,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Final
 
-from thalweg.answers.event_answers import EventAnswers
+from thalweg.answers.record import Answer
 from thalweg.api.loading import load_part
 from thalweg.bench.command import COMMAND
 from thalweg.bench.event_city import program, quads, write_city, write_stream
@@ -80,7 +80,7 @@ class City:
         yield by_tick(reader.finish())
 
 
-def answered(run: EventsOperator, tick: int, batches: Sequence[Batch]) -> list[EventAnswers]:
+def answered(run: EventsOperator, tick: int, batches: Sequence[Batch]) -> list[Answer]:
     """What a cascade answers when batches of a tick come."""
     return [output.answer for output in run.advance(tick, Updates(batches))]
 

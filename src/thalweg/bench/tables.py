@@ -15,7 +15,7 @@ from random import Random
 from time import process_time
 from typing import Any, Final, NamedTuple
 
-from thalweg.answers.emit import formatter
+from thalweg.answers.answer_formats import formatter
 from thalweg.api import RunOptions, Timing, load_part, start
 from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_most
 from thalweg.connectors.mapping.read_mapping import read_mappings

@@ -15,7 +15,8 @@ from itertools import islice
 from math import nan
 from typing import Final, Protocol
 
-from thalweg.answers.emit import Solution
+from thalweg.answers.jsonl import jsonl
+from thalweg.answers.record import Answer
 from thalweg.bench.processes import MEGABYTE, Footprint, cpu_seconds, isolated, resident
 from thalweg.connectors.ntriples import TripleReader
 from thalweg.diagnostics import Source
@@ -130,7 +131,7 @@ class Incremental:
         facts = self._reasoner.answer(start, self._tick).sets[0]
         if isinstance(self._reasoner, Lowered):
             with open(os.devnull, "w", encoding="utf-8") as out:
-                out.writelines(Solution(self._tick, start, (facts,)).jsonl())
+                out.writelines(jsonl(Answer("answer sets", self._tick, (facts,), start)))
         return len(facts)
 
     def close(self) -> None:

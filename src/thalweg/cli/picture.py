@@ -10,12 +10,12 @@ from thalweg.model.time import FOREVER, Notation
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_formats import AnswerFormat
-    from thalweg.answers.emit import AnswerBlock
+    from thalweg.answers.answer_timeline import TimelineRecorder
+    from thalweg.answers.record import Answer
     from thalweg.api import Part, Timing
     from thalweg.model.dictionary import Dictionary
     from thalweg.model.event import Batch
     from thalweg.runtimes.first_facts import KeptBeginning
-    from thalweg.runtimes.timeline_recorder import TimelineRecorder
 
 
 class Pencil:
@@ -52,12 +52,12 @@ class Pencil:
             self._beginning = self._beginning or KeptBeginning()
             self._beginning.add(tick, batch, words)
 
-    def see(self, block: "AnswerBlock") -> None:
+    def see(self, answer: "Answer") -> None:
         """Sees what is answered, and asks why while it can be asked."""
         if self._recorder is not None:
-            from thalweg.runtimes.timeline_recorder import explaining
+            from thalweg.answers.answer_timeline import explaining
 
-            self._recorder.see(block, explaining(self.engine, self._times))
+            self._recorder.see(answer, explaining(self.engine, self._times))
 
     @property
     def guaranteed(self) -> dict[str, int]:
@@ -73,8 +73,7 @@ class Pencil:
         """Evaluates the beginning of a run elsewhere again, and keeps the proofs of what it concludes."""
         from thalweg import api
         from thalweg.answers.answer_columns import FactColumns
-        from thalweg.answers.emit import Change
-        from thalweg.runtimes.timeline_recorder import TimelineRecorder, explaining
+        from thalweg.answers.answer_timeline import TimelineRecorder, explaining
 
         if self._recorder is None or self._beginning is None or type(self._columns) is not FactColumns:
             return
@@ -86,11 +85,11 @@ class Pencil:
         options, silent = api.RunOptions(timing), api.Observer(report=lambda warning: None)
         with api.start(part, self._beginning.events, options, silent, explains=True) as job:
             why = explaining(job.run.derivations.engine, self._times)
-            for block in job.pieces():
-                if proofs.has_enough_proofs or (isinstance(block, Change) and block.t > decided):
+            for answer in job.pieces():
+                if proofs.has_enough_proofs or (answer is not None and answer.t > decided):
                     break
-                if block is not None:
-                    proofs.see(block, why)
+                if answer is not None:
+                    proofs.see(answer, why)
         remark = "" if decided >= FOREVER else f"There are proofs up to {self._times.text(decided)}."
         self._recorder.adopt_proofs(proofs, remark)
 
@@ -103,8 +102,8 @@ def drawn(picture: Path | None, written: "AnswerFormat") -> Iterator[Pencil]:
     if picture is None:
         yield Pencil(None, written)
         return
+    from thalweg.answers.answer_timeline import TimelineRecorder
     from thalweg.runtimes.picture_files import write_picture
-    from thalweg.runtimes.timeline_recorder import TimelineRecorder
 
     recorder = TimelineRecorder(written.times)
     pencil = Pencil(recorder, written, picture.suffix.lower() == ".html")

@@ -30,7 +30,7 @@ from thalweg.cli.write_answers import Channel, LateLines, Opener, deliver, open_
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_formats import AnswerFormat
-    from thalweg.answers.emit import AnswerBlock
+    from thalweg.answers.record import Answer
     from thalweg.api import Job, Observer, Part, RunOptions, SolveOptions
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.diagnostics import Diagnostic
@@ -144,9 +144,9 @@ class _Run:
         """The observer with what the summary and the picture are made of."""
         report, pencil = observer.report, self.pencil
 
-        def see(block: "AnswerBlock") -> None:
-            self.summary.see(block)
-            pencil.see(block)
+        def see(answer: "Answer") -> None:
+            self.summary.see(answer)
+            pencil.see(answer)
 
         def report_and_count(warning: "Diagnostic") -> None:
             self.summary.hear(warning)

@@ -11,7 +11,7 @@ import typer
 from thalweg.cli.errors import complain
 
 if TYPE_CHECKING:
-    from thalweg.answers.emit import AnswerBlock
+    from thalweg.answers.record import Answer
     from thalweg.api import Part
     from thalweg.diagnostics import Diagnostic
     from thalweg.model.event import Batch
@@ -78,32 +78,20 @@ class RunSummary:
         self._events += batch.rows_arrived
         self._facts += batch.size
 
-    def see(self, block: "AnswerBlock") -> None:
+    def see(self, answer: "Answer") -> None:
         """Sees what is answered."""
         self.has_answered = True
-        from thalweg.answers.emit import Change, Interval, SnapshotRun, Solution
-        from thalweg.answers.event_answers import EventAnswers
-        from thalweg.answers.query_answers import Bindings, ConstructedGraph
-
-        match block:
-            case Change():
-                self._conclusions += len(block.begin)
-            case SnapshotRun():
-                facts = frozenset(block.facts)
+        match answer.kind, answer.columns:
+            case "answer sets", sets:
+                self._conclusions += sum(map(len, sets))
+            case "snapshot", (texts,):
+                facts = frozenset(texts)
                 self._conclusions += len(facts - self._held)
                 self._held = facts
-            case Solution():
-                self._conclusions += sum(map(len, block.sets))
-            case EventAnswers():
-                self._conclusions += len(block.lines)
-            case Bindings():
-                self._conclusions += len(block.objects)
-            case ConstructedGraph():
-                self._conclusions += len(block.facts)
-            case Interval():
-                self._conclusions += 1
-            case _:
-                self._conclusions += block.answer
+            case "truth", ((is_true,),):
+                self._conclusions += is_true
+            case _, (concluded, *_):
+                self._conclusions += len(concluded)
 
     def hear(self, diagnostic: "Diagnostic") -> None:
         """Sees what is reported."""

@@ -12,15 +12,14 @@ from thalweg.cli.summary import RunSummary
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_formats import AnswerFormat
-    from thalweg.answers.answer_tables import AnswerTable
-    from thalweg.answers.emit import AnswerBlock
-    from thalweg.answers.parquet_output import ParquetFile, ParquetParts
+    from thalweg.answers.record import Answer
+    from thalweg.answers.table import AnswerTable, ParquetFile, ParquetParts
     from thalweg.api import Job, Observer
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Sink
 
 
-Look = Callable[["AnswerBlock"], None]
+Look = Callable[["Answer"], None]
 """Receives blocks of answers when they have been written."""
 
 Opener = Callable[[str, str | None], Any]
@@ -30,7 +29,7 @@ Opener = Callable[[str, str | None], Any]
 def open_anew(purpose: str, name: str | None) -> Any:
     """Opens an output; what was in a file is gone."""
     if purpose == "table":
-        from thalweg.answers.parquet_output import ParquetFile
+        from thalweg.answers.table import ParquetFile
 
         return ParquetFile(Path(name or ""))
     from thalweg.connectors.open import open_output
@@ -126,7 +125,7 @@ def _goes_on(sink: "Sink") -> bool:
 
 
 def _write_table(job: "Job", sink: "ParquetFile | ParquetParts", table: "AnswerTable", see: Look) -> None:
-    from thalweg.answers.parquet_output import ParquetFile
+    from thalweg.answers.table import ParquetFile
     from thalweg.diagnostics import RejectedError
 
     sink.begin(table)

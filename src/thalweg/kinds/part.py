@@ -19,7 +19,7 @@ from thalweg.model.predicate import Predicate
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.answers.answer_columns import AnswerColumns
-    from thalweg.answers.emit import AnswerBlock
+    from thalweg.answers.record import Answer
     from thalweg.explain.document import PlanDocument
 
 
@@ -30,9 +30,9 @@ class Watch(Protocol):
         """A function that looks at batches whose terms have these words; None where none is needed."""
         return None
 
-    def present(self, block: "AnswerBlock") -> "AnswerBlock":
+    def present(self, answer: "Answer") -> "Answer":
         """An answer in its final form."""
-        return block
+        return answer
 
     def hear(self, note: object) -> bool:
         """Takes what an operator elsewhere notes, and says whether it was meant for this watch."""

@@ -8,7 +8,7 @@ import stat
 import sys
 from pathlib import Path
 
-from thalweg.answers.parquet_output import ParquetParts
+from thalweg.answers.table import ParquetParts
 from thalweg.connectors.open import open_output
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic, RejectedError

@@ -14,7 +14,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Final
 
-from thalweg.answers.parquet_output import ParquetParts
+from thalweg.answers.table import ParquetParts
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.arrow import decode, encode, frame, unframe

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Protocol
 
-from thalweg.answers.emit import AnswerBlock, Lasting, TextDelta, emitter_of
-from thalweg.answers.shedding import Shedding
+from thalweg.answers.emit import Lasting, Shedding, TextDelta, emitter_of
+from thalweg.answers.record import Answer
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.executor import open_fragment
@@ -130,12 +130,12 @@ class LocalRun:
 
     # Items ----------------------------------------------------------------------------------------------------------
 
-    def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
+    def answers(self, items: Items) -> Iterator[Answer | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
         present = self._watch.present
         return (block and present(block) for block in self._answers(items))
 
-    def _answers(self, items: Items) -> Iterator[AnswerBlock | None]:
+    def _answers(self, items: Items) -> Iterator[Answer | None]:
         malformed = None
         intake, watermark = self.intake, self.intake.watermark
         if self._warnings is not None:
@@ -183,7 +183,7 @@ class LocalRun:
             raise RejectedError([malformed])
         self._warn()
 
-    def _decided(self) -> Iterator[AnswerBlock]:
+    def _decided(self) -> Iterator[Answer]:
         """Answers every tick that is decided, also those after the last input."""
         for tick, batches in self.intake.decided():
             yield from self.advance(tick, batches)
@@ -191,7 +191,7 @@ class LocalRun:
         if decided is not None and (now is None or now < decided):
             yield from self.advance(decided, [])
 
-    def close_up_to(self, tick: int) -> Iterator[AnswerBlock]:
+    def close_up_to(self, tick: int) -> Iterator[Answer]:
         """Answers every tick up to one, with what was put into the intake."""
         self.intake.watermark.close_up_to(tick)
         yield from map(self._watch.present, self._decided())
@@ -224,7 +224,7 @@ class LocalRun:
 
     # Output ---------------------------------------------------------------------------------------------------------
 
-    def advance(self, tick: int, batches: Sequence[Batch]) -> Iterator[AnswerBlock]:
+    def advance(self, tick: int, batches: Sequence[Batch]) -> Iterator[Answer]:
         """Evaluates every tick up to one; what is answered, in the order of time."""
         executor, now = self.executor, self.executor.now
         if self._only_rules:
@@ -266,7 +266,7 @@ class LocalRun:
             else:
                 yield Joined(tick, tuple(changes))
 
-    def _emit(self, deltas: Iterable[Any]) -> Iterator[AnswerBlock]:
+    def _emit(self, deltas: Iterable[Any]) -> Iterator[Answer]:
         for delta in deltas:
             if isinstance(delta, Joined):
                 yield from self._emit_rules((delta,), delta.tick)
@@ -274,13 +274,13 @@ class LocalRun:
                 yield from self._emit_rules((), delta.t - 1)
                 yield delta
 
-    def _emit_rules(self, deltas: Sequence[Joined], last: int) -> Iterator[AnswerBlock]:
+    def _emit_rules(self, deltas: Sequence[Joined], last: int) -> Iterator[Answer]:
         assert self._shown is not None
         if deltas or last > self._shown:
             first, self._shown = self._shown + 1, max(last, self._shown)
             yield from self._emitter.step(deltas, first, last, ())
 
-    def finish(self) -> Iterator[AnswerBlock]:
+    def finish(self) -> Iterator[Answer]:
         """What waited is evaluated, with what others still say of the last tick."""
         if self.executor.now is not None and not self._only_rules:
             self._shown = self.executor.now - 1 if self._shown is None else self._shown

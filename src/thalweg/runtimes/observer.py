@@ -9,7 +9,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 
 if TYPE_CHECKING:
-    from thalweg.answers.emit import AnswerBlock
+    from thalweg.answers.record import Answer
 
 Report = Callable[[Diagnostic], None]
 
@@ -30,7 +30,7 @@ class Observer:
     late: Callable[[str], None] | None = None
     look: Callable[[Batch], object] | None = None
     observe: Callable[[int, Batch, Dictionary], object] | None = None
-    see: "Callable[[AnswerBlock], None]" = lambda block: None
+    see: "Callable[[Answer], None]" = lambda block: None
     listen: Callable[[Any, Any], None] = lambda solution, answered: None
     ready: Callable[[], None] = lambda: None
     with_until: bool = False

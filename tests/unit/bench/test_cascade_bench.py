@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.answers.jsonl import lines
 from thalweg.bench import esper
 from thalweg.bench.cascade import (
     BatchTime,
@@ -41,14 +42,14 @@ def test_a_subscription_finds_what_a_road_alone_has(tmp_path: Path) -> None:
     found = {}
     for count in (1, 8):
         run = city.start(subscriptions(count, 20))
-        lines = [
-            str(line)
+        found_lines = [
+            line
             for ticks in city.ticks(run.dictionary, 400)
             for tick, some in ticks
             for block in answered(run, tick, some)
-            for line in block.answers()
+            for line in lines(block)
         ]
-        found[count] = [line for line in lines if "Decreasing0>" in line]
+        found[count] = [line for line in found_lines if "Decreasing0>" in line]
     assert found[1] == found[8] != []
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import thalweg
 from buckets import LOSSES, Buckets, Cluster
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Settings
 from thalweg.dataflow.operator import Share
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source
@@ -41,8 +41,8 @@ def event(tick: int, *facts: str) -> Event:
     return Event(tick, tuple(map(read_fact, facts)))
 
 
-def answers(found: list[Solution]) -> list[list[list[str]]]:
-    return [[list(one) for one in solution.sets] for solution in found]
+def answers(found: list[Answer]) -> list[list[list[str]]]:
+    return [[list(one) for one in solution.columns] for solution in found]
 
 
 def pieces(job: Job) -> list[tuple[SolveSpec, range]]:
@@ -125,8 +125,8 @@ def test_late_facts_are_told_once() -> None:
 def test_a_piece_that_takes_too_long_leaves_the_window_incomplete() -> None:
     cluster = Cluster("a(X) :- p(X). n(0) :- q. n(X+1) :- n(X).", SolveOptions(limit="300ms"), 2)
     (first, second) = cluster.take([event(0, "p(1)"), event(1, "p(2)", "q")])
-    assert (first.sets, first.incomplete) == ((("a(1)",),), False)
-    assert (second.sets, second.incomplete) == ((), True)
+    assert (first.columns, first.incomplete) == ((("a(1)",),), False)
+    assert (second.columns, second.incomplete) == ((), True)
 
 
 def test_what_clingo_cannot_solve_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +172,7 @@ def test_streamrule(solver: str) -> None:
 
     cluster = Cluster((STREAMRULE / "lubm.txt").read_text(), SolveOptions(solver=solver), 2)
     (found,) = cluster.take([event(0, *lines("facts_first500.lp"))])
-    assert list(found.sets[0]) == sorted(lines("expected_lubm_first500.lp"))
+    assert list(found.columns[0]) == sorted(lines("expected_lubm_first500.lp"))
 
 
 def test_a_gap_is_passed_over_only_where_no_bucket_has_facts() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buckets import LOSSES, Buckets
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.exchange import GATHER, Hash
 from thalweg.dataflow.executor import Arrivals, Executor, open_fragment
@@ -121,7 +121,7 @@ def test_specs_travel_and_records_come_back() -> None:
     assert pickle.loads(pickle.dumps(expansion)).edges == expansion.edges
     piece = PieceAnswer(0, 1, 2, 3, 2, (("a(1)",),), True, False, 4, 0.5, 6)
     shares = (PieceShare((Predicate("p", 1),), 2, None, 1),)
-    for value in (piece, Solution(4, 2, (("a",), ())), Answered((), True, shares, together=0.25)):
+    for value in (piece, Answer("answer sets", 4, (("a",), ()), 2), Answered((), True, shares, together=0.25)):
         assert of_json(as_json(value)) == value
 
 

@@ -12,13 +12,15 @@ import pytest
 from rooms import EX, RULES, SITE, reading
 from thalweg import api
 from thalweg.answers.event_answers import (
-    AbstractEvent,
-    ComplexEvent,
-    EventAnswers,
-    RejectedEvents,
+    AbstractLine,
+    ComplexLine,
+    RejectedLine,
     UndecidedEvents,
     UndecidedTotals,
+    merged_events,
 )
+from thalweg.answers.jsonl import lines as lines_of
+from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.executor import open_fragment
 from thalweg.dataflow.operator import Operator, OpSpec, Output, Share, Updates
@@ -197,16 +199,16 @@ def beside(part: EventCascade, context: Context, partitions: int | None) -> Plan
 
 def shown(blocks: Iterable[tuple[int, Any]]) -> list[str]:
     """The answers of a run; events of one tick are one block."""
-    ticks: dict[int, tuple[list[EventAnswers], list[str]]] = {}
+    ticks: dict[int, tuple[list[Answer], list[str]]] = {}
     for tick, block in blocks:
         events, facts = ticks.setdefault(tick, ([], []))
-        if isinstance(block, EventAnswers):
+        if isinstance(block, Answer):
             events.append(block)
         else:
             facts.extend(block)
     lines: list[str] = []
     for _, (events, facts) in sorted(ticks.items()):
-        lines += map(str, EventAnswers.merged(events).lines) if events else ()
+        lines += lines_of(merged_events(events)) if events else ()
         lines += facts
     return lines
 
@@ -390,6 +392,6 @@ def test_answers_of_events_come_back_from_json() -> None:
         for _, output in executor.advance(tick, [coded(graphs, words)]):
             block = of_json(json.loads(json.dumps(as_json(output.answer))))
             assert block == output.answer
-            assert [*map(str, block.lines)] == [*map(str, output.answer.lines)]
-            kinds |= {*map(type, block.lines)}
-    assert kinds == {AbstractEvent, ComplexEvent, RejectedEvents}
+            assert lines_of(block) == lines_of(output.answer)
+            kinds |= {*map(type, block.columns[0])}
+    assert kinds == {AbstractLine, ComplexLine, RejectedLine}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import RejectedError, api
-from thalweg.answers.query_answers import Bindings, ConstructedGraph, Truth
+from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.executor import open_fragment
 from thalweg.dataflow.plan import Edge, Plan
@@ -167,7 +167,7 @@ def test_an_operator_beside_others_gives_the_graph_of_a_construct_as_an_event() 
     executor = open_fragment(Plan((spec,)), (0,), run, words)
     executor.first = 0
     outputs = [output for _, output in executor.advance(3, [batch_of(words, stream[0])])]
-    outputs = [output for output in outputs if output.events and output.answer.facts]
+    outputs = [output for output in outputs if output.events and output.answer.columns[0]]
     assert [output.tick for output in outputs] == [3]
     (batch,) = outputs[0].events
     fact = Fact(f"<{EX}made>", (TERMS[0], TERMS[1]))
@@ -262,7 +262,12 @@ def test_facts_made_for_rules_do_not_reach_a_query() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [Bindings(4, 2, ('{"x":"<a>"}', "{}")), ConstructedGraph(4, 2, ("<p>(<s>,<o>)",)), Truth(4, 2, True)]
+    "answer",
+    [
+        Answer("rows", 4, (('{"x":"<a>"}', "{}"),), 2),
+        Answer("triples", 4, (("<p>(<s>,<o>)",),), 2),
+        Answer("truth", 4, ((True,),), 2),
+    ],
 )
-def test_answers_travel_as_json(answer: Bindings | ConstructedGraph | Truth) -> None:
+def test_answers_travel_as_json(answer: Answer) -> None:
     assert of_json(json.loads(json.dumps(as_json(answer)))) == answer

@@ -4,6 +4,7 @@ import pytest
 
 from buckets import Buckets
 from thalweg import api
+from thalweg.answers.jsonl import lines
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Source
 from thalweg.model.event import Event
@@ -47,7 +48,7 @@ def test_buckets_find_the_clashes_of_one_process(topology: str, partitions: int)
     resolved = api.resolve_options(sources, [], [], options)
     part = api.load_resolved(sources, [], resolved, lambda _: None)
     with api.start(part, events(), api.RunOptions(api.Timing(last=40)), api.Observer(lambda _: None)) as job:
-        alone = [str(answer) for block in job.pieces() if block is not None for answer in block.answers()]
+        alone = [line for answer in job.pieces() if answer is not None for line in lines(answer)]
     assert sum('"because":["' in line for line in alone) > 5
     buckets = Buckets(part, Settings(last=40), partitions)
-    assert [str(answer) for block in buckets.take(events()) for answer in block.answers()] == alone
+    assert [line for answer in buckets.take(events()) for line in lines(answer)] == alone

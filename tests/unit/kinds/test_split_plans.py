@@ -4,6 +4,7 @@ import pytest
 
 from buckets import LOSSES, Buckets
 from thalweg import api
+from thalweg.answers.jsonl import lines
 from thalweg.dataflow.context import Settings
 from thalweg.diagnostics import Diagnostic, FailedError, Source
 from thalweg.kinds.answer_sets.solve_options import SolveOptions
@@ -44,7 +45,7 @@ def widths(job: Job) -> list[int]:
 
 
 def said(blocks: list[object]) -> list[str]:
-    return [str(one) for block in blocks for one in block.answers()]
+    return [line for block in blocks for line in lines(block)]
 
 
 def test_places_that_read_streams_only_are_split_and_all_meet_in_one_bucket() -> None:

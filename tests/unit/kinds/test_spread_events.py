@@ -7,6 +7,7 @@ import pytest
 from buckets import LOSSES, Graphs, in_buckets, with_graphs
 from rooms import EX, RULES, SITE, reading
 from thalweg import api
+from thalweg.answers.jsonl import lines
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.kinds.answer_sets.solve_options import SolveOptions
@@ -89,7 +90,7 @@ def alone(part: Part, settings: Settings, events: list[Graphs]) -> list[str]:
     for tick in range(LAST + 1):
         given = [batches[tick]] if tick in batches else []
         for block in run.advance(tick, given):
-            answers += map(str, block.answers())
+            answers += lines(block)
     return answers
 
 

@@ -337,7 +337,7 @@ def test_answers_that_are_kept_can_be_read_when_their_names_are_forgotten(ask: A
         for _ in answers:
             words.crowded = True
         assert len(words) < 60
-        assert set(kept.sets[0]) == {f"q(x0_{number})" for number in range(10)}  # type: ignore[union-attr]
+        assert set(kept.columns[0]) == {f"q(x0_{number})" for number in range(10)}  # type: ignore[union-attr]
 
 
 def resident() -> int:
@@ -443,7 +443,7 @@ def reaching(solver: str) -> LocalRun:
 
 def fed(run: LocalRun, tick: int, *facts: str) -> list[str]:
     batch = code_facts(facts, run.dictionary)
-    return [json.dumps(list(next(iter(one.sets)))) for one in run.advance(tick, [batch])]
+    return [json.dumps(list(next(iter(one.columns)))) for one in run.advance(tick, [batch])]
 
 
 @pytest.mark.parametrize("solver", ["auto", "clingo"])
@@ -464,4 +464,4 @@ def test_answers_given_before_an_input_turned_up_can_be_read_afterwards() -> Non
     assert fed(run, 4, "r(a,b)")
     list(run.advance(9, [next(batches)]))
     run.executor.collect([])
-    assert list(answer.sets[0]) == ["r(x1,y1)"]
+    assert list(answer.columns[0]) == ["r(x1,y1)"]

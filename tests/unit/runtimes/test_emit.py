@@ -5,17 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import Delta
 
-from thalweg.answers.emit import (
-    EMITTERS,
-    FORMATS,
-    LONGEST_RUN,
-    Change,
-    Interval,
-    Intervals,
-    Snapshot,
-    SnapshotRun,
-    formatter,
-)
+from thalweg.answers.answer_formats import FORMATS, formatter
+from thalweg.answers.emit import EMITTERS, LONGEST_RUN, Intervals
+from thalweg.answers.jsonl import jsonl, lines
+from thalweg.answers.record import changes, interval, singles, snapshots
+from thalweg.answers.text_answers import atoms
 from thalweg.connectors.readers import open_reader
 from thalweg.model.arrow import decode, encode
 from thalweg.model.dictionary import Dictionary
@@ -33,7 +27,15 @@ def pieces(emit, *steps):
 
 
 def answers(emit, *steps):
-    return [answer for piece in pieces(emit, *steps) for answer in piece.answers()]
+    return [answer for piece in pieces(emit, *steps) for answer in singles(piece)]
+
+
+def snapshot(tick, facts, shed=()):
+    return snapshots(tick, tick, facts, shed)
+
+
+def as_atoms(answer):
+    return "".join(atoms(answer))
 
 
 BEGIN = Delta(3, ["b", "a"], [])
@@ -44,32 +46,32 @@ ALL = ([BEGIN, SWAP], 3, 6), ([END], 7, 8)
 
 def test_changes_are_sorted():
     assert answers("changes", *ALL) == [
-        Change(3, ("a", "b"), ()),
-        Change(5, ("c",), ("b",)),
-        Change(7, (), ("a", "c")),
+        changes(3, ("a", "b")),
+        changes(5, ("c",), ("b",)),
+        changes(7, (), ("a", "c")),
     ]
 
 
 def test_snapshots_cover_every_tick():
     assert answers("snapshot", *ALL) == [
-        Snapshot(3, ("a", "b")),
-        Snapshot(4, ("a", "b")),
-        Snapshot(5, ("a", "c")),
-        Snapshot(6, ("a", "c")),
-        Snapshot(7, ()),
-        Snapshot(8, ()),
+        snapshot(3, ("a", "b")),
+        snapshot(4, ("a", "b")),
+        snapshot(5, ("a", "c")),
+        snapshot(6, ("a", "c")),
+        snapshot(7, ()),
+        snapshot(8, ()),
     ]
 
 
 def test_intervals_come_when_facts_end():
-    assert answers("intervals", *ALL) == [Interval("b", 3, 4), Interval("a", 3, 6), Interval("c", 5, 6)]
+    assert answers("intervals", *ALL) == [interval("b", 3, 4), interval("a", 3, 6), interval("c", 5, 6)]
 
 
 def test_open_intervals_come_last_in_order():
     assert answers("intervals", ([BEGIN, SWAP], 3, 6)) == [
-        Interval("b", 3, 4),
-        Interval("a", 3, None),
-        Interval("c", 5, None),
+        interval("b", 3, 4),
+        interval("a", 3, None),
+        interval("c", 5, None),
     ]
 
 
@@ -81,39 +83,36 @@ def test_a_gap_costs_nothing(emit):
 def test_a_long_gap_of_snapshots_comes_in_long_stretches():
     found = pieces("snapshot", ([BEGIN], 3, 3 + 5 * LONGEST_RUN))
     assert len(found) <= 7
-    assert sum(piece.last - piece.first + 1 for piece in found) == 5 * LONGEST_RUN + 1
+    assert sum(piece.t - piece.start + 1 for piece in found) == 5 * LONGEST_RUN + 1
 
 
 def test_a_stretch_prints_like_its_snapshots():
-    stretch = SnapshotRun(3, 5, ("a", "b"), partial=True)
-    assert stretch.jsonl() == "".join(f"{answer}\n" for answer in stretch.answers())
-    assert stretch.atoms().splitlines()[0] == "a at 3. % partial"
+    stretch = snapshots(3, 5, ("a", "b"), ("p/1",))
+    assert lines(stretch) == [str(answer) for answer in singles(stretch)]
+    assert as_atoms(stretch).splitlines()[0] == "a at 3. % partial"
 
 
 def test_facts_keep_their_letters_and_quotes():
     fact = 'p("a \\"b\\"",<http://ex.org/ä>)'
-    line = str(Snapshot(1, (fact,)))
+    line = str(snapshot(1, (fact,)))
     assert "ä" in line
     assert json.loads(line) == {"t": 1, "facts": [fact]}
 
 
 def test_atoms():
-    assert SnapshotRun(4, 5, ("a", "b")).atoms() == "a at 4.\nb at 4.\na at 5.\nb at 5.\n"
-    assert Change(4, ("a",), ("b",)).atoms() == "- b at 4.\n+ a at 4.\n"
-    assert Interval("a", 4, 6).atoms() == "a from 4 until 6.\n"
-    assert Interval("a", 4, None).atoms() == "a from 4.\n"
+    assert as_atoms(snapshots(4, 5, ("a", "b"))) == "a at 4.\nb at 4.\na at 5.\nb at 5.\n"
+    assert as_atoms(changes(4, ("a",), ("b",))) == "- b at 4.\n+ a at 4.\n"
+    assert as_atoms(interval("a", 4, 6)) == "a from 4 until 6.\n"
+    assert as_atoms(interval("a", 4, None)) == "a from 4.\n"
 
 
-def test_partial_answers_say_so():
-    assert str(Snapshot(4, ("a",), partial=True)) == '{"t":4,"facts":["a"],"partial":true}'
-    assert str(Change(4, (), ("a",), partial=True)) == '{"t":4,"begin":[],"end":["a"],"partial":true}'
-    assert str(Interval("a", 4, None, partial=True)) == '{"fact":"a","from":4,"until":null,"partial":true}'
-
-
-def test_partial_answers_name_what_was_shed():
-    assert str(Snapshot(4, ("a",), True, ("p/1",))) == '{"t":4,"facts":["a"],"shed":["p/1"],"partial":true}'
-    assert str(Interval("a", 4, 6, True, ("p/1",))).endswith('"until":6,"shed":["p/1"],"partial":true}')
-    change = Change(4, ("a",), ("b",), True, ("p/1", "r/2"), ("c",))
+def test_partial_answers_say_so_and_name_what_was_shed():
+    tail = '"shed":["p/1"],"partial":true}'
+    assert str(snapshot(4, ("a",), ("p/1",))) == f'{{"t":4,"facts":["a"],{tail}'
+    assert str(changes(4, (), ("a",), shed=("p/1",))) == f'{{"t":4,"begin":[],"end":["a"],{tail}'
+    assert str(interval("a", 4, None, ("p/1",))) == f'{{"fact":"a","from":4,"until":null,{tail}'
+    assert str(interval("a", 4, 6, ("p/1",))) == f'{{"fact":"a","from":4,"until":6,{tail}'
+    change = changes(4, ("a",), ("b",), ("c",), shed=("p/1", "r/2"))
     assert json.loads(str(change)) == {
         "t": 4,
         "begin": ["a"],
@@ -122,7 +121,7 @@ def test_partial_answers_name_what_was_shed():
         "shed": ["p/1", "r/2"],
         "partial": True,
     }
-    assert change.atoms() == "- b at 4. % partial\n? c at 4. % partial\n+ a at 4. % partial\n"
+    assert as_atoms(change) == "- b at 4. % partial\n? c at 4. % partial\n+ a at 4. % partial\n"
 
 
 SHED = Delta(3, ["a", "b"], []), Delta(5, [], [], ["b"], ("p/1",)), Delta(8, ["b"], ["a"])
@@ -134,21 +133,21 @@ STEPS = ((SHED[0],), 3, 3, ()), ((SHED[1],), 4, 6, ("p/1",)), ((), 7, 7, ("p/1",
 @pytest.mark.parametrize(
     ("emit", "expected"),
     [
-        ("changes", [Change(3, ("a", "b"), ()), Change(5, (), (), True, ("p/1",), ("b",)), Change(8, ("b",), ("a",))]),
+        ("changes", [changes(3, ("a", "b")), changes(5, unknown=("b",), shed=("p/1",)), changes(8, ("b",), ("a",))]),
         (
             "intervals",
             [
-                Interval("b", 3, 4, True, ("p/1",)),
-                Interval("a", 3, 7, True, ("p/1",)),
-                Interval("b", 8, None, True, ("p/1",)),
+                interval("b", 3, 4, ("p/1",)),
+                interval("a", 3, 7, ("p/1",)),
+                interval("b", 8, None, ("p/1",)),
             ],
         ),
         (
             "snapshot",
             [
-                *(Snapshot(tick, ("a", "b")) for tick in (3, 4)),
-                *(Snapshot(tick, ("a",), True, ("p/1",)) for tick in (5, 6, 7)),
-                Snapshot(8, ("b",)),
+                *(snapshot(tick, ("a", "b")) for tick in (3, 4)),
+                *(snapshot(tick, ("a",), ("p/1",)) for tick in (5, 6, 7)),
+                snapshot(8, ("b",)),
             ],
         ),
     ],
@@ -157,7 +156,7 @@ def test_what_is_unknown_holds_no_longer_and_has_not_ended(emit, expected):
     """An interval that began when facts had just been missing may have begun before."""
     emitter = EMITTERS[emit]()
     pieces = [piece for step in STEPS for piece in emitter.step(*step)]
-    assert [answer for piece in (*pieces, *emitter.finish()) for answer in piece.answers()] == expected
+    assert [answer for piece in (*pieces, *emitter.finish()) for answer in singles(piece)] == expected
 
 
 @pytest.mark.parametrize("emit", EMITTERS)
@@ -184,16 +183,16 @@ def test_changes_and_intervals_rebuild_the_snapshots(history, step):
         for first in range(0, len(history), step)
         for last in [min(first + step, len(history)) - 1]
     ]
-    assert [set(answer.facts) for answer in answers("snapshot", *steps)] == history
+    assert [set(answer.columns[0]) for answer in answers("snapshot", *steps)] == history
     held, from_changes = set(), {}
     for answer in answers("changes", *steps):
-        held = held - set(answer.end) | set(answer.begin)
+        held = held - set(answer.columns[1]) | set(answer.columns[0])
         from_changes[answer.t] = held
     intervals = answers("intervals", *steps)
     for tick, expected in enumerate(history):
         last_change = max((t for t in from_changes if t <= tick), default=None)
         assert (from_changes[last_change] if last_change is not None else set()) == expected
-        assert {i.fact for i in intervals if i.start <= tick and (i.until is None or tick <= i.until)} == expected
+        assert {i.columns[0][0] for i in intervals if i.columns[1][0] <= tick <= i.t} == expected
 
 
 @given(HISTORY, st.sampled_from(["", "a", "ace"]))
@@ -240,7 +239,7 @@ def moment(text):
 @pytest.mark.parametrize("format", ["nquads", "jsonld"])
 def test_an_interval_is_a_graph_with_its_validity(format):
     closed, still = "<urn:thalweg:interval:38:41>", "<urn:thalweg:interval:38>"
-    assert said(Interval(A, 38, 41), format) == (
+    assert said(interval(A, 38, 41), format) == (
         {
             (closed, f"{SCHEMA}validFrom>", moment("19")),
             (closed, f"{SCHEMA}validThrough>", moment("20.500")),
@@ -249,7 +248,7 @@ def test_an_interval_is_a_graph_with_its_validity(format):
         },
         [closed],
     )
-    assert said(Interval(A, 38, None), format) == (
+    assert said(interval(A, 38, None), format) == (
         {(still, f"{SCHEMA}validFrom>", moment("19")), (still, "from", "38")},
         [still],
     )
@@ -258,7 +257,7 @@ def test_an_interval_is_a_graph_with_its_validity(format):
 @pytest.mark.parametrize("format", ["nquads", "jsonld"])
 def test_a_change_is_a_graph_that_began_and_one_that_ended(format):
     begin, end = "<urn:thalweg:begin:40>", "<urn:thalweg:end:40>"
-    assert said(Change(40, (A,), (B,)), format) == (
+    assert said(changes(40, (A,), (B,)), format) == (
         {
             (begin, GENERATED_AT, moment("20")),
             (begin, "tick", "40"),
@@ -267,32 +266,32 @@ def test_a_change_is_a_graph_that_began_and_one_that_ended(format):
         },
         [begin, end],
     )
-    assert said(Change(40, (), (B,)), format)[1] == [end]
+    assert said(changes(40, (), (B,)), format)[1] == [end]
 
 
 def test_what_became_unknown_is_a_graph_of_its_own():
-    about, (name,) = said(Change(38, (), (), True, ("<http://ex.org/p>/2",), (A,)))
+    about, (name,) = said(changes(38, unknown=(A,), shed=("<http://ex.org/p>/2",)))
     assert name == "<urn:thalweg:unknown:38:partial>"
     assert (name, "shed", '"<http://ex.org/p>/2"') in about
     assert "unknownFrom" in {predicate for _, predicate, _ in about}
 
 
 def test_partial_graphs_say_so():
-    about, (name,) = said(Interval(A, 38, None, partial=True))
+    about, (name,) = said(interval(A, 38, None, ("p/1",)))
     assert name == "<urn:thalweg:interval:38:partial>"
     assert (name, "partial", '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>') in about
 
 
 def test_a_tick_beyond_all_calendars_is_told_as_itself():
-    about, (name,) = said(SnapshotRun(10**15, 10**15, (A,)))
+    about, (name,) = said(snapshots(10**15, 10**15, (A,)))
     assert (name, GENERATED_AT, str(10**15)) in about
 
 
 def test_other_formats_are_as_before():
     assert set(FORMATS) == {"jsonl", "atoms", "nquads", "jsonld"}
-    piece = Interval(A, 38, 41)
+    piece = interval(A, 38, 41)
     spelled = [text for name in ("jsonl", "atoms") for text in formatter(name)(piece)]
-    assert spelled == [piece.jsonl(), piece.atoms()]
+    assert spelled == [*jsonl(piece), *atoms(piece)]
 
 
 TOLD = st.lists(st.sets(st.sampled_from([A, B, "slow(road1)", "jam", 'q(x,"a, b",2.5)', "<p>(<a>,<b>)"])), max_size=5)
@@ -303,7 +302,7 @@ TOLD = st.lists(st.sets(st.sampled_from([A, B, "slow(road1)", "jam", 'q(x,"a, b"
 def test_snapshots_are_a_stream_that_can_be_read_again(format, name, snapshots, length):
     clock, words = Clock(tick_length=length), Dictionary()
     write, reader = formatter(format, TimeFormat(Calendar(clock))), open_reader(name, "in", words, clock)
-    stretches = (SnapshotRun(tick, tick, tuple(sorted(held))) for tick, held in enumerate(snapshots))
+    stretches = (snapshot(tick, tuple(sorted(held))) for tick, held in enumerate(snapshots))
     text = "".join(part for stretch in stretches for part in write(stretch))
     items = [*reader.feed(text.encode()), *reader.finish()]
     found = {tick: {*map(str, batch.facts(words))} for tick, batch in items}

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import RECENT
 
+from thalweg.answers.jsonl import lines
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.kinds.rules.rule_part import Rules
@@ -52,7 +53,7 @@ class Run:
         return tick, batch
 
     def lines(self):
-        return [str(answer) for piece in self.run.answers(self.items) if piece for answer in piece.answers()]
+        return [line for answer in self.run.answers(self.items) if answer for line in lines(answer)]
 
     def told_at_each_wait(self):
         """The answers, cut where the runtime says that it has nothing more to say."""
@@ -61,7 +62,7 @@ class Run:
             if piece is None:
                 parts.append([])
             else:
-                parts[-1] += map(str, piece.answers())
+                parts[-1] += lines(piece)
         return parts
 
 

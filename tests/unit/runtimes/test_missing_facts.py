@@ -1,6 +1,6 @@
 """When facts were missing, as answers are marked with it."""
 
-from thalweg.answers.shedding import MissingFacts
+from thalweg.answers.emit import MissingFacts
 from thalweg.model.arrow import decode, encode
 
 

@@ -12,7 +12,8 @@ from queue import Queue
 import pytest
 
 from buckets import rule_job
-from thalweg.answers.emit import Change, Changes
+from thalweg.answers.emit import Changes
+from thalweg.answers.record import Answer
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.read_mapping import read_mappings
 from thalweg.connectors.mapping.tally import Tally
@@ -34,7 +35,7 @@ from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.wall_clock import PassingTime
 
 Opening = Callable[[Dictionary], Streams]
-Runtime = Callable[[str, Opening, Callable[[Iterable[Change]], None]], None]
+Runtime = Callable[[str, Opening, Callable[[Iterable[Answer]], None]], None]
 
 SILENT = "silent(S) :- sensor(S), not seen(S) in [2].  sensor(a)."
 
@@ -83,7 +84,7 @@ class Hands:
 class InBuckets(Spool):
     """A spool whose segments go to the workers of a rule program as they are written."""
 
-    def __init__(self, folder: Path, job: Job, see: Callable[[Iterable[Change]], None]) -> None:
+    def __init__(self, folder: Path, job: Job, see: Callable[[Iterable[Answer]], None]) -> None:
         super().__init__(folder)
         self._job, self._see = job, see
         self._workers = [Worker(job, 0, bucket) for bucket in job.buckets(0)]
@@ -103,13 +104,13 @@ class InBuckets(Spool):
 def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Runtime:
     """Takes a program and what makes its input, and hands changes to a function."""
 
-    def embedded(program: str, items: Opening, see: Callable[[Iterable[Change]], None]) -> None:
+    def embedded(program: str, items: Opening, see: Callable[[Iterable[Answer]], None]) -> None:
         context = Context(Settings(), Clock(), lambda _: None)
         run = LocalRun(Rules(lars.read(Source("program", program))), context)
-        for block in run.answers(items(run.dictionary)):
-            see([block] if isinstance(block, Change) else [])
+        for answer in run.answers(items(run.dictionary)):
+            see([] if answer is None else [answer])
 
-    def buckets(program: str, items: Opening, see: Callable[[Iterable[Change]], None]) -> None:
+    def buckets(program: str, items: Opening, see: Callable[[Iterable[Answer]], None]) -> None:
         job = rule_job(lars.read(Source("program", program)), partitions=1)
         packer = Packer(job, 0, 0)
         feeder = Feeder(job, InBuckets(tmp_path, job, see), packer, items(packer.words), print)
@@ -153,10 +154,10 @@ def answers(
 
     found: list[str] = []
 
-    def see(changes: Iterable[Change]) -> None:
+    def see(changes: Iterable[Answer]) -> None:
         for block in changes:
-            found.extend(f"{hands.now:g}s {block.t} + {fact}" for fact in block.begin)
-            found.extend(f"{hands.now:g}s {block.t} - {fact}" for fact in block.end)
+            found.extend(f"{hands.now:g}s {block.t} + {fact}" for fact in block.columns[0])
+            found.extend(f"{hands.now:g}s {block.t} - {fact}" for fact in block.columns[1])
 
     runtime(program, opened, see)
     return found
@@ -279,7 +280,7 @@ def test_a_run_on_spark_that_is_resumed_knows_what_was_decided(tmp_path: Path) -
     """The fast stream had gone on while the other one was silent; then both are read on."""
     job = rule_job(lars.read(Source("program", TWO)), partitions=1)
     found: list[str] = []
-    spool = InBuckets(tmp_path, job, lambda some: found.extend(fact for one in some for fact in one.begin))
+    spool = InBuckets(tmp_path, job, lambda some: found.extend(fact for one in some for fact in one.columns[0]))
 
     def fed(script: list[tuple[int, str]], ends: bool) -> Feeder:
         streams, packer, hands = [HandFed("fast"), HandFed("slow")], Packer(job, 0, 0), Hands(0.0)

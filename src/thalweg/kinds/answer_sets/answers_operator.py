@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.connectors.batches import code_facts
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import GATHER, Exchange
@@ -64,12 +64,12 @@ class AnsweringOperator(Operator):
         self._answers = None if neighbours is None else LastAnswer(dictionary, context.report)
         self._selection = None if shown is None else FactSelection(shown)
 
-    def _output(self, solution: Solution, tick: int) -> Output:
+    def _output(self, solution: Answer, tick: int) -> Output:
         """The answer of a window, and what begins and ends with it, at a tick."""
         if self._answers is None:
             return Output(tick, solution)
         # Read once, for readers and for output.
-        solution = replace(solution, sets=tuple(map(tuple, solution.sets)))
+        solution = replace(solution, columns=tuple(map(tuple, solution.columns)))
         self._answers.see(solution)
         shown = (solution,) if self._selection is None else self._selection.of(solution)
         return Output(tick, next(iter(shown), None), self._answers.turn(self._wanted))
@@ -104,9 +104,9 @@ class LastAnswer:
         self._window: tuple[int, int] | None = None
         self._strange = False
 
-    def see(self, solution: Solution) -> None:
+    def see(self, solution: Answer) -> None:
         """A window has closed: its answer holds instead of the one before."""
-        self._holding = frozenset(fact for facts in solution.sets for fact in facts)
+        self._holding = frozenset(fact for facts in solution.columns for fact in facts)
         self._window = solution.start, solution.t
 
     def why(self, fact: Fact) -> Proof | None:
@@ -166,7 +166,7 @@ class LastAnswer:
 class FactSelection:
     """The facts of answers that are output, where only some predicates are.
 
-    >>> answer = Solution(4, 4, (("a(1)", "a(1,2)", "b(1)"),))
+    >>> answer = Answer("answer sets", 4, (("a(1)", "a(1,2)", "b(1)"),), 4)
     >>> [str(one) for one in FactSelection(frozenset({Predicate("a", 1)})).of(answer)]
     ['{"t":4,"window":[4,4],"answers":[["a(1)"]]}']
     """
@@ -175,10 +175,10 @@ class FactSelection:
         self._shown = shown
         self._names = {name.name for name in shown}
 
-    def of(self, solution: Solution) -> Iterator[Solution]:
+    def of(self, solution: Answer) -> Iterator[Answer]:
         """The answer with what is shown of it; none where nothing of answers is."""
         if self._shown:
-            yield replace(solution, sets=tuple(tuple(filter(self._is_shown, facts)) for facts in solution.sets))
+            yield replace(solution, columns=tuple(tuple(filter(self._is_shown, facts)) for facts in solution.columns))
 
     def _is_shown(self, fact: str) -> bool:
         if fact.partition("(")[0] not in self._names:
@@ -255,7 +255,7 @@ class AnswersOperator(AnsweringOperator):
         )
         self.windows = HeldWindows(windowed, answerer, context.saves)
 
-    def _answered(self, solution: Solution, answered: Answered) -> None:
+    def _answered(self, solution: Answer, answered: Answered) -> None:
         # Solving again may get further, or take longer.
         self.must_save |= not answered.complete or answered.overtime
         self._listen(solution, answered)
@@ -278,7 +278,7 @@ class AnswersOperator(AnsweringOperator):
         self._silence()
         windowed = self.windows.windowed
         for solution in windowed.finish():
-            assert isinstance(solution, Solution)
+            assert isinstance(solution, Answer)
             # Where windows count facts, the last of them may have come long ago.
             yield self._output(solution, max(solution.t, windowed.now or 0))
 
@@ -308,4 +308,4 @@ def listener(context: Context) -> Listener:
     """Who hears of windows and what each took; answers themselves do not travel to another process for that."""
     if not context.in_columns:
         return context.listen
-    return lambda solution, answered: context.listen(replace(solution, sets=()), replace(answered, sets=()))
+    return lambda solution, answered: context.listen(replace(solution, columns=()), replace(answered, sets=()))

@@ -11,7 +11,7 @@ from math import prod
 from operator import attrgetter
 from time import perf_counter
 
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Exchange
 from thalweg.dataflow.operator import HeldKey, OpSpec, Output, Share, Updates
@@ -118,7 +118,7 @@ class CombineOperator(AnsweringOperator):
             assert self._closing is not None
             self._timeouts.pass_over(self._closing, number - self._next)
 
-    def _solution(self, window: Sequence[PieceAnswer]) -> Solution:
+    def _solution(self, window: Sequence[PieceAnswer]) -> Answer:
         until = None if self._limit is None else perf_counter() + self._limit
         answers = sorted(window, key=_place)
         solved = [Solved(answer.sets, answer.complete) for answer in answers]
@@ -127,7 +127,7 @@ class CombineOperator(AnsweringOperator):
         self.must_save |= not complete and all(part.complete for part in solved)
         overtime = any(answer.overtime for answer in answers)
         answered = Answered(sets, complete, self._shares(answers, len(sets)), overtime)
-        solution = Solution(window[0].t, window[0].start, sets, not complete)
+        solution = Answer("answer sets", window[0].t, sets, window[0].start, incomplete=not complete)
         self._timeouts.take(solution, answered)
         self._listen(solution, answered)
         return solution

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import GATHER, Exchange
 from thalweg.dataflow.operator import HeldKey, Operator, OpSpec, Output, Share, Updates, Words
@@ -163,14 +163,14 @@ class SolveOperator(Operator):
         records, self._records = self._records, []
         return (Output(max(answer.t, least), records=(answer,)) for answer in records)
 
-    def _answered(self, solution: Solution, answered: Answered) -> None:
+    def _answered(self, solution: Answer, answered: Answered) -> None:
         self._give(solution, answered, 0)
 
-    def _repeated(self, solution: Solution, answered: Answered, count: int) -> None:
+    def _repeated(self, solution: Answer, answered: Answered, count: int) -> None:
         """Other buckets may have facts where this one has none: they decide which of these windows are answered."""
         self._give(solution, answered, count)
 
-    def _give(self, solution: Solution, answered: Answered, repeated: int) -> None:
+    def _give(self, solution: Answer, answered: Answered, repeated: int) -> None:
         answer = PieceAnswer(
             self._piece,
             self._bucket,

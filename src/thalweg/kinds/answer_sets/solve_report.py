@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.kinds.answer_sets.windowed import Answered, PieceShare
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -18,7 +18,8 @@ class SolveReport:
     """Writes a line for each window, and one at the end.
 
     >>> report = SolveReport(lambda line: print(line, end=""))
-    >>> report.take(Solution(4, 2, (("q",),)), Answered((("q",),), shares=(PieceShare(("p/1",), 2, 0.003, 1),)))
+    >>> answered = Answered((("q",),), shares=(PieceShare(("p/1",), 2, 0.003, 1),))
+    >>> report.take(Answer("answer sets", 4, (("q",),), 2), answered)
     {"t":4,"window":[2,4],"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"answers":1}]}
     >>> report.finish()
     {"windows":1,"seconds":0.003,"communities":[{"inputs":["p/1"],"facts":2,"seconds":0.003,"slowest":0.003}]}
@@ -30,7 +31,7 @@ class SolveReport:
         self._seconds = 0.0
         self._totals: dict[tuple[int, tuple[str, ...]], dict[str, Any]] = {}
 
-    def take(self, solution: Solution, answered: Answered) -> None:
+    def take(self, solution: Answer, answered: Answered) -> None:
         """Tells of one window."""
         self._windows += 1
         pieces = [

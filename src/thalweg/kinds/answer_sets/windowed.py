@@ -26,7 +26,7 @@ from weakref import ref
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.answers.emit import Solution
+from thalweg.answers.record import Answer
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.dataflow.executor import Heard
 from thalweg.dataflow.operator import Updates
@@ -193,8 +193,8 @@ class ProgramInputs:
             self._report(Diagnostic("W506", message, help=help))
 
 
-Listener = Callable[[Solution, Answered], None]
-Repeats = Callable[[Solution, Answered, int], None]
+Listener = Callable[[Answer, Answered], None]
+Repeats = Callable[[Answer, Answered, int], None]
 """Called with the first of windows that are passed over, the answer that all have, and how many there are."""
 
 
@@ -236,7 +236,7 @@ class TimeoutLog:
         """Counts windows without facts, the first of which closes at a tick."""
         self._count("empty", first, count)
 
-    def take(self, solution: Solution, answered: Answered) -> None:
+    def take(self, solution: Answer, answered: Answered) -> None:
         """Remembers a window that was not solved in time, or that was, and too late."""
         if solution.incomplete:
             self._count("incomplete", solution.t)
@@ -304,7 +304,7 @@ class Windowed:
     def dictionary(self) -> Dictionary:
         return self.evaluator.dictionary
 
-    def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[Solution]:
+    def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[Answer]:
         """Takes what comes at a tick; the answers of all windows that close up to it."""
         self.first = to if self.first is None else self.first
         self.now = to
@@ -312,7 +312,7 @@ class Windowed:
             self._by_facts(to, batches) if self._frame.tuples else self._by_time(to - self.first, batches)
         )
 
-    def _until_interrupted(self, solutions: Iterator[Solution]) -> Iterator[Solution]:
+    def _until_interrupted(self, solutions: Iterator[Answer]) -> Iterator[Answer]:
         """Solving may take for ever: an interrupt in the middle of it ends the answers."""
         if self._ended:
             return
@@ -321,14 +321,14 @@ class Windowed:
         except Interrupted:
             self._ended = True
 
-    def _by_time(self, position: int, batches: Sequence[Batch]) -> Iterator[Solution]:
+    def _by_time(self, position: int, batches: Sequence[Batch]) -> Iterator[Answer]:
         yield from self._close(self._frame.closings(self._position, position - 1))
         if self._frame.holds(position):
             self._add(position, batches)
         yield from self._close(self._frame.closings(max(self._position, position - 1), position))
         self._position = position
 
-    def _close(self, closings: range) -> Iterator[Solution]:
+    def _close(self, closings: range) -> Iterator[Answer]:
         """The answers of windows that close one after the other, while no fact comes."""
         filled = range(closings.start, min(closings.stop, self._filled + self._frame.size), closings.step)
         full, empty = closings[: len(filled)], closings[len(filled) :]
@@ -357,9 +357,11 @@ class Windowed:
             self._timeouts.pass_over(tick, len(closings))
             return
         answered = self.evaluator.answer(closings[-1] - self._frame.size + 1, closings[-1])
-        self._repeats(Solution(tick, start, answered.sets, not answered.complete), answered, len(closings))
+        self._repeats(
+            Answer("answer sets", tick, answered.sets, start, incomplete=not answered.complete), answered, len(closings)
+        )
 
-    def _by_facts(self, tick: int, batches: Sequence[Batch]) -> Iterator[Solution]:
+    def _by_facts(self, tick: int, batches: Sequence[Batch]) -> Iterator[Answer]:
         for single in singles(batches):
             self._position = position = self._position + 1
             self._ticks.append(tick)
@@ -376,14 +378,14 @@ class Windowed:
             self._filled = position
             self.evaluator.add(position, inputs)
 
-    def _answer(self, closing: int) -> Solution:
+    def _answer(self, closing: int) -> Answer:
         self._closed = True
         start = max(0, closing - self._frame.size + 1)
         # After an interrupt the windows that are decided are still answered; a wait would end at once.
         with nullcontext() if self._interrupt.asked else self._interrupt.waiting():
             answered = self.evaluator.answer(start, closing)
         first, last = (self._ticks[0], self._ticks[-1]) if self._frame.tuples else self._ticks_of(start, closing)
-        solution = Solution(last, first, answered.sets, not answered.complete)
+        solution = Answer("answer sets", last, answered.sets, first, incomplete=not answered.complete)
         self._timeouts.take(solution, answered)
         self._listen(solution, answered)
         return solution
@@ -392,7 +394,7 @@ class Windowed:
         assert self.first is not None
         return self.first + start, self.first + closing
 
-    def finish(self) -> Iterator[Solution]:
+    def finish(self) -> Iterator[Answer]:
         """A stream that was too short for a window has one all the same."""
         if not self._closed and self._position >= 0:
             yield from self._until_interrupted(iter(map(self._answer, (self._position,))))
@@ -502,7 +504,7 @@ class HeldWindows:
         if self._held is not None:
             self._held.silent = silent
 
-    def advance(self, tick: int, first: int | None, updates: Updates) -> Iterator[Solution]:
+    def advance(self, tick: int, first: int | None, updates: Updates) -> Iterator[Answer]:
         """Takes what comes at a tick; the answers of all windows that close up to it. `first` is that of the run."""
         windowed = self.windowed
         if windowed.first is None:

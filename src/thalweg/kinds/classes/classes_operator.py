@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from thalweg.answers.event_answers import AbstractEvent, EventAnswers, RejectedEvents
+from thalweg.answers.event_answers import AbstractLine, RejectedLine, event_answer
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.operator import NO_NOTES, NO_WORDS, Notes, Operator, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
@@ -45,14 +45,14 @@ class ClassesOperator(Operator):
         self._context = context
 
     def advance(self, tick: int, updates: Updates) -> list[Output]:
-        lines: list[AbstractEvent | RejectedEvents] = []
+        lines: list[AbstractLine | RejectedLine] = []
         rejected: dict[str, list[str]] = {}
         for event in self._classifier.classified(tick, updates.events):
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
-            lines += [AbstractEvent(tick, label, individual, event.graph) for label, individual in event.classes]
-        lines += (RejectedEvents(tick, why, tuple(sorted(graphs))) for why, graphs in rejected.items())
-        return [Output(tick, EventAnswers(tuple(sorted(lines, key=str))))] if lines else []
+            lines += [AbstractLine(tick, label, individual, event.graph) for label, individual in event.classes]
+        lines += (RejectedLine(tick, why, tuple(sorted(graphs))) for why, graphs in rejected.items())
+        return [Output(tick, event_answer(sorted(lines, key=str)))] if lines else []
 
     def finish(self) -> Iterator[Output]:
         """Reports what could not be decided; every event was answered at its tick."""

@@ -1,7 +1,7 @@
 """Checks of an ontology: rules whose conclusions are clashes, each with a smallest set of facts behind it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from thalweg.dataflow.context import Context
@@ -14,7 +14,7 @@ from thalweg.model.event import Batch
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
-    from thalweg.answers.emit import AnswerBlock
+    from thalweg.answers.record import Answer
     from thalweg.explain.document import PlanDocument
     from thalweg.languages.owl.checking import Checked
 
@@ -60,10 +60,8 @@ class ClashWatch(Watch):
     def look(self, words: Dictionary) -> Callable[[Batch], object] | None:
         return self._rules.look(words)
 
-    def present(self, block: "AnswerBlock") -> "AnswerBlock":
-        from thalweg.answers.clash_answers import as_clashes
-
-        return as_clashes(block)
+    def present(self, answer: "Answer") -> "Answer":
+        return replace(answer, of_clashes=True)
 
     def summary(self) -> Iterable[Diagnostic]:
         return self._rules.summary()

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
-from thalweg.answers.clash_answers import Clash
 from thalweg.answers.emit import TextDelta
+from thalweg.answers.record import BrokenAxiom
 from thalweg.engine.lookup import TimedFact
 from thalweg.kinds.consistency.justifier import Broken, Justifier
 from thalweg.model.term import unquote
@@ -113,6 +113,6 @@ class Tracker:
                 heappush(self._ends, (until, Broken(axiom, individual, other)))
 
 
-def _clash(broken: Broken) -> Clash:
+def _clash(broken: Broken) -> BrokenAxiom:
     other = None if broken.one == broken.other else broken.other
-    return Clash(broken.one, unquote(broken.axiom), other=other)
+    return BrokenAxiom(broken.one, unquote(broken.axiom), other=other)

@@ -26,11 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.answers.event_answers import (
-    AbstractEvent,
-    ComplexEvent,
-    EventAnswers,
+    AbstractLine,
+    ComplexLine,
     EventLine,
-    RejectedEvents,
+    RejectedLine,
+    event_answer,
+    ordered_lines,
     united,
 )
 from thalweg.dataflow.context import Context
@@ -328,12 +329,12 @@ class Classify(Operator):
         with self._classifier.lock:
             for event in self._arriving.at(tick, updates.events, graphs):
                 if event.rejected:
-                    lines.append(RejectedEvents(tick, event.rejected, (event.graph,)))
+                    lines.append(RejectedLine(tick, event.rejected, (event.graph,)))
                 for instance in event.instances:
                     if instance.event in self._used:
                         records.append(without_inner_triples(instance, self._looked_at))
                     if instance.event in self._output:
-                        lines.append(AbstractEvent(tick, instance.event, instance.individual, instance.graph))
+                        lines.append(AbstractLine(tick, instance.event, instance.individual, instance.graph))
         if lines or records:
             yield answered(tick, lines, records, self._published)
 
@@ -362,7 +363,7 @@ def answered(tick: int, lines: Sequence[EventLine], records: list[Any], publishe
     """What is known of events: an answer, or records for where events become facts."""
     if published:
         return Output(tick, records=[*records, *lines])
-    return Output(tick, EventAnswers.of(lines) if lines else None, records=records)
+    return Output(tick, event_answer(ordered_lines(lines)) if lines else None, records=records)
 
 
 def without_inner_triples(event: Instance, looked_at: frozenset[str]) -> Instance:
@@ -483,7 +484,7 @@ class MatchOperator(Operator):
 
     def _given(self, tick: int, matches: list[tuple[Instance, Solution]]) -> Output:
         lines = [
-            ComplexEvent(tick, without_triples(event), bindings)
+            ComplexLine(tick, without_triples(event), bindings)
             for event, bindings in matches
             if event.event in self._output
         ]
@@ -569,7 +570,7 @@ class Publish(Operator):
         lines = [record for record in updates.records if not isinstance(record, Instance)]
         if not lines:
             return []
-        events = EventAnswers.of(lines).lines
+        events = ordered_lines(lines)
         return [output_of(tick, events, self._output, facts_of(events), self._dictionary, self._name)]
 
     def save(self) -> bytes:
@@ -589,8 +590,8 @@ def output_of(
     tick: int, lines: Iterable[EventLine], output: frozenset[str], facts: Sequence[Fact], words: Dictionary, name: str
 ) -> Output:
     """What events of a tick are: lines of those that are output, and facts of the stream with a name."""
-    shown = tuple(line for line in lines if isinstance(line, RejectedEvents) or line.event in output)
-    return Output(tick, EventAnswers(shown) if shown else None, events=(batch_of(facts, words, name),) if facts else ())
+    shown = tuple(line for line in lines if isinstance(line, RejectedLine) or line.event in output)
+    return Output(tick, event_answer(shown) if shown else None, events=(batch_of(facts, words, name),) if facts else ())
 
 
 def batch_of(facts: Iterable[Fact], words: Dictionary, stream: str) -> Batch:

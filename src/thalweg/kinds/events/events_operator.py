@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
+from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine, RejectedLine, event_answer
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.operator import Operator, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
@@ -78,7 +78,7 @@ class EventsOperator(Operator):
         words = dictionary if self._layers.looks or context.explains else None
         self._arriving = ArrivingEvents(part, self._classifier, self._index, self._output | explained, words)
         self._found: list[BoundEvent] = []
-        self._rejected: list[RejectedEvents] = []
+        self._rejected: list[RejectedLine] = []
         self._last: tuple[int, frozenset[Fact]] = (-1, frozenset())
         self._instances: dict[str, Instance] = {}
 
@@ -105,7 +105,7 @@ class EventsOperator(Operator):
             for instance in event.instances:
                 events.setdefault(instance.event, []).append(instance)
                 if instance.event in self._output:
-                    yield AbstractEvent(tick, instance.event, instance.individual, instance.graph)
+                    yield AbstractLine(tick, instance.event, instance.individual, instance.graph)
         yield from self._reject(tick, rejected)
         matched = self._layers.advance(tick, events)
         if self._reasons is not None:
@@ -113,16 +113,16 @@ class EventsOperator(Operator):
             self._found += (match for at, match in matched if at == tick)
         for at, (complex_event, bindings) in matched:
             if complex_event.event in self._output:
-                yield ComplexEvent(at, complex_event, bindings)
+                yield ComplexLine(at, complex_event, bindings)
 
-    def _reject(self, tick: int, graphs_of: dict[str, list[str]]) -> list[RejectedEvents]:
+    def _reject(self, tick: int, graphs_of: dict[str, list[str]]) -> list[RejectedLine]:
         """Events without classes, one line for each reason."""
-        self._rejected = [RejectedEvents(tick, why, tuple(sorted(graphs))) for why, graphs in graphs_of.items()]
+        self._rejected = [RejectedLine(tick, why, tuple(sorted(graphs))) for why, graphs in graphs_of.items()]
         return self._rejected
 
     def _given(self, tick: int, lines: Sequence[EventLine]) -> Output:
         if not self._published:
-            return Output(tick, EventAnswers(tuple(lines)))
+            return Output(tick, event_answer(lines))
         facts = facts_of(lines)
         self._last = tick, frozenset(facts)
         self._remember(lines)
@@ -134,8 +134,8 @@ class EventsOperator(Operator):
             return
         instances = {(event.event, event.individual, event.graph): event for event, _ in self._found}
         for line in lines:
-            instance = line.instance if isinstance(line, ComplexEvent) else None
-            if isinstance(line, AbstractEvent):
+            instance = line.instance if isinstance(line, ComplexLine) else None
+            if isinstance(line, AbstractLine):
                 instance = instances.get((line.event, line.individual, line.graph))
             if instance is not None:
                 self._instances |= {f"{fact} at {line.t}": instance for fact in line.facts()}

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventLine
+from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.operator import Updates, Words
 from thalweg.diagnostics import Diagnostic
@@ -324,7 +324,7 @@ class SelectingOperator(EventsOperator):
                 rejected.setdefault(event.rejected, []).append(event.graph)
             for instance in event.instances:
                 if instance.event in self._output:
-                    yield AbstractEvent(closing, instance.event, instance.individual, instance.graph, instance.start)
+                    yield AbstractLine(closing, instance.event, instance.individual, instance.graph, instance.start)
                 events.setdefault(instance.start, {}).setdefault(instance.event, []).append(instance)
         yield from self._reject(closing, rejected)
         if self._reasons is not None:
@@ -338,7 +338,7 @@ class SelectingOperator(EventsOperator):
                 if self._reasons is not None:
                     self._found.append((complex_event, bindings))
                 if complex_event.event in self._output:
-                    yield ComplexEvent(self._selection.closing_after(end), complex_event, bindings)
+                    yield ComplexLine(self._selection.closing_after(end), complex_event, bindings)
 
     def looks(self, after: int, before: int) -> Iterable[int]:
         """The ticks between two others at which windows close."""

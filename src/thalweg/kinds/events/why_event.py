@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from thalweg.answers.event_answers import RejectedEvents, event_id
+from thalweg.answers.event_answers import RejectedLine, event_id
 from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance, Pair, Solution, bindings_of, joint_bindings, rank
 from thalweg.ir.pattern_text import show_pattern
@@ -89,7 +89,7 @@ class EventExplanation(Explanation):
     others: tuple[tuple[Instance, Solution], ...]
     begun: tuple[Begun, ...]
     is_class: bool
-    rejected: tuple[RejectedEvents, ...] = ()
+    rejected: tuple[RejectedLine, ...] = ()
     times: TimeFormat = field(default=AS_TICKS, compare=False, repr=False)
 
     def render(self, times: TimeFormat = AS_TICKS) -> str:
@@ -143,7 +143,7 @@ class EventReasons:
         tick: int,
         events: Iterable[tuple[Instance, Solution]],
         begun: Sequence[Begun],
-        rejected: Sequence[RejectedEvents] = (),
+        rejected: Sequence[RejectedLine] = (),
     ) -> EventExplanation | None:
         """Why there is an event at a tick, or how far it is; None where no event has this name.
 
@@ -262,7 +262,7 @@ def _filters(clause: Clause, values: Mapping[str, str]) -> Iterator[str]:
         yield f"{condition.text} holds with {bound}" if bound else condition.text
 
 
-def _graphs(rejected: RejectedEvents) -> str:
+def _graphs(rejected: RejectedLine) -> str:
     return ", ".join(graph or "a graph without a name" for graph in rejected.graphs)
 
 

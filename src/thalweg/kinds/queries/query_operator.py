@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from json.encoder import encode_basestring as quoted
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from thalweg.answers.query_answers import Bindings, ConstructedGraph, QueryAnswer, Truth
+from thalweg.answers.record import Answer
 from thalweg.connectors.batches import code_facts
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import GATHER, Exchange
@@ -155,7 +155,7 @@ class Continuous:
         self._closings = tuple(closings_of(window, first) for window in self.query.windows)
         self.evaluator.begin(first)
 
-    def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[QueryAnswer]:
+    def advance(self, to: int, batches: Sequence[Batch]) -> Iterator[Answer]:
         """Takes what comes at a tick; the answers of all evaluations up to it."""
         if self.first is None:
             self.begin(to)
@@ -164,7 +164,7 @@ class Continuous:
         self.now = to
         return self._answers(before, to, list(self._streams.only(batches)))
 
-    def _answers(self, before: int, to: int, batches: Sequence[Batch]) -> Iterator[QueryAnswer]:
+    def _answers(self, before: int, to: int, batches: Sequence[Batch]) -> Iterator[Answer]:
         yield from self._evaluations(before, to - 1)
         if batches:
             self._add(to, batches)
@@ -177,7 +177,7 @@ class Continuous:
                 self._filled[place] = tick
         self.evaluator.add(tick, batches)
 
-    def _evaluations(self, start: int, end: int) -> Iterator[QueryAnswer]:
+    def _evaluations(self, start: int, end: int) -> Iterator[Answer]:
         """The answers from one tick to another, while no fact comes."""
         for tick in evaluation_ticks(self._closings, start, end):
             self._empty = self._empty + 1 if self._is_empty(tick) else 0
@@ -204,7 +204,7 @@ class Continuous:
         last = max(closing for closings in self._closings if (closing := closings.latest(end)) is not None)
         self._passed = (first if self._passed is None else self._passed[0], last)
 
-    def _answer(self, tick: int) -> QueryAnswer | None:
+    def _answer(self, tick: int) -> Answer | None:
         """The answer of an evaluation; None where nothing is output."""
         rows = self.evaluator.evaluate(tick)
         changed = rows if self._constructed is None else self._constructed.change(rows)
@@ -224,15 +224,15 @@ class Continuous:
         bound = [f"{quoted(name)}:{quoted(value)}" for name, value in pairs if value is not None]
         return f"{{{','.join(bound)}}}"
 
-    def _shaped(self, tick: int, texts: Sequence[str], holds: bool) -> QueryAnswer:
+    def _shaped(self, tick: int, texts: Sequence[str], holds: bool) -> Answer:
         assert self.first is not None
         start = max(self.first, tick - self.query.widest + 1)
         match self.query.form:
             case "SELECT":
-                return Bindings(tick, start, tuple(texts))
+                return Answer("rows", tick, (tuple(texts),), start)
             case "CONSTRUCT":
-                return ConstructedGraph(tick, start, tuple(texts))
-        return Truth(tick, start, holds)
+                return Answer("triples", tick, (tuple(texts),), start)
+        return Answer("truth", tick, ((holds,),), start)
 
     def finish(self) -> None:
         """Reports what was skipped, and windows that never closed: one that is not full at the end is not output."""
@@ -348,7 +348,7 @@ class QueryOperator(Operator):
         self._name = local_name(query.name)
         self._report = context.report
         self._reports_streams = reports_streams
-        self._last: ConstructedGraph | None = None
+        self._last: Answer | None = None
 
     def advance(self, tick: int, updates: Updates) -> Iterator[Output]:
         if self.continuous.first is None:
@@ -356,10 +356,10 @@ class QueryOperator(Operator):
         for answer in self.continuous.advance(tick, updates.events):
             yield Output(answer.t, answer, events=tuple(self._events(answer)))
 
-    def _events(self, answer: QueryAnswer) -> Iterator[Batch]:
-        if isinstance(answer, ConstructedGraph):
+    def _events(self, answer: Answer) -> Iterator[Batch]:
+        if answer.kind == "triples":
             self._last = answer
-            batch = code_facts(answer.facts, self.continuous.dictionary)
+            batch = code_facts(answer.columns[0], self.continuous.dictionary)
             yield Batch(batch.rows, batch.order, self._name)
 
     def finish(self) -> Iterator[Output]:
@@ -377,7 +377,7 @@ class QueryOperator(Operator):
     def why(self, fact: Fact) -> Proof | None:
         """The evaluation that made a triple, at the tick at which it was made."""
         last = self._last
-        if last is None or last.t != self.continuous.now or str(fact) not in last.facts:
+        if last is None or last.t != self.continuous.now or str(fact) not in last.columns[0]:
             return None
         rule = f"the query `{self._name}` over the windows of [{last.start},{last.t}]"
         return Proof(str(fact), last.t, "query", rule=rule)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from thalweg.answers.shedding import MissingFacts
+from thalweg.answers.emit import MissingFacts
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import BROADCAST, GATHER, TERMS, Canon, Exchange, Hash
 from thalweg.dataflow.operator import (

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from thalweg.answers.emit import AnswerBlock, Change, Interval, SnapshotRun
+from thalweg.answers.record import OF_FACTS, Answer
 from thalweg.diagnostics import NOWHERE, Diagnostic, Span
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import (
@@ -184,18 +184,14 @@ class RuleProgress:
 
         return look
 
-    def see(self, block: AnswerBlock) -> AnswerBlock:
+    def see(self, answer: Answer) -> Answer:
         """Sees what is concluded."""
-        match block:
-            case Change(begin=facts) | SnapshotRun(facts=facts):
-                self._is_partial |= block.partial
-                self._pending -= self._concluded(facts)
-            case Interval(fact):
-                self._is_partial |= block.partial
-                self._pending -= self._concluded((fact,))
+        if answer.kind in OF_FACTS:
+            self._is_partial |= bool(answer.shed)
+            self._pending -= self._concluded(answer.columns[0])
         if not self._pending:
             self._open.clear()
-        return block
+        return answer
 
     def _concluded(self, facts: Sequence[str]) -> set[Predicate]:
         """The pending predicates of facts, which are in order; a few facts are not compared with all names."""

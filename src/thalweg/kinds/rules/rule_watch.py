@@ -9,7 +9,7 @@ A batch knows its predicates, so the first costs nothing for each fact; the engi
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from thalweg.answers.emit import AnswerBlock
+from thalweg.answers.record import Answer
 from thalweg.diagnostics import Diagnostic, Span
 from thalweg.engine.incomparable import Incomparable
 from thalweg.ir.nodes import Program
@@ -120,9 +120,9 @@ class RuleWatch:
         looks = [self._unmatched.look, *(() if progress is None else (progress,)), *self._also(words)]
         return looks[0] if len(looks) == 1 else lambda batch: [look(batch) for look in looks]
 
-    def present(self, block: AnswerBlock) -> AnswerBlock:
+    def present(self, answer: Answer) -> Answer:
         """Sees an answer on its way."""
-        return block if self._progress is None else self._progress.see(block)
+        return answer if self._progress is None else self._progress.see(answer)
 
     def hear(self, note: object) -> bool:
         """Takes what a bucket could not decide."""

@@ -1,7 +1,7 @@
 """The rows that buckets send become a DataFrame of answers, with the columns that tables have elsewhere.
 
     begin, end, unknown, interval, snapshot    one fact, or one clash
-    block                                      a block of answers of any other kind
+    block                                      an answer of any other kind, as a record
     late                                       a fact that came behind the watermark
     malformed, empty, warning                  a row that holds no fact, what deserves a warning
 
@@ -11,26 +11,31 @@ What a DataFrame holds must be known before the first row: what rules or tables 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Context, Decimal
 from functools import cached_property
 from typing import Any, Final
 
-from thalweg.answers.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row
-from thalweg.answers.answer_tables import arrow_column
-from thalweg.answers.emit import AnswerBlock, Change, Interval, SnapshotRun
+from thalweg.answers.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row, cell
+from thalweg.answers.record import Answer, changes, interval, snapshots
+from thalweg.answers.table import arrow_column
+from thalweg.model.number import show_number
 from thalweg.model.predicate import Predicate
+from thalweg.model.python_values import value_of
+from thalweg.model.rdf import printed_fact
 from thalweg.model.records import of_json
 from thalweg.model.time import TimeFormat
-from thalweg.runtimes.spark.dataframe import (
+from thalweg.model.values import number_of
+from thalweg.runtimes.spark.bucket_answers import (
     BECAME_UNKNOWN,
     BEGIN,
-    BLOCK,
     END,
     INTERVAL,
     LATE_FACT,
+    RECORD,
     SNAPSHOT,
     WARNING,
 )
-from thalweg.runtimes.spark.fact_columns import arrow_type, fact_columns
 from thalweg.runtimes.spark.wire import EMPTY, MALFORMED, warning_of
 
 _SQL: Final = {
@@ -43,6 +48,8 @@ _SQL: Final = {
     "truth": "boolean",
     "pairs": "map<string,string>",
 }
+_TIMES: Final = {"date": date, "timestamp": datetime}
+_WIDE: Final = Context(prec=100)
 _LATE: Final = (Column("op", "text"), Column("watermark", "time"), Column("message", "text"))
 # An empty cell is as wrong as a bad one to those who look for the rows that are missing.
 _OPS: Final = {MALFORMED: "malformed", EMPTY: "malformed", WARNING: "warning"}
@@ -89,7 +96,7 @@ class AnswerFrame:
     @property
     def kinds(self) -> list[str]:
         """The kinds of rows of buckets that it takes."""
-        own = _KINDS[self.kind.emit] if isinstance(self.kind, FactColumns) else (*_KINDS[self.emit], BLOCK)
+        own = _KINDS[self.kind.emit] if isinstance(self.kind, FactColumns) else (*_KINDS[self.emit], RECORD)
         return [*own, *([LATE_FACT, *_OPS] if self.late else [])]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -97,7 +104,7 @@ class AnswerFrame:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        read = self._facts if isinstance(self.kind, FactColumns) else self._blocks
+        read = self._facts if isinstance(self.kind, FactColumns) else self._records
         for batch in batches:
             is_late = pc.equal(batch.column("kind"), LATE_FACT)
             is_other = pc.is_in(batch.column("kind"), value_set=pa.array([*_OPS]))
@@ -142,11 +149,11 @@ class AnswerFrame:
         rows = [self.kind.cells(text, self.times) for text in texts.to_pylist()]
         return _arrays(self.kind.inner, rows)
 
-    def _blocks(self, batch: Any) -> Arrays:
-        """Blocks of answers as the columns of their kind."""
+    def _records(self, batch: Any) -> Arrays:
+        """Records of answers as the columns of their kind."""
         rows: list[Row] = []
-        for row in sorted(batch.to_pylist(), key=lambda row: (row["t"], row["kind"] != BLOCK, row["until"] or 0)):
-            rows += self.kind.rows(_block(row), self.times)
+        for row in sorted(batch.to_pylist(), key=lambda row: (row["t"], row["kind"] != RECORD, row["until"] or 0)):
+            rows += self.kind.rows(_record(row), self.times)
         return _arrays(self.kind.columns, rows)
 
     def _late_facts(self, batch: Any) -> Arrays:
@@ -159,19 +166,19 @@ class AnswerFrame:
         return {**own, "op": op, "watermark": batch.column("until"), "message": facts}
 
 
-def _block(row: Mapping[str, Any]) -> AnswerBlock:
+def _record(row: Mapping[str, Any]) -> Answer:
     """The answer that a row of a bucket stands for; a fact is an answer by itself."""
-    tick, until, facts = row["t"], row["until"], (row["fact"],)
+    tick, until, fact = row["t"], row["until"], row["fact"]
     match row["kind"]:
         case "block":
-            block: AnswerBlock = of_json(json.loads(row["fact"]))
-            return block
+            answer: Answer = of_json(json.loads(fact))
+            return answer
         case "interval":
-            return Interval(row["fact"], tick, None if until is None or until < 0 else until)
+            return interval(fact, tick, None if until is None or until < 0 else until)
         case "snapshot":
-            return SnapshotRun(tick, tick, facts)
-    sides = {BEGIN: (facts, ()), END: ((), facts)}.get(row["kind"], ((), ()))
-    return Change(tick, *sides, unknown=() if any(sides) else facts)
+            return snapshots(tick, tick, (fact,))
+        case kind:
+            return changes(tick, *((fact,) if kind == change else () for change in _KINDS["changes"]))
 
 
 def _others(batch: Any) -> Arrays:
@@ -194,3 +201,80 @@ def _array(column: Column, cells: Sequence[Any]) -> Any:
     if column.type != "value":
         return arrow_column(column, cells)
     return arrow_column(Column(column.name, "text"), [None if cell is None else str(cell) for cell in cells])
+
+
+# Facts as columns ---------------------------------------------------------------------------------------------------
+
+
+def fact_columns(facts: Any, of: Predicate | None, types: list[str]) -> tuple[Any, list[Any]]:
+    """The rows that are kept, and their columns.
+
+    >>> import pyarrow as pa
+    >>> facts = pa.array(["jam(a)", 'hot("b c",30.5)', "idle"])
+    >>> [column.to_pylist() for column in fact_columns(facts, None, [])[1]]
+    [['jam', 'hot', 'idle'], [['a'], ['b c', '30.5'], []]]
+    >>> kept, columns = fact_columns(facts, Predicate("hot", 2), ["string", "double"])
+    >>> kept.to_pylist(), [column.to_pylist() for column in columns]
+    ([1], [['b c'], [30.5]])
+    """
+    import pyarrow as pa
+
+    encoded = facts.dictionary_encode()
+    parsed = [printed_fact(text) for text in encoded.dictionary.to_pylist()]
+    places = encoded.indices.to_pylist()
+    if of is None:
+        names = pa.array([parsed[place].predicate for place in places], pa.string())
+        arguments = pa.array(
+            [[str(cell(term)) for term in parsed[place].terms] for place in places], pa.list_(pa.string())
+        )
+        return pa.array(range(len(places)), pa.int64()), [names, arguments]
+    kept = [row for row, place in enumerate(places) if parsed[place].signature == of]
+    rows = [parsed[places[row]].terms for row in kept]
+    columns = [_typed([terms[place] for terms in rows], kind) for place, kind in enumerate(types)]
+    return pa.array(kept, pa.int64()), columns
+
+
+def _typed(terms: list[str], kind: str) -> Any:
+    """The terms as a column of a type of SQL; null where one has no value of the type."""
+    import pyarrow as pa
+
+    if kind == "string":
+        return pa.array([str(cell(term)) for term in terms], pa.string())
+    if kind in _TIMES:
+        values = map(value_of, terms)
+        return pa.array([value if type(value) is _TIMES[kind] else None for value in values], arrow_type(kind))
+    words = [number_of(term) for term in terms]
+    numbers = [None if word is None else Decimal(show_number(word)) for word in words]
+    if kind == "double":
+        return pa.array([None if number is None else float(number) for number in numbers], pa.float64())
+    type_ = pa.decimal128(19, 0) if kind == "long" else arrow_type(kind)
+    fitting = [None if number is None else _fitting(number, type_.precision, type_.scale) for number in numbers]
+    return pa.array(fitting, type_).cast(arrow_type(kind))
+
+
+def _fitting(number: Decimal, precision: int, scale: int) -> Decimal | None:
+    """The number with so many digits behind the point; None where it has more, or too many before it."""
+    exact = number.quantize(Decimal(1).scaleb(-scale), context=_WIDE)
+    return exact if exact == number and exact.adjusted() < precision - scale else None
+
+
+def arrow_type(sql: str) -> Any:
+    """The type of Arrow for one of SQL; text for those that are not listed.
+
+    >>> arrow_type("decimal(12,2)")
+    Decimal128Type(decimal128(12, 2))
+    """
+    import pyarrow as pa
+
+    if sql.startswith("decimal("):
+        return pa.decimal128(*map(int, sql[len("decimal(") : -1].split(",")))
+    return {
+        "long": pa.int64(),
+        "double": pa.float64(),
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "array<long>": pa.list_(pa.int64()),
+        "array<string>": pa.list_(pa.string()),
+        "map<string,string>": pa.map_(pa.string(), pa.string()),
+    }.get(sql, pa.string())

@@ -8,38 +8,17 @@ import numpy as np
 from pyspark import TaskContext
 
 from thalweg.model.time import Clock
+from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA, opened
 from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
 from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
-from thalweg.runtimes.spark.wire import (
-    ANSWERS,
-    CAME,
-    EMPTY,
-    FAILED,
-    LATE,
-    MALFORMED,
-    OUT,
-    Parcel,
-    error_of,
-    parcels_batch,
-    unwrap,
-    wrap,
-)
+from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, OUT, Parcel, parcels_batch, wrap
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact string"
-"""The rows of the fragments: answers, late facts, warnings, what has been decided, why a worker could not go on."""
-
-BEGIN, END, INTERVAL, SNAPSHOT, BLOCK = "begin", "end", "interval", "snapshot", "block"
-LATE_FACT, DECIDED, OVER, BECAME_UNKNOWN, SHED, WARNING = "late", "decided", "over", "unknown", "shed", "warning"
-GUARANTEED: Final = "guaranteed"
-NOTE: Final = "note"
-OPEN: Final = "open"
-"""More may begin and end at the last tick that was decided."""
 _ROWS_A_PARCEL: Final = 200_000
 
 
@@ -179,66 +158,5 @@ class LastProcessor(LevelProcessor):
 
         parcels = (row for frame in rows for row in frame.itertuples(index=False))
         for parcel in super().handleInputRows(key, parcels, timerValues):
-            for batch in _opened(bytes(parcel.payload), self._job.settings.emit):
+            for batch in opened(bytes(parcel.payload), self._job.settings.emit):
                 yield batch.to_pandas(types_mapper=pd.ArrowDtype)
-
-
-def _opened(payload: bytes, emit: str) -> Iterator[Any]:
-    import pyarrow as pa
-
-    content = unwrap(payload)
-    lists, header = content.lists, content.header
-    if content.kind == LATE:
-        kinds = [LATE_FACT] * len(lists["facts"])
-        yield _answers(kinds, lists["ticks"], lists["watermarks"], header["stream"], lists["facts"])
-        return
-    if content.kind in (MALFORMED, EMPTY, CAME):
-        texts = lists["texts"]
-        yield _answers([content.kind] * len(texts), np.zeros(len(texts), np.int64), lists["counts"], None, texts)
-        return
-    if content.kind == FAILED:
-        text = str(error_of(header["error"]))
-        yield _answers([FAILED], np.array([header["reached"]], dtype=np.int64), None, text, [header["error"]])
-        return
-    assert content.kind == ANSWERS, "a parcel for a fragment went astray"
-    ticks, facts = lists["ticks"], lists["facts"]
-    if emit == "changes":
-        names = [BEGIN, END, BECAME_UNKNOWN]
-        kinds = pa.DictionaryArray.from_arrays(pa.array(lists["ended"], type=pa.int8()), names).cast(pa.string())
-        yield _answers(kinds, ticks, lists.get("until"), None, facts)
-    elif emit == "intervals":
-        yield _answers([INTERVAL] * len(facts), ticks, lists["until"], None, facts)
-    else:
-        yield _answers([SNAPSHOT] * len(facts), ticks, None, None, facts)
-    if "blocks" in lists:
-        kinds = [BLOCK] * len(lists["blocks"])
-        yield _answers(kinds, lists["block_ticks"], lists["block_places"], None, lists["blocks"])
-    if notes := header.get("notes"):
-        yield _answers([NOTE] * len(notes), [header["decided"]] * len(notes), range(len(notes)), None, notes)
-    if missing := header.get("missing"):
-        predicates, since, until = zip(*missing, strict=True)
-        yield _answers([SHED] * len(missing), since, until, " ".join(header["unsure"]), list(predicates))
-    if warnings := header.get("warnings"):
-        yield _answers([WARNING] * len(warnings), [header["decided"]] * len(warnings), None, None, warnings)
-    if guaranteed := header.get("guaranteed"):
-        kinds, ticks = [GUARANTEED] * len(guaranteed), [header["decided"]] * len(guaranteed)
-        yield _answers(kinds, ticks, [*guaranteed.values()], None, [*guaranteed])
-    when = np.array([header["decided"]], dtype=np.int64)
-    if header.get("open"):
-        yield _answers([OPEN], when, None, None, [""])
-    yield _answers([OVER if header["over"] else DECIDED], when, np.array([header["first"]]), None, [""])
-
-
-def _answers(kinds: Any, ticks: Any, until: Any, stream: str | None, facts: Any) -> Any:
-    import pyarrow as pa
-
-    none = pa.nulls(len(ticks), pa.int64())
-    return pa.record_batch(
-        {
-            "kind": pa.array(kinds, type=pa.string()) if isinstance(kinds, list) else kinds,
-            "t": pa.array(ticks, type=pa.int64()),
-            "until": none if until is None else pa.array(until, type=pa.int64()),
-            "stream": pa.repeat(pa.scalar(stream, pa.string()), len(ticks)),
-            "fact": facts if isinstance(facts, pa.Array) else pa.array(facts, type=pa.string()),
-        }
-    )

@@ -11,39 +11,28 @@ begin and end at tick 42, facts of that tick are `waiting`, and are answered tog
 
 import json
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import groupby
 from math import inf
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
-import numpy as np
-
 from thalweg.answers.answer_columns import FactColumns
 from thalweg.answers.answer_formats import AnswerFormat
-from thalweg.answers.emit import EMITTERS, AnswerBlock, Interval, Run, SnapshotRun
-from thalweg.answers.event_answers import EventAnswers
-from thalweg.answers.parquet_output import ParquetParts
-from thalweg.answers.shedding import Shedding, Span
+from thalweg.answers.emit import Shedding, Span
+from thalweg.answers.record import Answer
+from thalweg.answers.table import ParquetParts
 from thalweg.connectors.files import NewFile
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError
 from thalweg.model.records import of_json
 from thalweg.model.sealed import seal_json, unseal_json
-from thalweg.model.time import FOREVER
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.intake import Late
-from thalweg.runtimes.spark.bucket_answers import deltas_of, grouped
-from thalweg.runtimes.spark.dataframe import (
-    BECAME_UNKNOWN,
-    BEGIN,
-    BLOCK,
+from thalweg.runtimes.spark.bucket_answers import (
     DECIDED,
-    END,
     GUARANTEED,
     LATE_FACT,
     NOTE,
@@ -51,15 +40,17 @@ from thalweg.runtimes.spark.dataframe import (
     OVER,
     SHED,
     WARNING,
+    answers_of,
+    decided_at,
+    is_record,
 )
 from thalweg.runtimes.spark.job import FORMAT
-from thalweg.runtimes.spark.wire import FAILED, Words, error_of, warning_of
+from thalweg.runtimes.spark.wire import FAILED, error_of, warning_of
 
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
 
 _NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED, NOTE, OPEN)
-_CHANGES: Final = (BEGIN, END, BECAME_UNKNOWN)
 # Each is reported once for the property that its message begins with.
 _WITH_EXAMPLES: Final = ("W704", "W705", "W811")
 
@@ -125,8 +116,8 @@ class Delivery:
         written: AnswerFormat | None = None,
         report: Callable[[Diagnostic], None] = lambda diagnostic: None,
         listen: Callable[[Any, Any], None] = lambda solution, answered: None,
-        present: Callable[[AnswerBlock], AnswerBlock] = lambda block: block,
-        see: Callable[[AnswerBlock], None] = lambda block: None,
+        present: Callable[[Answer], Answer] = lambda answer: answer,
+        see: Callable[[Answer], None] = lambda answer: None,
         shows_facts: bool = True,
     ) -> None:
         """`shows_facts`: some answers are about facts that begin and end, which buckets send in columns."""
@@ -208,14 +199,13 @@ class Delivery:
     def _open(self, sent: _Sent, last: int) -> tuple[_Sent, tuple[dict[str, Any], ...]]:
         """What is written now, with what waited before, and the rows that wait: facts of a tick are one answer."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         rows = sent.answers
         if self.done.waiting:
             rows = pa.concat_tables([pa.Table.from_pylist([*self.done.waiting], schema=rows.schema), rows])
         if not sent.reports[OPEN]:
             return replace(sent, answers=rows), ()
-        waits = (_decided_at(rows, self._emit) == last) & ~pc.equal(rows["kind"], BLOCK).to_numpy()
+        waits = (decided_at(rows, self._emit) == last) & ~is_record(rows)
         return replace(sent, answers=rows.filter(~waits)), tuple(rows.filter(waits).to_pylist())
 
     def _note(self, sent: _Sent) -> None:
@@ -249,33 +239,32 @@ class Delivery:
         """Writes the answers up to a tick, without those that an attempt which failed has delivered."""
         rows, shed = sent.answers, sent.reports[SHED]
         if self.done.cut or upto < inf:
-            ticks = _decided_at(rows, self._emit)
+            ticks = decided_at(rows, self._emit)
             rows = rows.filter((self.done.tick < ticks) & (ticks <= upto))
             shed = [row for row in shed if row["until"] > self.done.tick and row["t"] <= upto]
         self.rows += len(rows) + len(shed)
         if self._out is not None:
             missing = [(row["fact"], row["t"], row["until"]) for row in shed]
-            text = "".join(self._formatted(self._blocks(rows, missing, start, last)))
+            text = "".join(self._formatted(self._answers(rows, missing, start, last)))
             if text:
                 self._out.write((self._header + text).encode())
                 self._header = ""
         elif self._parts is not None and len(rows):
-            blocks = map(self._seen, self._blocks(rows, [], start, last))
-            self._parts.write_part(
-                batch, self._table.arrow([row for block in blocks for row in self._table.rows(block)])
-            )
+            answers = map(self._seen, self._answers(rows, [], start, last))
+            cells = [row for answer in answers for row in self._table.rows(answer)]
+            self._parts.write_part(batch, self._table.arrow(cells))
         self._report_shed(shed, start, last)
 
-    def _blocks(self, rows: Any, missing: list[Span], first: int, last: int) -> Iterator[AnswerBlock]:
-        return answer_blocks(rows, self._emit if self._shows_facts else None, missing, first, last)
+    def _answers(self, rows: Any, missing: list[Span], first: int, last: int) -> Iterator[Answer]:
+        return answers_of(rows, self._emit if self._shows_facts else None, missing, first, last)
 
-    def _formatted(self, blocks: Iterable[AnswerBlock]) -> Iterator[str]:
-        for block in blocks:
+    def _formatted(self, answers: Iterable[Answer]) -> Iterator[str]:
+        for answer in answers:
             self._check_end()
-            yield from self._format(self._seen(block))
+            yield from self._format(self._seen(answer))
 
-    def _seen(self, block: AnswerBlock) -> AnswerBlock:
-        shown = self._present(block)
+    def _seen(self, answer: Answer) -> Answer:
+        shown = self._present(answer)
         self._see(shown)
         return shown
 
@@ -319,105 +308,6 @@ def _place(warning: Diagnostic) -> object:
     if warning.code in _WITH_EXAMPLES:
         return warning.code, warning.message.split(" ", 1)[0]
     return warning.message if warning.span is NOWHERE else (warning.code, warning.span)
-
-
-def answer_blocks(rows: Any, emit: str | None, missing: list[Span], first: int, last: int) -> Iterator[AnswerBlock]:
-    """The answers for the ticks from `first` to `last` that rows of all buckets stand for, in the order of time.
-
-    Facts are shown as `emit` has it; without, there are none.
-    """
-    import pyarrow.compute as pc
-
-    is_block = pc.equal(rows["kind"], BLOCK)
-    blocks = united(rows.filter(is_block).to_pylist())
-    if emit is None:
-        return blocks
-    facts = _rows(emit, rows.filter(pc.invert(is_block)), first, last)
-    return interleaved(blocks, EMITTERS[emit].arrange(facts, missing))
-
-
-def united(rows: list[dict[str, Any]]) -> Iterator[AnswerBlock]:
-    """The blocks of all buckets, by tick and operator; lines about the events of a tick are one block."""
-    ordered = sorted(rows, key=lambda row: (row["t"], row["until"]))
-    for _, group in groupby(ordered, key=lambda row: row["t"]):
-        blocks = [of_json(json.loads(row["fact"])) for row in group]
-        events = [block for block in blocks if isinstance(block, EventAnswers)]
-        for block in blocks:
-            if not isinstance(block, EventAnswers):
-                yield block
-            elif block is events[0]:
-                yield EventAnswers.merged(events)
-
-
-def interleaved(blocks: Iterable[AnswerBlock], changes: Iterable[AnswerBlock]) -> Iterator[AnswerBlock]:
-    """Answers of all kinds in the order of time: of one tick, those of facts come last.
-
-    >>> from thalweg.answers.emit import Change
-    >>> answers = interleaved([Change(3, ("a",), ())], [SnapshotRun(2, 4, ("b",))])
-    >>> [(answer.first, answer.last) if isinstance(answer, SnapshotRun) else answer.t for answer in answers]
-    [(2, 2), 3, (3, 4)]
-    """
-    waiting = deque(changes)
-    for block in blocks:
-        assert not isinstance(block, SnapshotRun | Interval)
-        while waiting and (change := waiting.popleft()) is not None:
-            if isinstance(change, SnapshotRun) and change.first < block.t <= change.last:
-                yield replace(change, last=block.t - 1)
-                change = replace(change, first=block.t)
-            if _known_at(change) >= block.t:
-                waiting.appendleft(change)
-                break
-            yield change
-        yield block
-    yield from waiting
-
-
-def _known_at(answer: AnswerBlock) -> int:
-    """The tick at which an answer about facts was known: an interval is known when it has ended."""
-    match answer:
-        case Interval(until=until):
-            return FOREVER if until is None else until + 1
-        case SnapshotRun(first=first):
-            return first
-    return answer.t
-
-
-def _decided_at(rows: Any, emit: str) -> Words:
-    """The tick at which each answer was known: an interval is known when it has ended."""
-    ticks: Words = rows["t"].to_numpy()
-    if emit != "intervals":
-        return ticks
-    import pyarrow.compute as pc
-
-    is_block = pc.equal(rows["kind"], BLOCK).to_numpy()
-    until = rows["until"].to_numpy()
-    return np.where(is_block, ticks, np.where(until < 0, FOREVER, until + 1))
-
-
-def _rows(emit: str, answers: Any, first: int, last: int) -> Iterable[Any]:
-    """The rows of an emitter for the ticks from `first` to `last`, from a table of those of all buckets."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    ticks, facts = answers["t"].to_numpy(), answers["fact"].combine_chunks()
-    if emit == "changes":
-        kinds = pc.index_in(answers["kind"], value_set=pa.array(_CHANGES)).to_numpy()
-        return deltas_of(ticks, kinds, facts, pc.fill_null(answers["until"], FOREVER).to_numpy())
-    if emit == "intervals":
-        until = answers["until"].to_numpy()
-        return zip(facts.to_pylist(), ticks.tolist(), np.where(until < 0, FOREVER, until).tolist(), strict=True)
-    return _runs(ticks, facts, first, last)
-
-
-def _runs(ticks: Words, facts: Any, first: int, last: int) -> Iterator[Run]:
-    """What holds at each tick, also where it is nothing."""
-    for (tick,), texts in grouped(facts, ticks):
-        if first < tick:
-            yield first, tick - 1, ()
-        yield tick, tick, tuple(sorted(texts))
-        first = tick + 1
-    if first <= last:
-        yield first, last, ()
 
 
 def _is_standard(sink: Sink) -> bool:

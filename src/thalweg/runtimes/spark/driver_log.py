@@ -24,7 +24,7 @@ from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.planning.check_unmatched import Inputs
-from thalweg.runtimes.spark.dataframe import LATE_FACT, WARNING
+from thalweg.runtimes.spark.bucket_answers import LATE_FACT, WARNING
 from thalweg.runtimes.spark.session import java_errors
 from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, warning_of
 

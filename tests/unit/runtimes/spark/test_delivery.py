@@ -6,10 +6,11 @@ import pytest
 pytest.importorskip("pyspark")
 
 from thalweg.answers.answer_columns import FactColumns
-from thalweg.answers.answer_formats import AnswerFormat
-from thalweg.answers.emit import FORMATS, Change, Interval, SnapshotRun, as_jsonl, formatter
+from thalweg.answers.answer_formats import FORMATS, AnswerFormat, formatter
+from thalweg.answers.jsonl import jsonl
+from thalweg.answers.record import changes, interval, snapshots
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
-from thalweg.runtimes.spark.dataframe import BEGIN, OVER
+from thalweg.runtimes.spark.bucket_answers import BEGIN, OVER
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.wire import warning_text
 
@@ -31,9 +32,9 @@ def table(rows):
 @pytest.mark.parametrize(
     ("emit", "rows", "pieces"),
     [
-        ("changes", [row(3, B), row(3, A)], [Change(3, (A, B), ())]),
-        ("intervals", [row(3, B, until=3), row(3, A)], [Interval(B, 3, 3), Interval(A, 3, None)]),
-        ("snapshot", [row(3, A), row(4, A), row(4, B)], [SnapshotRun(3, 3, (A,)), SnapshotRun(4, 4, (A, B))]),
+        ("changes", [row(3, B), row(3, A)], [changes(3, (A, B))]),
+        ("intervals", [row(3, B, until=3), row(3, A)], [interval(B, 3, 3), interval(A, 3, None)]),
+        ("snapshot", [row(3, A), row(4, A), row(4, B)], [snapshots(3, 3, (A,)), snapshots(4, 4, (A, B))]),
     ],
 )
 def test_every_format(tmp_path, emit, rows, pieces, format):
@@ -56,14 +57,14 @@ SHED = {"kind": "shed", "t": 3, "until": 3, "fact": "p/1", "stream": "a/1"}
         (
             "changes",
             [row(3, B, kind="unknown"), row(4, A)],
-            [Change(3, (), (), True, ("p/1",), (B,)), Change(4, (A,), ())],
+            [changes(3, unknown=(B,), shed=("p/1",)), changes(4, (A,))],
         ),
         (
             "intervals",
             [row(1, B, until=1), row(1, B, until=2), row(4, A)],
-            [Interval(B, 1, 1), Interval(B, 1, 2, True, ("p/1",)), Interval(A, 4, None, True, ("p/1",))],
+            [interval(B, 1, 1), interval(B, 1, 2, ("p/1",)), interval(A, 4, None, ("p/1",))],
         ),
-        ("snapshot", [row(4, A)], [SnapshotRun(3, 3, (), True, ("p/1",)), SnapshotRun(4, 4, (A,))]),
+        ("snapshot", [row(4, A)], [snapshots(3, 3, (), ("p/1",)), snapshots(4, 4, (A,))]),
     ],
 )
 def test_what_was_shed_is_said(tmp_path, emit, rows, pieces):
@@ -71,7 +72,7 @@ def test_what_was_shed_is_said(tmp_path, emit, rows, pieces):
     delivery = Delivery(tmp_path / "delivered.json", str(out), None, emit, report=found.append)
     delivery.deliver(0, table([*rows, SHED, DONE]))
     delivery.close()
-    assert out.read_text() == "".join(text for piece in pieces for text in as_jsonl(piece))
+    assert out.read_text() == "".join(text for piece in pieces for text in jsonl(piece))
     assert [each.code for each in found] == ["W414"]
     assert "`a/1` may lack facts" in found[0].message
     assert "between ticks 3 and 3" in delivery.shedding.summary().message

@@ -21,7 +21,7 @@ from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.intake import Watermark
-from thalweg.runtimes.spark.dataframe import FAILED, OVER, _opened
+from thalweg.runtimes.spark.bucket_answers import FAILED, OVER, opened
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -66,7 +66,7 @@ def test_what_comes_before_is_delivered_and_the_rest_when_the_run_is_resumed(tmp
 
     def rows(worker: Worker) -> pa.Table:
         parcels = worker.process(given)
-        return pa.Table.from_batches([batch for parcel in parcels for batch in _opened(parcel.payload, emit)])
+        return pa.Table.from_batches([batch for parcel in parcels for batch in opened(parcel.payload, emit)])
 
     def delivery(name: str) -> Delivery:
         return Delivery(tmp_path / f"{name}.json", str(tmp_path / name), None, emit)

@@ -1,12 +1,11 @@
-"""Remembers what a picture of a run shows: what holds from when to when, numbers that came, and why things hold."""
+"""Answers as a timeline, for a picture: what holds from when to when, numbers that came, and why things hold."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from thalweg.answers.clash_answers import Clash, ClashChange, Clashing, ClashInterval
-from thalweg.answers.emit import AnswerBlock, Change, Interval, SnapshotRun, Solution
-from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers
-from thalweg.answers.query_answers import Bindings, ConstructedGraph, Truth
+from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine
+from thalweg.answers.record import Answer, BrokenAxiom
 from thalweg.explain.timeline_chart import Chart, Span, chart_of, clash_as_fact, event_as_fact, row_as_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -23,9 +22,10 @@ LONGEST_PROOF: Final = 8_000
 class TimelineRecorder:
     """Sees what comes and what is answered, and draws a chart of it.
 
+    >>> from thalweg.answers.record import changes
     >>> recorder = TimelineRecorder(TimeFormat())
-    >>> recorder.see(Change(3, ("jam(a)",), ()))
-    >>> recorder.see(Change(14, (), ("jam(a)",)))
+    >>> recorder.see(changes(3, ("jam(a)",)))
+    >>> recorder.see(changes(14, (), ("jam(a)",)))
     >>> [(span.start, span.end) for group in recorder.chart().groups for _, spans in group.rows for span in spans]
     [(3, 14)]
     """
@@ -48,38 +48,44 @@ class TimelineRecorder:
             facts = (fact for fact in batch.facts(words) if fact.terms and NUMERIC.match(fact.terms[-1]))
             self._points += ((tick, str(fact)) for fact in facts)
 
-    def see(self, block: AnswerBlock, why: Callable[[str], str | None] | None = None) -> None:
+    def see(self, answer: Answer, why: Callable[[str], str | None] | None = None) -> None:
         """Sees what is answered; `why` gives the proof of a fact that holds now."""
-        match block:
-            case Change():
-                self._end(block.t, map(_name_in(block), (*block.end, *block.unknown)))
-                self._begin(block.t, map(_name_in(block), block.begin))
-                self._prove(block, why)
-            case Interval():
-                self._add(_name_in(block)(block.fact), block.start, block.until)
-            case SnapshotRun():
-                current = set(map(_name_in(block), block.facts))
-                self._end(block.first, [fact for fact in self._open if fact not in current])
-                self._begin(block.first, [fact for fact in current if fact not in self._open])
-                self._last = max(self._last, block.last)
-            case Solution():
-                current = set(block.sets[0]) if block.sets else set()
-                self._end(block.t, self._solved - current)
-                self._begin(block.t, current - self._solved)
+        name, t = _name_in(answer), answer.t
+        match answer.kind, answer.columns:
+            case "changes", (begin, end, unknown, _):
+                self._end(t, map(name, (*end, *unknown)))
+                self._begin(t, map(name, begin))
+                self._prove(answer, why)
+            case "intervals", (facts, starts):
+                for fact, start in zip(facts, starts, strict=True):
+                    self._add(name(fact), start, None if t == FOREVER else t)
+            case "snapshot", (facts,):
+                current = set(map(name, facts))
+                self._end(answer.start, [fact for fact in self._open if fact not in current])
+                self._begin(answer.start, [fact for fact in current if fact not in self._open])
+                self._last = max(self._last, t)
+            case "answer sets", sets:
+                current = set(sets[0]) if sets else set()
+                self._end(t, self._solved - current)
+                self._begin(t, current - self._solved)
                 self._solved = current
-            case ConstructedGraph():
-                self._at(block.t, block.facts)
-            case Bindings():
-                self._at(block.t, map(row_as_fact, block.rows))
-            case Truth():
-                self._at(block.t, ["ask"] if block.answer else [])
-            case EventAnswers():
-                for line in block.lines:
-                    if isinstance(line, AbstractEvent):
-                        self._at(line.t, [f"{line.event}({line.individual})"])
-                    elif isinstance(line, ComplexEvent):
-                        drawn = event_as_fact(line.event, (term for _, term in line.bindings))
-                        self._add(drawn, line.instance.start, line.instance.end)
+            case "triples", (facts,):
+                self._at(t, facts)
+            case "rows", (objects,):
+                self._at(t, map(row_as_fact, map(json.loads, objects)))
+            case "truth", ((is_true,),):
+                self._at(t, ["ask"] if is_true else [])
+            case "events", (lines,):
+                for line in lines:
+                    self._see_event(line)
+
+    def _see_event(self, line: EventLine) -> None:
+        match line:
+            case AbstractLine():
+                self._at(line.t, [f"{line.event}({line.individual})"])
+            case ComplexLine():
+                drawn = event_as_fact(line.event, (term for _, term in line.bindings))
+                self._add(drawn, line.instance.start, line.instance.end)
 
     def _begin(self, tick: int, facts: Iterable[str]) -> None:
         self._last = max(self._last, tick)
@@ -104,13 +110,13 @@ class TimelineRecorder:
         else:
             self._left_out += 1
 
-    def _prove(self, block: Change, why: Callable[[str], str | None] | None) -> None:
+    def _prove(self, answer: Answer, why: Callable[[str], str | None] | None) -> None:
         """Keeps proofs of what began, the first of each fact and then of each time, as long as there is room."""
-        for fact in block.begin if why is not None and not isinstance(block, ClashChange) else ():
+        for fact in answer.columns[0] if why is not None and not answer.of_clashes else ():
             if NUMERIC.match(fact.rstrip(")").rpartition(",")[2]):
                 # Most likely a point of a curve, which nobody clicks.
                 continue
-            key = fact if fact not in self._proofs else f"{fact} from {self._position(block.t)}"
+            key = fact if fact not in self._proofs else f"{fact} from {self._position(answer.t)}"
             if len(self._proofs) >= MOST_PROOFS:
                 return
             proof = why(fact) if why is not None else None
@@ -156,11 +162,11 @@ class TimelineRecorder:
         return tick * clock.tick_length + clock.epoch if self._times.iso else tick
 
 
-def _name_in(block: AnswerBlock) -> Callable[[str], str]:
-    """What a fact of a block is called in a picture."""
-    if not isinstance(block, ClashChange | ClashInterval | Clashing):
+def _name_in(answer: Answer) -> Callable[[str], str]:
+    """What a fact of an answer is called in a picture."""
+    if not answer.of_clashes:
         return str
-    return lambda text: clash_as_fact((clash := Clash.read(text)).individual, clash.axiom)
+    return lambda text: clash_as_fact((clash := BrokenAxiom.read(text)).individual, clash.axiom)
 
 
 def explaining(engine: Any, times: TimeFormat) -> Callable[[str], str | None] | None:
