@@ -258,7 +258,7 @@ def test_an_ontology_goes_on_from_what_was_saved_or_given(
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
-@settings(max_examples=5)
+@settings(max_examples=max(5, settings().max_examples // 50))
 @given(ontologies(), triple_streams(), st.data())
 def test_rules_over_triples_in_stages_are_those_in_one_engine(
     profile: str, ontology: list[Triple], events: list[Event], data: st.DataObject

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from hypothesis import settings
 from typer.testing import CliRunner
 
 from taken_items import Taken, after_each_item
@@ -26,9 +25,6 @@ from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.event import Batch
 from thalweg.runtimes import embedded_checkpoint
 from thalweg.runtimes.local import LocalRun
-
-# A quick run tries fewer of everything.
-THOROUGH = settings().max_examples >= 60
 
 RULES = """
 jam(R) :- speed(R,V) in [5], V < 20, not light(R) in [3].
@@ -143,7 +139,7 @@ def crash(monkeypatch: pytest.MonkeyPatch) -> Crash:
 
 
 @pytest.mark.parametrize("command", RUNS)
-@pytest.mark.parametrize("every", [1, 4] if THOROUGH else [2])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_stopped_and_resumed_is_never_stopped(
     command: tuple[str, ...], every: int, crash: Crash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,15 +347,11 @@ def size(name: str) -> int:
     return os.stat(name).st_size if Path(name).exists() else 0
 
 
-# In a quick run it is asked to end once, and killed once.
-TICKS, KILLS = (5_000, 5) if THOROUGH else (2_000, 1)
-
-
 @pytest.mark.parametrize(
-    ("ticks", "kills"), [(TICKS, KILLS), pytest.param(60_000, 100, marks=pytest.mark.slow)], ids=["some", "100"]
+    ("ticks", "kills"), [(2_000, 1), pytest.param(60_000, 100, marks=pytest.mark.slow)], ids=["once", "100 times"]
 )
 def test_killed_and_resumed_is_never_stopped(ticks: int, kills: int) -> None:
-    """Now and then it is asked to end instead."""
+    """Half-way it is asked to end instead."""
     write_stream(ticks)
     command = ("run", "rules.lars", *STREAMS, "--emit", "changes")
     assert thalweg(*command, "--out", "whole.jsonl", "--late", "whole.late.jsonl").exit_code == 0

@@ -34,7 +34,7 @@ FROM NAMED WINDOW :w ON STREAM :in [RANGE 3s, SLIDE 1s] WHERE {{ WINDOW :w {{ ?x
 
 # The form of each state, by its name and version. Where a form changes, its version must.
 FORMS = {
-    ("answer set piece", 1): ["0b7971c70b5499da"],
+    ("answer set piece", 2): ["69a514eace5ca2ee"],
     ("answer sets", 1): ["dc617934ee97408b"],
     ("classes", 1): ["47dbebec5d6543d8"],
     ("classify", 1): ["8600f005dbc76515"],
@@ -43,7 +43,7 @@ FORMS = {
     ("match", 1): ["360d40933abb1b27"],
     ("publish", 1): ["47dbebec5d6543d8"],
     ("query", 1): ["3a5c4c21554fcbf9"],
-    ("query join", 1): ["05a3adf46a0c9b23"],
+    ("query join", 2): ["8abd81343c3934dc"],
     ("query rows", 1): ["e94442cdf8b193e8"],
     ("rules", 1): ["c1286b26fca4a814"],
 }

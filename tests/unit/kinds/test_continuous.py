@@ -11,7 +11,7 @@ from thalweg.api import RunOptions, load_part, why_row
 from thalweg.api.jobs import start
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
-from thalweg.kinds.queries.continuous import MOST_EMPTY
+from thalweg.kinds.queries.query_operator import MOST_EMPTY
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.model.time import Clock

@@ -27,7 +27,7 @@ from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.engine import Given
 from thalweg.kinds.classes import Abstraction, AbstractionReport
-from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.classes.classifier import Classifier
 from thalweg.kinds.classes.ladder import UNDECIDED, Decision, Ladder
 from thalweg.kinds.events import EventCascade, Surroundings
 from thalweg.kinds.member import Neighbours

@@ -10,7 +10,7 @@ from thalweg import api
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.kinds.answer_sets.solve_options import SolveOptions
-from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.classes.classifier import Classifier
 from thalweg.kinds.part import Part
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.model.dictionary import Dictionary

@@ -18,8 +18,7 @@ from thalweg.dataflow.operator import HeldKey, OpSpec, Output, Share, Updates
 from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.answer_sets import AnswerSets
-from thalweg.kinds.answer_sets.answers_operator import listener
-from thalweg.kinds.answer_sets.last_answer import AnsweringOperator
+from thalweg.kinds.answer_sets.answers_operator import AnsweringOperator, listener
 from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning
 from thalweg.kinds.answer_sets.windowed import Answered, PieceShare, TimeoutLog
 from thalweg.kinds.member import Neighbours
