@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg.dataflow.context import Settings
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.runtimes.intake import Late, Reorder, Watermark
+from thalweg.runtimes.intake import FAR, Intake, Late, Reorder, Watermark
+from thalweg.runtimes.plausible_times import Far
 
 TICKS = st.lists(st.integers(0, 30))
 DELAYS = st.integers(0, 10)
@@ -224,3 +228,74 @@ def test_without_one_the_facts_are_counted_and_the_first_is_the_example():
     found = late.summary()
     assert (found.code, found.severity) == ("W302", "warning")
     assert found.message == "3 facts were late and ignored: `p(c) at 4` arrived when the watermark was 5"
+
+
+# Intake ---------------------------------------------------------------------------------------------------------------
+
+
+def said(words, name):
+    batch = Batch(stream="s")
+    batch.add(Predicate("p", 1), [words.code(name)])
+    return batch
+
+
+def texts(batches, words):
+    return [str(fact) for batch in batches for fact in batch.facts(words)]
+
+
+def test_a_far_event_takes_no_part_moves_nothing_and_is_not_late():
+    words, lines, seen = Dictionary(), [], []
+    intake = Intake(Settings(last=50), words, look=[seen.append], write=lines.append)
+    for item in ((5, said(words, "a")), Far(90, said(words, "b")), (7, said(words, "c")), (6, said(words, "d"))):
+        intake.take(item)
+    assert (intake.watermark.reached, len(seen)) == (6, 4)
+    assert [(found.what, found.count) for found in intake.counts()] == [("late", 1), ("far", 1)]
+    assert intake.dropped == 2
+    assert [json.loads(line) for line in lines] == [
+        {"t": 90, "watermark": 5, "stream": "s", "facts": ["p(b)"]},
+        {"t": 6, "watermark": 7, "stream": "s", "facts": ["p(d)"]},
+    ]
+    assert [found.code for found in intake.summaries()] == ["W308"], "late facts are in the late channel"
+
+
+def test_a_driver_sends_each_event_with_the_watermark_that_it_met():
+    words = Dictionary()
+    intake = Intake(Settings(delay=1), words)
+    batch = said(words, "a")
+    met = [intake.meet(item, 0)[2] for item in ((5, batch), (8, batch), (6, batch), Far(9, batch))]
+    assert met == [4, 7, 7, FAR + 7]
+    assert not intake.waiting()
+    assert not intake.late.count
+
+
+@given(TICKS, DELAYS, st.integers(0, 8))
+def test_buckets_judge_columns_as_a_local_run_judges_each_event(ticks, delay, first):
+    words, settings = Dictionary(), Settings(delay=delay, first=first, last=25)
+    local, driver = Intake(settings, words), Intake(settings, words)
+    met = []
+    for tick in ticks:
+        item = tick, said(words, "a")
+        local.take(item)
+        met.append(driver.meet(item, 0)[2])
+    local.end(cut_short=False)
+    columns = np.array(ticks, dtype=np.int64), np.array(met, dtype=np.int64)
+    on_time, behind, _ = Watermark(delay, first, 25).judge(*columns, None)
+    waited = [tick for tick, batches in local.decided() for _ in batches]
+    assert waited == sorted(columns[0][on_time].tolist())
+    assert local.late.count == behind.sum()
+
+
+@given(st.lists(st.integers(0, 30), max_size=8), st.lists(st.integers(0, 30), max_size=8), DELAYS)
+def test_an_intake_goes_on_where_another_was_saved(before, after, delay):
+    words, others = Dictionary(), Dictionary()
+    intake, loaded = Intake(Settings(delay=delay), words), Intake(Settings(delay=delay), others)
+    for tick in before:
+        intake.take((tick, said(words, f"x{tick}")))
+    list(intake.decided())
+    loaded.load(intake.save())
+    for tick in after:
+        intake.take((tick, said(words, f"x{tick}")))
+        loaded.take((tick, said(others, f"x{tick}")))
+    left = [(tick, texts(batches, words)) for tick, batches in intake.decided()]
+    assert left == [(tick, texts(batches, others)) for tick, batches in loaded.decided()]
+    assert intake.late.summary() == loaded.late.summary()

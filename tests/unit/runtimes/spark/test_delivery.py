@@ -10,7 +10,8 @@ from thalweg.answers.answer_formats import FORMATS, AnswerFormat, formatter
 from thalweg.answers.jsonl import jsonl
 from thalweg.answers.record import changes, interval, snapshots
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
-from thalweg.runtimes.spark.bucket_answers import BEGIN, OVER
+from thalweg.runtimes.intake import FAR
+from thalweg.runtimes.spark.bucket_answers import BEGIN, LATE_FACT, OVER
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.wire import warning_text
 
@@ -101,3 +102,22 @@ def test_a_warning_of_many_buckets_is_given_once(tmp_path):
         delivery.deliver(batch, table([row(batch, text, kind="warning"), row(batch, "", 0, "decided")]))
     delivery.close()
     assert [one.message for one in found] == ["`Y > 5` compared `y`", "`Y > 7` compared `x`"]
+
+
+def test_far_facts_are_not_counted_as_late_before_or_after_they_are_delivered(tmp_path):
+    delivery = Delivery(tmp_path / "ledger", str(tmp_path / "out.jsonl"), None, "changes")
+    decided = row(6, "", 0, "decided")
+    delivery.deliver(0, table([row(3, "p(a)", 6, LATE_FACT), row(2, "p(b)", 6, LATE_FACT), decided]))
+    assert [(counted.what, counted.count) for counted in delivery.late.counts()] == [("late", 2)]
+    delivery.deliver(1, table([row(1, "p(c)", FAR + 7, LATE_FACT), decided]))
+    delivery.close()
+    found = delivery.late.summary()
+    assert found.message == "2 facts were late and ignored: `p(b) at 2` arrived when the watermark was 6"
+
+
+def test_far_facts_go_to_the_late_channel(tmp_path):
+    late = tmp_path / "late.jsonl"
+    delivery = Delivery(tmp_path / "ledger", str(tmp_path / "out.jsonl"), str(late), "changes")
+    delivery.deliver(0, table([row(90, "p(c)", FAR + 7, LATE_FACT), row(6, "", 0, "decided")]))
+    delivery.close()
+    assert late.read_text() == '{"t":90,"watermark":7,"stream":null,"facts":["p(c)"]}\n'
