@@ -42,6 +42,9 @@ class TallySpec(OpSpec):
     def gives(self, key: HeldKey) -> bool:
         return key == (self.tally.signature, False)
 
+    def location(self, key: HeldKey) -> Exchange | None:
+        return Hash(0) if self.split and self.gives(key) else None
+
     def placement(self, partitions: int) -> PlanStage | None:
         return PlanStage((self.tally.text,), (self.tally.key,), partitions) if self.split else None
 

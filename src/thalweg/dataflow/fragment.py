@@ -1,15 +1,19 @@
 """Fragments: operators that work in one bucket together, without a shuffle between them.
 
 An operator that is split has a fragment of its own, with as many buckets as it is split into. Those that are not, and
-share, are put together as far as no shuffle stands between them: a loop through `before` stays in one fragment. Updates
-go from one fragment to another through Spark; fragments that need nothing of each other run at the same time.
+share, are put together as far as no shuffle stands between them. A loop through `before` stays in one fragment: it is
+split where each of its operators gives what the others read in the bucket where they look for it, else it has one
+bucket. Updates go from one fragment to another through Spark; fragments that need nothing of each other run at the same
+time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from thalweg.dataflow.plan import Plan
+from thalweg.dataflow.plan import Edge, Plan
 from thalweg.ir.dependency import by_level, least_levels
+from thalweg.model.predicate import Predicate
+from thalweg.planning.wire_parts import loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,35 +39,81 @@ def fragments(plan: Plan, partitions: int) -> tuple[Fragment, ...]:
     return tuple(parts)
 
 
+def loops_of(plan: Plan) -> tuple[frozenset[int], ...]:
+    """The operators of each loop through the past, by their numbers."""
+    ends = [(edge.source, edge.target) for edge in plan.edges if edge.delayed]
+    return loops([list(plan.sources(number)) for number in plan.numbers], ends) if ends else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a loop is not split: an `operator` without a key, or one that reads `what` of a `source` by another key.
+
+    Where it is about `streams`, the two may need the same facts of streams by different keys; without a predicate it is
+    about events or records.
+    """
+
+    operator: int
+    source: int | None = None
+    what: Predicate | None = None
+    streams: bool = False
+
+
+def obstacles(plan: Plan, loop: Collection[int], partitions: int) -> Iterator[Obstacle]:
+    """Why a loop is not split by one key; nothing where it is."""
+    specs = {number: plan.operators[number] for number in sorted(loop)}
+    for number, spec in specs.items():
+        if spec.width(partitions) == 1 or spec.by_event or spec.keeps_events or spec.counts_everything:
+            yield Obstacle(number)
+    for edge in plan.edges:
+        if edge.target in loop and edge.source in loop and not _is_local(plan, edge):
+            yield Obstacle(edge.target, edge.source, None if edge.key is None else edge.key[0])
+    # Facts of streams come to all operators of a bucket.
+    plain = [number for number, spec in specs.items() if spec.reads_streams and not spec.renames]
+    yield from (Obstacle(number, plain[0], streams=True) for number in plain[1:])
+
+
+def _is_local(plan: Plan, edge: Edge) -> bool:
+    """Whether what an edge brings is given in the bucket where its reader looks for it."""
+    if edge.what != "held" or edge.key is None or edge.stream is not None or edge.union:
+        return False
+    return plan.operators[edge.source].location(edge.key) == edge.exchange
+
+
 def _groups(plan: Plan, partitions: int) -> list[tuple[int, ...]]:
     """For each operator its depth, and what tells its fragment from others of that depth."""
     shares = [spec.shares and spec.width(partitions) == 1 for spec in plan.operators]
     depths = [0] * len(plan.operators)
-    _sink(plan, shares, depths)
-    # What comes a tick later comes from a later operator: the two stay together, and so does all between them.
-    delayed = [edge for edge in plan.edges if edge.delayed]
-    while late := [edge for edge in delayed if depths[edge.source] != depths[edge.target]]:
-        assert max(depths) <= len(depths), "a loop through the past is not split"
-        for edge in late:
-            assert shares[edge.source], "a loop through the past is not split"
-            assert shares[edge.target], "a loop through the past is not split"
-            depths[edge.source] = depths[edge.target] = max(depths[edge.source], depths[edge.target])
-        _sink(plan, shares, depths)
+    together = list(range(len(plan.operators)))
+    past = loops_of(plan)
+    for loop in past:
+        if not all(shares[number] for number in loop):
+            assert not any(obstacles(plan, loop, partitions)), "a loop is split by one key, or not at all"
+            for number in loop:
+                together[number] = min(loop)
+    _sink(plan, shares, together, depths)
+    while uneven := [loop for loop in past if len({depths[number] for number in loop}) > 1]:
+        assert max(depths) <= len(depths), "a fragment needs only what stands before it"
+        for loop in uneven:
+            deepest = max(depths[number] for number in loop)
+            for number in loop:
+                depths[number] = deepest
+        _sink(plan, shares, together, depths)
     _join_readers(plan, shares, depths)
-    return [(depth,) if shares[number] else (depth, number) for number, depth in enumerate(depths)]
+    return [(depth,) if shares[number] else (depth, together[number]) for number, depth in enumerate(depths)]
 
 
-def _sink(plan: Plan, shares: Sequence[bool], depths: list[int]) -> None:
+def _sink(plan: Plan, shares: Sequence[bool], together: Sequence[int], depths: list[int]) -> None:
     """Puts each operator as deep as what it reads, or one deeper where a shuffle stands between."""
     for number in plan.numbers:
         for source in plan.sources(number):
-            step = 0 if shares[number] and shares[source] else 1
-            depths[number] = max(depths[number], depths[source] + step)
+            is_near = (shares[number] and shares[source]) or together[number] == together[source]
+            depths[number] = max(depths[number], depths[source] + (0 if is_near else 1))
 
 
 def _join_readers(plan: Plan, shares: Sequence[bool], depths: list[int]) -> None:
     """Puts operators that share down to those that read them, so that there are fewer fragments."""
-    looping = {number for edge in plan.edges if edge.delayed for number in (edge.source, edge.target)}
+    looping = {number for loop in loops_of(plan) for number in loop}
     deepest = max((depth for number, depth in enumerate(depths) if shares[number]), default=0)
     for number in reversed(plan.numbers):
         if shares[number] and number not in looping:

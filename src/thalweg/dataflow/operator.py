@@ -215,6 +215,9 @@ class OpSpec(Shipped, ABC):
     keeps_events: ClassVar[bool] = False
     """Whether it matters which facts came together as one event, and the name of its graph."""
 
+    renames: ClassVar[bool] = False
+    """Whether it takes in facts under names that say by which exchange they come."""
+
     by_event: ClassVar[bool] = False
     """Whether its buckets take whole events of streams in turn."""
 
@@ -249,6 +252,14 @@ class OpSpec(Shipped, ABC):
     def gives(self, key: HeldKey) -> bool:
         """Whether it gives held facts of a key to other parts of a plan."""
         return False
+
+    def location(self, key: HeldKey) -> Exchange | None:
+        """The exchange that would send each held fact of a key to the bucket that gives it; None where there is none.
+
+        Operators of a loop through `before` share their buckets where all that they read of each other is where they
+        look for it.
+        """
+        return None
 
     gives_events: ClassVar[bool] = False
     """Whether its events are those that other parts of a plan read."""

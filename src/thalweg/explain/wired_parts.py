@@ -1,8 +1,9 @@
 """A plan of several kinds of program as a document: its parts, how they are wired, and each part explained."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final
 
 from thalweg.explain.diagram import Band, DiagramBuilder
@@ -15,17 +16,14 @@ from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Aggregate, Literal, Not, Program
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate, with_files
-from thalweg.planning.wire_parts import BEFORE, Layer, Station, Wiring
+from thalweg.planning.wire_parts import Layer, Station, Wiring, written
 
 _RULES: Final = "rules"
 _CLASS: Final = "class"
 
 _TOGETHER: Final = "parts of several kinds are evaluated one after the other at each tick"
-_MEETING: Final = (
-    "they read what others give, and one more shuffle would cost more than it saves; `--split always` splits more"
-)
-_WHOLE: Final = "no key splits all of it"
-_LOOP: Final = "a loop through `before` stays together"
+_COSTS: Final = "what others give, and one more shuffle would cost more than it saves; `--split always` splits"
+ONE_KEY: Final = "a loop through `before` has one key"
 
 # Keys of other plans that are found at the top as well.
 _REPEATED: Final = ("dependency", "inputs", "communities")
@@ -90,12 +88,16 @@ def explain_parts(
     wiring: Wiring,
     members: Sequence[ExplainedMember],
     partitions: int | None = None,
-    placed: Sequence[PlacedParts] = (),
-    split: str = "auto",
+    placed: Iterable[PlacedParts] = (),
+    splittable: Collection[int] = (),
+    unkeyed: Mapping[frozenset[int], str] = MappingProxyType({}),
 ) -> PlanDocument:
-    """How rules and parts that are more than rules are evaluated together; on Spark `placed` in fragments."""
+    """How rules and parts that are more than rules are evaluated together; on Spark `placed` in fragments.
+
+    The `splittable` places are those that `--split always` splits; `unkeyed` has the loops that no key splits, and why.
+    """
     parts = tuple(_explained(place, wiring, members) for place in wiring.places)
-    placement = None if partitions is None else _Placement(parts, wiring, partitions, placed, split)
+    placement = None if partitions is None else _Placement(parts, wiring, partitions, [*placed], splittable, unkeyed)
     return PlanDocument(
         sections=tuple(_sections(parts, placement)),
         data=_data(parts),
@@ -113,7 +115,8 @@ class _Placement:
     wiring: Wiring
     partitions: int
     placed: Sequence[PlacedParts]
-    split: str
+    splittable: Collection[int]
+    unkeyed: Mapping[frozenset[int], str]
 
     @cached_property
     def stages(self) -> tuple[PlanStage, ...]:
@@ -131,16 +134,35 @@ class _Placement:
             for statement in self.parts[place].statements
             if self.stage_of(place, statement) == number
         )
-        return PlanStage(texts, None, 1, self._why(places))
+        return PlanStage(texts, None, 1, self._why(number))
 
-    def _why(self, places: Iterable[int]) -> str:
-        together = list(places)
-        reading = [place for place in together if self.wiring.sources(place)]
-        if not self.wiring.looping.isdisjoint(together):
-            return _LOOP
-        if len(self.placed) > 1 and self.split == "auto" and reading:
-            return _MEETING
-        return _TOGETHER if len(together) > 1 else _WHOLE
+    def _why(self, number: int) -> str:
+        """Why each of the parts of a fragment is not split."""
+        if self.partitions == 1:
+            return _TOGETHER
+        fragment = self.placed[number]
+        loops = [loop for loop in self.wiring.loops if not loop.isdisjoint(fragment.places)]
+        looping = frozenset[int]().union(*loops)
+        split = [place for place in fragment.places if self._is_split_before(number, place)]
+        apart = [place for place in fragment.places if place not in looping and place not in split]
+        reading = [place for place in apart if place in self.splittable]
+        whole = [place for place in apart if place not in self.splittable]
+        reasons = [self._why_loop(loop) for loop in loops]
+        if reading:
+            verb, them = ("reads", "it") if len(reading) == 1 else ("read", "them")
+            reasons.append(f"{_numbered(reading)} {verb} {_COSTS} {them}")
+        if whole:
+            reasons.append(f"no key splits {_numbered(whole)}")
+        if split:
+            reasons.append(f"what the buckets of {_numbered(split)} give is put together")
+        return "; ".join(reasons)
+
+    def _why_loop(self, loop: frozenset[int]) -> str:
+        names = f"{_numbered(sorted(loop))} are a loop through `before`"
+        obstacle = next((why for places, why in self.unkeyed.items() if not loop.isdisjoint(places)), None)
+        if obstacle is not None:
+            return f"{names} that no key splits, as {obstacle}"
+        return f"{names} that reads {_COSTS} it"
 
     def stage_of(self, place: int, statement: Statement) -> int:
         """The number of the stage in which a statement of a part is evaluated."""
@@ -168,6 +190,8 @@ class _Placement:
             names = ", ".join(str(place + 1) for place in fragment.places)
             if fragment.stage is None and self._follows_buckets(number):
                 yield f"on Spark what the buckets of part {names} give is put together in one partition"
+            elif fragment.stage is not None and len(fragment.places) > 1:
+                yield f"on Spark parts {names} share their partitions: {ONE_KEY}"
             elif fragment.stage is None:
                 parts = f"part {names} is" if len(fragment.places) == 1 else f"parts {names} are"
                 yield f"on Spark {parts} together in one partition: {self.stages[number].why}"
@@ -175,8 +199,11 @@ class _Placement:
     def _follows_buckets(self, number: int) -> bool:
         """Whether a fragment only puts together what the buckets of one part give."""
         places = self.placed[number].places
-        earlier = (self.placed[other] for other in self.stages_of(places[0]) if other < number)
-        return len(places) == 1 and any(fragment.stage is not None for fragment in earlier)
+        return len(places) == 1 and self._is_split_before(number, places[0])
+
+    def _is_split_before(self, number: int, place: int) -> bool:
+        """Whether a part is split in a stage before another one."""
+        return any(self.placed[earlier].stage is not None for earlier in self.stages_of(place) if earlier < number)
 
     def bands(self) -> Iterator[tuple[tuple[int, PlanStage], ...]]:
         """The stages of each part, with their numbers; why parts are together is said where they first are."""
@@ -185,6 +212,16 @@ class _Placement:
             numbers, stages = self.stages_of(place), self.stages
             yield tuple((n, replace(stages[n], why="") if n in shown else stages[n]) for n in numbers)
             shown.update(numbers)
+
+
+def _numbered(places: Sequence[int]) -> str:
+    """Parts by their numbers.
+
+    >>> _numbered([3]), _numbered([0, 1, 4])
+    ('part 4', 'parts 1, 2 and 5')
+    """
+    numbers = [str(place + 1) for place in places]
+    return f"part {numbers[0]}" if len(numbers) == 1 else f"parts {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 # As data and text ---------------------------------------------------------------------------------------------------
@@ -260,17 +297,13 @@ def _explained(place: Layer | Station, wiring: Wiring, members: Sequence[Explain
             tuple(sorted(hears)),
             member.answers,
         )
-    past = {_written(link.name): link.source + 1 for link in place.delayed}
+    past = {written(link.name): link.source + 1 for link in place.delayed}
     imports = place.program.interface.imports | {(name, False) for name in past}
     interface = replace(place.program.interface, exports=frozenset(), imports=imports)
     program = replace(place.program, rules=place.rules, interface=interface)
     sources = events | linked | past
     needed = tuple((name, sources.get(name, 0)) for name in sorted(_needed(program) - program.derived))
     return PlanPart(_RULES, needed, _outputs(program), _statements(program), explain(program))
-
-
-def _written(name: Predicate) -> Predicate:
-    return name.renamed(name.name.removeprefix(BEFORE))
 
 
 def _outputs(program: Program) -> tuple[Predicate, ...]:

@@ -1,13 +1,15 @@
 """Rules and other kinds of part as one, wired by predicate: evaluated in this process, or in a bucket of Spark."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from thalweg.answers.event_answers import UndecidedTotals
-from thalweg.dataflow.context import Context
+from thalweg.dataflow.context import Context, Settings
+from thalweg.dataflow.exchange import TERMS, Canon, Hash
+from thalweg.dataflow.fragment import Obstacle, fragments, loops_of, obstacles
 from thalweg.dataflow.operator import OpSpec
 from thalweg.dataflow.plan import Edge, Expansion, Plan
 from thalweg.diagnostics import Diagnostic
@@ -21,14 +23,14 @@ from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.planning.wire_parts import Layer, Ports, Station, Wiring, wire
+from thalweg.model.time import Clock
+from thalweg.planning.wire_parts import Layer, Ports, Station, Wiring, wire, written
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
-    from thalweg.answers.emit import AnswerBlock
     from thalweg.explain.document import PlanDocument
+    from thalweg.explain.plan_stage import PlanStage
     from thalweg.explain.wired_parts import PlacedParts
-    from thalweg.kinds.rules.unmatched import RuleWatch
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,35 @@ class Mixed:
 
     def plan(self, context: Context, partitions: int | None) -> Plan:
         """The operators of all places, and the edges between them; with partitions, places are split where it pays."""
+        return self._planned(context, partitions)[0]
+
+    def _planned(self, context: Context, partitions: int | None) -> tuple[Plan, dict[frozenset[int], Obstacle]]:
+        """The plan, and the loops that are in one bucket although they were to be split, each with the reason.
+
+        Loops, and what is in the way, have the numbers of places.
+        """
+        unkeyed: dict[frozenset[int], Obstacle] = {}
+        together: frozenset[int] = frozenset()
+        while True:
+            plan = self._wired(context, partitions, together)
+            if partitions is None:
+                return plan, unkeyed
+            found = {}
+            for loop in loops_of(plan):
+                places = frozenset(plan.parts[number] for number in loop)
+                obstacle = next(obstacles(plan, loop, partitions), None)
+                if obstacle and any(self.is_split(place, context.split) for place in places - together):
+                    source = None if obstacle.source is None else plan.parts[obstacle.source]
+                    found[places] = replace(obstacle, operator=plan.parts[obstacle.operator], source=source)
+            if not found:
+                return plan, unkeyed
+            unkeyed |= found
+            together = together.union(*found)
+
+    def _wired(self, context: Context, partitions: int | None, together: frozenset[int]) -> Plan:
+        """The plan whose places are split where it pays, apart from those that stay `together`."""
         places = self.wiring.places
-        expansions = [
-            self._expanded(number, context, partitions if self.is_split(number, context.split) else None)
-            for number in range(len(places))
-        ]
+        expansions = self._expansions(context, partitions, together)
         starts = [0]
         for expansion in expansions:
             starts.append(starts[-1] + len(expansion.operators))
@@ -108,24 +134,51 @@ class Mixed:
     def is_split(self, number: int, split: str = "auto") -> bool:
         """Whether a place is split over buckets, if it can be.
 
-        A loop through the past stays together. Splitting costs another shuffle, which a place that reads streams only
-        does not need: others are split where that is asked for.
+        Splitting costs another shuffle, which a place that reads streams only does not need, nor does a loop through
+        the past whose places read nothing but streams and each other: others are split where that is asked for.
         """
-        if number in self.wiring.looping:
-            return False
-        return split == "always" or not self.wiring.sources(number) or self._classifies(number)
+        loop = next((loop for loop in self.wiring.loops if number in loop), frozenset({number}))
+        reads_streams_only = all(loop.issuperset(self.wiring.sources(place)) for place in loop)
+        return split == "always" or reads_streams_only or self._classifies(number)
 
     def _classifies(self, number: int) -> bool:
         place = self.wiring.places[number]
         return not isinstance(place, Layer) and self.members[place.part].is_costly
 
-    def _expanded(self, number: int, context: Context, partitions: int | None) -> Expansion:
+    def _expansions(self, context: Context, partitions: int | None, together: frozenset[int]) -> list[Expansion]:
+        """The operators of each place; rules in a loop take in facts by the canon of the members of the loop."""
         from thalweg.kinds.rules.rule_operator import expand_layer
 
-        place = self.wiring.places[number]
-        if isinstance(place, Layer):
-            return expand_layer(place.program, context.settings.with_until, partitions)
-        return self.members[place.part].expand(context, self._beside(number), partitions)
+        numbers = range(len(self.wiring.places))
+        splits = [self.is_split(number, context.split) and number not in together for number in numbers]
+        widths = [partitions if split else None for split in splits]
+        members = {
+            number: self.members[place.part].expand(context, self._beside(number), widths[number])
+            for number, place in enumerate(self.wiring.places)
+            if not isinstance(place, Layer)
+        }
+        expansions = []
+        for number, place in enumerate(self.wiring.places):
+            if isinstance(place, Layer):
+                loop = next((loop for loop in self.wiring.loops if number in loop), frozenset())
+                canon = self._canon({other: members[other] for other in loop if other in members})
+                until = context.settings.with_until
+                expansions.append(expand_layer(place.program, until, widths[number], canon))
+            else:
+                expansions.append(members[number])
+        return expansions
+
+    def _canon(self, members: Mapping[int, Expansion]) -> Canon:
+        """Which terms count as equal to the members of a loop, where they agree."""
+        canons = {
+            exchange.canon
+            for number, expansion in members.items()
+            for link in self.wiring.places[number].links
+            for spec in expansion.operators
+            for _, exchange in spec.held_routes((link.name, link.key[1]))
+            if isinstance(exchange, Hash)
+        }
+        return canons.pop() if len(canons) == 1 else TERMS
 
     def _beside(self, number: int) -> Neighbours:
         """What the member at a place reads of the other places, and what they read of it."""
@@ -190,9 +243,10 @@ class Mixed:
 
         return guaranteed(given_by(self.members, self.around.rules))
 
-    def watch(self, context: Context, partitions: int | None) -> "PlanWatch":
+    def watch(self, context: Context, partitions: int | None) -> Watch:
         """What sees whether facts come that are read; what members give counts as come."""
-        from thalweg.kinds.rules.unmatched import RuleWatch
+        from thalweg.answers.event_answers import UndecidedTotals
+        from thalweg.kinds.rules.rule_watch import RuleWatch
 
         readers = merge([self.around.rules, *(member.readers() for member in self.members)])
         has_streams = any(member.ports.streams for member in self.members)
@@ -202,7 +256,7 @@ class Mixed:
             return (look for member in self.members for look in member.looks(context, words))
 
         also = looks if partitions is not None else lambda words: iter(())
-        return PlanWatch(RuleWatch(given_by(self.members, readers), has_streams, rules, also))
+        return RuleWatch(given_by(self.members, readers), has_streams, rules, also, UndecidedTotals())
 
     def explain(
         self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
@@ -210,44 +264,49 @@ class Mixed:
         from thalweg.explain.wired_parts import explain_parts
 
         members = [member.explain_member() for member in self.members]
-        placed = () if partitions is None else self._placed(partitions, split)
-        return explain_parts(self.wiring, members, partitions, placed, split)
-
-    def _placed(self, partitions: int, split: SplitName) -> "list[PlacedParts]":
-        """The fragments of the plan that runs on Spark, for people to read."""
-        from thalweg.dataflow.context import Settings
-        from thalweg.dataflow.fragment import fragments
-        from thalweg.explain.wired_parts import PlacedParts
-        from thalweg.model.time import Clock
-
-        plan = self.plan(Context(Settings(), Clock(), lambda diagnostic: None, split=split), partitions)
-        placed = []
-        for fragment in fragments(plan, partitions):
-            places = tuple(sorted({plan.parts[number] for number in fragment.operators}))
-            own = plan.operators[fragment.operators[0]] if len(fragment.operators) == 1 else None
-            placed.append(PlacedParts(places, None if own is None else own.placement(partitions)))
-        return placed
+        if partitions is None:
+            return explain_parts(self.wiring, members)
+        context = Context(Settings(), Clock(), lambda diagnostic: None, split="always")
+        always, unkeyed = self._planned(context, partitions)
+        split_places = (fragment.places for fragment in _placed(always, partitions) if fragment.stage is not None)
+        plan = self.plan(replace(context, split=split), partitions)
+        loops = {loop: _words(obstacle) for loop, obstacle in unkeyed.items()}
+        return explain_parts(
+            self.wiring, members, partitions, _placed(plan, partitions), frozenset(chain(*split_places)), loops
+        )
 
 
-class PlanWatch(Watch):
-    """Sees what comes to rules, and adds up the events that buckets could not decide."""
+def _placed(plan: Plan, partitions: int) -> "Iterator[PlacedParts]":
+    """The fragments of a plan on Spark, for people to read."""
+    from thalweg.explain.wired_parts import PlacedParts
 
-    def __init__(self, rules: "RuleWatch") -> None:
-        self._rules = rules
-        self._undecided = UndecidedTotals()
+    for fragment in fragments(plan, partitions):
+        places = tuple(sorted({plan.parts[number] for number in fragment.operators}))
+        yield PlacedParts(places, _stage([plan.operators[number] for number in fragment.operators], partitions))
 
-    def look(self, words: Dictionary) -> Callable[[Batch], object]:
-        return self._rules.look(words)
 
-    def present(self, block: "AnswerBlock") -> "AnswerBlock":
-        return self._rules.present(block)
+def _stage(specs: Sequence[OpSpec], partitions: int) -> "PlanStage | None":
+    """How the operators of a fragment are spread, as one stage; None where they share a partition."""
+    stages = [stage for spec in specs if (stage := spec.placement(partitions)) is not None]
+    if len(specs) == 1 or len(stages) < len(specs):
+        return stages[0] if len(specs) == len(stages) else None
+    from thalweg.explain.wired_parts import ONE_KEY
 
-    def hear(self, note: object) -> bool:
-        return self._undecided.hear(note)
+    statements = tuple(statement for stage in stages for statement in stage.statements)
+    keys = tuple(dict.fromkeys(key for stage in stages for key in stage.key or ()))
+    return replace(stages[0], statements=statements, key=keys, why=ONE_KEY)
 
-    def summary(self) -> Iterator[Diagnostic]:
-        yield from self._rules.summary()
-        yield from self._undecided.summary()
+
+def _words(obstacle: Obstacle) -> str:
+    """Why no key splits a loop."""
+    reader = f"part {obstacle.operator + 1}"
+    if obstacle.source is None:
+        return f"{reader} has no key"
+    giver = f"part {obstacle.source + 1}"
+    if obstacle.streams:
+        return f"{reader} and {giver} may need the same facts of streams by different keys"
+    what = "events" if obstacle.what is None else f"`{written(obstacle.what)}`"
+    return f"{reader} does not read {what} by the key by which {giver} gives it"
 
 
 def given_by(members: Sequence[Member], program: Program, streamed: bool = True) -> Program:

@@ -80,7 +80,8 @@ class Stage:
 
     `outputs` pairs signatures of the stage's program with those of the whole program: what this stage outputs.
     `supplies` has those that later stages need, and whether they are derived `at` a tick; of those that it derives
-    `in_parts`, other buckets may derive the same facts.
+    `in_parts`, other buckets may derive the same facts. Of others `located` has the argument whose hash chooses the
+    bucket of each fact.
     """
 
     number: int
@@ -94,6 +95,7 @@ class Stage:
     in_parts: frozenset[Predicate]
     counts_everything: bool = False
     why: str = ""
+    located: tuple[tuple[Predicate, int], ...] = ()
 
     @property
     def renamed(self) -> tuple[Rule, ...]:
@@ -210,6 +212,7 @@ class _Writer:
             in_parts=frozenset(filter(draft.is_in_parts, draft.located)),
             counts_everything=any(counts_everything(keyed_rule.rule) for keyed_rule in keyed),
             why="; ".join(draft.why),
+            located=tuple(dict.fromkeys(_located(draft))) if draft.split else (),
         )
 
     def imports(self, routes: Iterable[Route]) -> Iterator[tuple[Predicate, bool]]:
@@ -292,6 +295,13 @@ def _stand_ins(equality: Equality | None) -> Iterator[Rule]:
             alike = equality.same_keys.name
             yield Rule(pair, (Now(Atom(alike, (y, z, x))), Now(Atom(alike, (z, y, r)))))
             yield Rule(Atom(alike, (x, x, r)), (Now(pair),))
+
+
+def _located(draft: Draft) -> Iterator[tuple[Predicate, int]]:
+    """The predicates whose facts are in the bucket of one of their arguments, with that argument."""
+    for signature, place in (*draft.located.items(), *draft.merged):
+        if place is not None and (signature not in draft.located or not draft.is_in_parts(signature)):
+            yield signature, place
 
 
 def _merging(route: Route) -> Rule:

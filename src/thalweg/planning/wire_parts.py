@@ -39,6 +39,7 @@ from thalweg.ir.nodes import (
 )
 from thalweg.ir.rewrite import mapped
 from thalweg.model.predicate import Predicate
+from thalweg.planning.cliques import components
 
 Touches = Callable[[Predicate], bool]
 """Whether a part reads, or gives, facts of a predicate."""
@@ -114,7 +115,7 @@ class Station:
     delayed: tuple[Link, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wiring:
     """Places in the order in which they are evaluated at each tick; links name earlier places by their numbers."""
 
@@ -125,16 +126,39 @@ class Wiring:
         place = self.places[number]
         return sorted({*(link.source for link in place.links), *place.events, *place.hears})
 
-    @property
-    def looping(self) -> frozenset[int]:
-        """The places that a loop through the past passes."""
-        reached = [{number} for number in range(len(self.places))]
-        for number in range(len(self.places)):
-            for source in self.sources(number):
-                reached[number] |= reached[source]
+    @cached_property
+    def loops(self) -> tuple[frozenset[int], ...]:
+        """The places that each loop through the past passes; loops that have one in common are one loop."""
         ends = [(link.source, number) for number, place in enumerate(self.places) for link in place.delayed]
-        between = (number for last, first in ends for number in reached[last] if first in reached[number])
-        return frozenset(between) | frozenset(number for end in ends for number in end)
+        return loops([self.sources(number) for number in range(len(self.places))], ends)
+
+
+def loops(sources: Sequence[Iterable[int]], ends: Iterable[tuple[int, int]]) -> tuple[frozenset[int], ...]:
+    """The nodes that stay together because of the past: pairs of a later one and one that reads it, and all between.
+
+    `sources` has, for each node, the earlier ones that it reads.
+
+    >>> [sorted(loop) for loop in loops([[], [0], [1], [0, 2], []], [(2, 1), (4, 4)])]
+    [[1, 2], [4]]
+    >>> [sorted(loop) for loop in loops([[], [0], [1], [2]], [(3, 1), (1, 0)])]
+    [[0, 1, 2, 3]]
+    """
+    reached = [{number} for number in range(len(sources))]
+    for number, own in enumerate(sources):
+        reached[number].update(*(reached[source] for source in own))
+    joined = list(ends)
+    while True:
+        groups = components(sorted({number for pair in joined for number in pair}), joined)
+        between = [
+            (number, min(group))
+            for group in groups
+            for last in group
+            for number in reached[last] - group
+            if not reached[number].isdisjoint(group)
+        ]
+        if not between:
+            return tuple(groups)
+        joined += between
 
 
 def wire(program: Program, parts: Sequence[Ports]) -> Wiring:
@@ -388,6 +412,15 @@ def _read_by(rule: Rule) -> set[Predicate]:
 
 def _present(predicate: Predicate) -> Predicate:
     return predicate.renamed(f"{_PRESENT}{predicate.name}")
+
+
+def written(predicate: Predicate) -> Predicate:
+    """What a program calls a predicate that others read as it is now, or as it was at the tick before.
+
+    >>> written(Predicate("'before green", 1)), written(Predicate("green", 1))
+    ('green/1', 'green/1')
+    """
+    return predicate.renamed(predicate.name.removeprefix(_PRESENT).removeprefix(BEFORE))
 
 
 def _before(predicate: Predicate) -> Predicate:

@@ -19,7 +19,7 @@ from thalweg.languages.lars.facts import read_fact
 from thalweg.model.arrow import decode, unframe
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import Clock
-from thalweg.runtimes.local import start
+from thalweg.runtimes.local import LocalRun
 
 EX = "http://ex/"
 RULES = f"""@prefix : <{EX}> .
@@ -69,12 +69,12 @@ def executors() -> Iterator[Executor]:
     """Operators of all kinds, whole and split, in the middle of a run."""
     settings = Settings(first=0, last=9, emit="changes")
     for part in (mixed(), classes()):
-        run = start(part, Context(settings, Clock(), lambda _: None, saves=True)).run
+        run = LocalRun(part, Context(settings, Clock(), lambda _: None, saves=True))
         for event in events():
             batch = Batch(stream="in")
             for fact in event.facts:
                 batch.add(fact.signature, [run.dictionary.code(term) for term in fact.terms])
-            list(run.step(run.advance(event.tick, [batch]), event.tick, event.tick, ()))
+            list(run.advance(event.tick, [batch]))
         yield run.executor
         buckets = Buckets(part, settings, 2, split="always")
         buckets.take(events(), ended=False)

@@ -15,10 +15,9 @@ from buckets import LOSSES, Buckets
 from thalweg.answers.emit import Solution
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.exchange import GATHER, Hash
-from thalweg.dataflow.executor import Executor, open_fragment
+from thalweg.dataflow.executor import Arrivals, Executor, open_fragment
 from thalweg.dataflow.operator import Output, Share, Updates
 from thalweg.dataflow.plan import Edge, Plan
-from thalweg.dataflow.updates import Arrivals
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.engine import Given
 from thalweg.kinds.answer_sets import AnswerSets

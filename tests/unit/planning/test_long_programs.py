@@ -10,7 +10,7 @@ import pytest
 from thalweg.diagnostics import Source
 from thalweg.explain.plan import explain
 from thalweg.ir.nodes import Program
-from thalweg.kinds.rules.unmatched import Unmatched
+from thalweg.kinds.rules.rule_watch import Unmatched
 from thalweg.languages.lars.program import parse, read
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from thalweg.answers.emit import Solution
 from thalweg.connectors.interrupt import Interrupt, Interrupted
+from thalweg.dataflow.executor import Heard
 from thalweg.dataflow.operator import Updates
-from thalweg.dataflow.updates import Heard
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine import Given
 from thalweg.languages.asp.frame import Frame

@@ -14,7 +14,7 @@ import numpy as np
 
 from thalweg.answers.shedding import MissingFacts
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.exchange import BROADCAST, GATHER, Exchange, Hash
+from thalweg.dataflow.exchange import BROADCAST, GATHER, TERMS, Canon, Exchange, Hash
 from thalweg.dataflow.operator import (
     Doubt,
     FactRows,
@@ -34,12 +34,13 @@ from thalweg.engine import Delta, Given
 from thalweg.engine.lookup import TimedFact, facts_about
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED, as_streamed
 from thalweg.ir.dependency import formulas
+from thalweg.ir.head_names import head_names
 from thalweg.ir.nodes import Program
 from thalweg.ir.text import show
 from thalweg.kinds.consistency.clash_tracker import Tracker
 from thalweg.kinds.consistency.justifier import Justifier
-from thalweg.kinds.rules.incomparable_terms import mixed_kinds
 from thalweg.kinds.rules.rule_engine import RuleEngine
+from thalweg.kinds.rules.rule_watch import mixed_kinds
 from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
@@ -362,15 +363,20 @@ def _is_made(name: Predicate) -> bool:
 
 @dataclass(frozen=True)
 class RuleStageSpec(OpSpec):
-    """One stage of a program; `shown` are the predicates that users see, `exported` those that other parts read."""
+    """One stage of a program; `shown` are the predicates that users see, `exported` those that other parts read.
+
+    Terms that are equal to rules are equal under any `canon`, so facts may come by that of another part.
+    """
 
     stage: Stage
     program: Program = field(repr=False)
     shown: frozenset[Predicate] = frozenset()
     exported: frozenset[Predicate] = frozenset()
+    canon: Canon = TERMS
     engine: type[RuleEngine] | None = None
     """What evaluates it in place of an engine, where something else is measured."""
     shares: ClassVar[bool] = False
+    renames: ClassVar[bool] = True
     shows_facts: ClassVar[bool] = True
 
     @property
@@ -388,7 +394,7 @@ class RuleStageSpec(OpSpec):
         routes: dict[Predicate, list[tuple[int, Exchange]]] = {}
         for number, route in enumerate(self.stage.routes):
             if route.stage is None:
-                routes.setdefault(route.signature, []).append((number, _exchange(route.key)))
+                routes.setdefault(route.signature, []).append((number, _exchange(route.key, self.canon)))
         return routes
 
     def called(self, route: int, signature: Predicate) -> Predicate:
@@ -396,7 +402,7 @@ class RuleStageSpec(OpSpec):
 
     def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:
         routes = (self.stage.routes[number] for number, _ in self.routes(key[0]))
-        return [(route.called, _exchange(route.key)) for route in routes]
+        return [(route.called, _exchange(route.key, self.canon)) for route in routes]
 
     def placement(self, partitions: int) -> "PlanStage":
         from thalweg.explain.plan_stage import PlanStage
@@ -404,11 +410,22 @@ class RuleStageSpec(OpSpec):
 
         texts = [show(rule) for rule in self.program.rules]
         (stage,) = [stage for stage in explain_stages(self.program, partitions) if stage.number == self.stage.number]
-        rules = tuple(texts[number - 1] for number, _ in stage.rules if texts[number - 1][0] != "'")
-        return PlanStage(rules, tuple(stage.key) if stage.split else None, stage.partitions, stage.why)
+        # Rules that hand conclusions to other parts were not written by anyone.
+        written = [(texts[number - 1], key) for number, key in stage.rules if texts[number - 1][0] != "'"]
+        keys = dict.fromkeys(key for _, key in written if key is not None) or dict.fromkeys(
+            head_names(self.program, arrival.signature)[arrival.argument - 1]
+            for arrival in stage.arrivals
+            if arrival.argument is not None
+        )
+        rules = tuple(text for text, _ in written)
+        return PlanStage(rules, tuple(keys) if stage.split else None, stage.partitions, stage.why)
 
     def gives(self, key: HeldKey) -> bool:
         return not key[1] and key[0] in self.exported and any(key[0] == outer for _, outer in self.stage.outputs)
+
+    def location(self, key: HeldKey) -> Exchange | None:
+        place = dict(self.stage.located).get(key[0])
+        return None if place is None else Hash(place, self.canon)
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> RuleOperator:
         stage = self.stage
@@ -422,16 +439,16 @@ class RuleStageSpec(OpSpec):
             tuple((inner, outer) for inner, outer in stage.outputs if outer in self.shown),
             tuple((route.called, route.signature) for route in stage.routes),
         )
-        program = _share(stage, share)
+        program = _share(stage, share, self.canon)
         is_share = len(share.buckets) > 1
         return RuleOperator(program, context, dictionary, exports, names, self.program, is_share, self.engine)
 
 
-def _exchange(key: int | None) -> Exchange:
-    return BROADCAST if key is None else Hash(key)
+def _exchange(key: int | None, canon: Canon) -> Exchange:
+    return BROADCAST if key is None else Hash(key, canon)
 
 
-def _share(stage: Stage, share: Share) -> Program:
+def _share(stage: Stage, share: Share, canon: Canon) -> Program:
     """The stage's program with the bucket's share of the background."""
     keys = {route.signature.renamed(route.name): route.key for route in stage.routes if route.key is not None}
     words = Dictionary()
@@ -441,14 +458,16 @@ def _share(stage: Stage, share: Share) -> Program:
             tables.setdefault(fact.signature, []).append(tuple(words.code(term) for term in fact.terms))
     chosen: dict[Predicate, Iterator[bool]] = {}
     for signature, rows in tables.items():
-        where = Hash(keys[signature] or 0).buckets_of(np.array(rows, dtype=np.int64), words, share.buckets)
+        where = Hash(keys[signature] or 0, canon).buckets_of(np.array(rows, dtype=np.int64), words, share.buckets)
         assert where is not None
         chosen[signature] = iter((where == share.bucket).tolist())
     background = (fact for fact in stage.program.background if next(chosen.get(fact.signature, iter((True,)))))
     return replace(stage.program, background=tuple(background))
 
 
-def expand_stages(program: Program, shown: frozenset[Predicate], exported: frozenset[Predicate]) -> Expansion:
+def expand_stages(
+    program: Program, shown: frozenset[Predicate], exported: frozenset[Predicate], canon: Canon = TERMS
+) -> Expansion:
     """The stages of a program as operators, each behind those whose conclusions it reads."""
     stages = partition(program).stages
     edges = [
@@ -457,7 +476,7 @@ def expand_stages(program: Program, shown: frozenset[Predicate], exported: froze
             stage.number,
             key=(route.signature, route.timed),
             called=route.called,
-            exchange=_exchange(route.key),
+            exchange=_exchange(route.key, canon),
             union=route.union,
             lasting=route.lasting,
         )
@@ -465,10 +484,10 @@ def expand_stages(program: Program, shown: frozenset[Predicate], exported: froze
         for route in stage.routes
         if route.stage is not None
     ]
-    return Expansion(tuple(RuleStageSpec(stage, program, shown, exported) for stage in stages), tuple(edges))
+    return Expansion(tuple(RuleStageSpec(stage, program, shown, exported, canon) for stage in stages), tuple(edges))
 
 
-def expand_layer(program: Program, with_until: bool, partitions: int | None) -> Expansion:
+def expand_layer(program: Program, with_until: bool, partitions: int | None, canon: Canon = TERMS) -> Expansion:
     """The rules between other parts of a plan: split where a key is found for some of them, else in one engine."""
     exports = program.interface.exports
     is_plain = program.equality is None and program.hints.justification is None and not with_until
@@ -478,7 +497,7 @@ def expand_layer(program: Program, with_until: bool, partitions: int | None) -> 
         return Expansion((RulesSpec(program),))
     exported = frozenset(name for name, _ in exports)
     interface = replace(program.interface, outputs=program.outputs | exported, exports=frozenset())
-    expansion = expand_stages(replace(program, interface=interface), program.outputs, exported)
+    expansion = expand_stages(replace(program, interface=interface), program.outputs, exported, canon)
     stages = [spec.stage for spec in expansion.operators if isinstance(spec, RuleStageSpec)]
     read = {route.signature for stage in stages for route in stage.routes if route.stage is None}
     if not any(stage.split for stage in stages) or not {TRIPLES, EDGES, *SUPPLIED}.isdisjoint(read | exported):

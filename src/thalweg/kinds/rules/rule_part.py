@@ -59,7 +59,7 @@ class Rules:
         return Plan(expansion.operators, expansion.edges, program)
 
     def watch(self, context: Context, partitions: int | None) -> Watch:
-        from thalweg.kinds.rules.unmatched import RuleWatch
+        from thalweg.kinds.rules.rule_watch import RuleWatch
 
         rules = self.rules if context.progress else None
         if not self.rules.hints.static_schema:

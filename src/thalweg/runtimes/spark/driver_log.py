@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
-from thalweg.kinds.rules.unmatched import Unmatched
+from thalweg.kinds.rules.rule_watch import Unmatched
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import AS_TICKS, TimeFormat

@@ -26,6 +26,9 @@ from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 FORMAT: Final = 11
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
+_MOST_ROUTES: Final = 1 << 20
+"""More routes than an operator has."""
+
 Address = tuple[int, int, Exchange | None]
 """A fragment, the number of a route in it, and the exchange that chooses a bucket; None where all buckets get it."""
 
@@ -121,18 +124,32 @@ class Job(Shipped):
         A window that counts the whole input counts what nothing reads, too.
         """
         specs = list(self.specs(fragment))
-        if len(specs) > 1:
-            taken = [route for spec in specs for route in spec.routes(signature)][:1]
-        else:
+        if len(specs) == 1:
             taken = list(specs[0].routes(signature))
+        elif self.fragments[fragment].split:
+            taken = self._routes_into_loop(specs, signature)
+        else:
+            taken = [route for spec in specs for route in spec.routes(signature)][:1]
         if taken or signature in self.supplied:
             return [*taken]
         return [(UNKNOWN, None)] if any(spec.counts_everything for spec in specs) else []
 
+    @staticmethod
+    def _routes_into_loop(specs: list[OpSpec], signature: Predicate) -> list[tuple[int, Exchange]]:
+        """The routes of a loop that is split, numbered by operator; what two call the same comes once."""
+        routes: dict[Predicate, tuple[int, Exchange]] = {}
+        for place, spec in enumerate(specs):
+            for route, exchange in spec.routes(signature):
+                routes.setdefault(spec.called(route, signature), (place * _MOST_ROUTES + route, exchange))
+        return list(routes.values())
+
     def called(self, fragment: int, route: int, signature: Predicate) -> Predicate:
         """What a fragment calls the facts of a route."""
         specs = list(self.specs(fragment))
-        return signature if route == UNKNOWN or len(specs) > 1 else specs[0].called(route, signature)
+        if route == UNKNOWN or (len(specs) > 1 and not self.fragments[fragment].split):
+            return signature
+        place, number = divmod(route, _MOST_ROUTES)
+        return specs[place].called(number, signature)
 
     def where(self, fragment: int, exchange: Exchange | None, rows: Words, words: Dictionary) -> Words | None:
         """The bucket of each fact of a route; None where all get all of them."""
@@ -206,11 +223,11 @@ class SparkWork:
 
 def spread(part: Part, context: Context, partitions: int) -> SparkWork:
     """Makes a part ready for Spark; what a worker would refuse is refused here."""
-    from thalweg.runtimes.local import start
+    from thalweg.runtimes.local import LocalRun
 
     plan = part.plan(context, partitions)
     if not plan.program.rules:
-        start(part, context).run.close()
+        LocalRun(part, context).close()
     text, identity = part.identity(context)
     about = {"clock": context.clock, "streams": context.streams, "text": text, "identity": identity}
     job = Job(plan, context.settings, partitions, name=uuid4().hex, **about)  # type: ignore[arg-type]

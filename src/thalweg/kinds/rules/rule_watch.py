@@ -1,20 +1,31 @@
-"""Nothing matches silently: at the end of a run, what rules read and no stream brought, where something similar came.
+"""What deserves a warning about facts that rules read, at the end of a run.
 
-A batch knows its predicates, so this costs nothing for each fact.
+    W304    nothing matches silently: what rules read and no stream brought, where something similar came
+    W305    what was compared although it has no common order, once for each comparison
+
+A batch knows its predicates, so the first costs nothing for each fact; the engine notes the second.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from thalweg.answers.emit import AnswerBlock
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Diagnostic, Span
+from thalweg.engine.incomparable import Incomparable
 from thalweg.ir.nodes import Program
+from thalweg.ir.text import show
 from thalweg.kinds.rules.rule_progress import watched_rules
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.planning.check_unmatched import Inputs
+from thalweg.model.values import Kind, value_of
+from thalweg.planning.check_unmatched import Inputs, check_unmatched
+
+if TYPE_CHECKING:
+    from thalweg.answers.event_answers import UndecidedTotals
 
 _SHOWN = 3
+_KINDS = {Kind.NUMBER: "a number", Kind.TEXT: "a text", Kind.TIME: "a time"}
 
 
 class Unmatched:
@@ -85,7 +96,8 @@ class Unmatched:
 class RuleWatch:
     """Sees what comes to rules and what they conclude, and says at the end what never came.
 
-    `rules`: those of which it also says how far they got, where they concluded nothing.
+    `rules`: those of which it also says how far they got, where they concluded nothing. Events of other parts that
+    buckets could not decide are added up in `undecided`.
     """
 
     def __init__(
@@ -94,11 +106,13 @@ class RuleWatch:
         among_others: bool = False,
         rules: Program | None = None,
         also: Callable[[Dictionary], Iterable[Callable[[Batch], object]]] = lambda words: (),
+        undecided: "UndecidedTotals | None" = None,
     ) -> None:
         """`also` makes other functions that look at batches."""
         self._unmatched = Unmatched(program, among_others)
         self._progress = None if rules is None else watched_rules(rules)
         self._also = also
+        self._undecided = undecided
 
     def look(self, words: Dictionary) -> Callable[[Batch], object]:
         """Returns a function that looks at batches whose terms have these words."""
@@ -111,13 +125,15 @@ class RuleWatch:
         return block if self._progress is None else self._progress.see(block)
 
     def hear(self, note: object) -> bool:
-        """Rules note nothing."""
-        return False
+        """Takes what a bucket could not decide."""
+        return self._undecided is not None and self._undecided.hear(note)
 
     def summary(self) -> Iterator[Diagnostic]:
         yield from self._unmatched.summary()
         if self._progress is not None:
             yield from self._progress.summary(frozenset(self._unmatched.misspelt))
+        if self._undecided is not None:
+            yield from self._undecided.summary()
 
 
 def _also(unread: list[Predicate], meant: list[Predicate]) -> tuple[str, ...]:
@@ -133,3 +149,42 @@ def _listed(names: list[Predicate]) -> str:
     """
     shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
     return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
+
+
+def mixed_kinds(program: Program, comparisons: Collection[Incomparable]) -> Iterator[Diagnostic]:
+    """A warning for each comparison that met terms of different kinds, unless one was given before the run.
+
+    >>> from thalweg.ir.nodes import Comparison, Constant, Variable
+    >>> over = Comparison(">", Variable("V"), Constant("20"))
+    >>> [one.message for one in mixed_kinds(Program(), [Incomparable(over, '"n/a"', "20")])]
+    ['`V > 20` compared `"n/a"`, a text, with `20`, a number: between different kinds it is false']
+    """
+    reported = _reported(program) if comparisons else frozenset()
+    for comparison, left, right in comparisons:
+        if comparison.span not in reported:
+            what = " with ".join(f"`{term}`, {_kind(term)}," for term in (left, right)).removesuffix(",")
+            message = f"`{show(comparison)}` compared {what}: between different kinds it is false"
+            yield Diagnostic("W305", message, comparison.span, help=_way_out(left, right))
+
+
+def _reported(program: Program) -> frozenset[Span]:
+    """Where W207 was given before the run."""
+    return frozenset(
+        diagnostic.span
+        for diagnostic in check_unmatched(program)
+        if diagnostic.code == "W207" and diagnostic.span is not None
+    )
+
+
+def _kind(term: str) -> str:
+    value = value_of(term)
+    return "an IRI" if term[0] == "<" else "without a value" if value is None else _KINDS[value.kind]
+
+
+def _way_out(*terms: str) -> str:
+    kinds = {value.kind for term in terms if (value := value_of(term)) is not None}
+    if kinds == {Kind.NUMBER, Kind.TEXT}:
+        return "keep texts out of the comparison, or compare `number(X)`, the number that a text stands for"
+    if kinds == {Kind.NUMBER, Kind.TIME}:
+        return "only a tick that `at` binds is compared with a time, as in `p(X) at T in [1 h], T > @2026-11-15`"
+    return "compare values of one kind: numbers, texts or times"
