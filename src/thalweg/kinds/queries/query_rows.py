@@ -286,14 +286,17 @@ class Groups:
         changed: dict[Key, None] = {}
         keys = map(tuple, solutions.matrix(self._grouped.keys).tolist())
         columns = [map(tuple, solutions.matrix(names).tolist()) for names in self._variables]
-        for key, *elements in zip(keys, *columns, strict=True):
+        rows: list[Key] = []
+        for number, (key, *elements) in enumerate(zip(keys, *columns, strict=True)):
             changed[key] = None
             group = self._groups.get(key)
             if group is None:
                 group = self._groups[key] = Group(self._widths)
             group.size += sign
             for bag, element in zip(group.bags, elements, strict=True):
-                bag.change(element, sign)
+                if bag.change(element, sign):
+                    rows = rows or list(map(tuple, solutions.matrix(sorted(solutions.columns)).tolist()))
+                    bag.place(element, rows[number], sign)
         return changed
 
     def _solutions(self, rows: Words) -> Solutions:
@@ -306,8 +309,9 @@ class Groups:
     def words(self) -> Iterable[int]:
         for key, group in self._groups.items():
             yield from key
-            for element in (element for bag in group.bags for element in bag.counts):
-                yield from element
+            for bag in group.bags:
+                yield from (word for element in bag.counts for word in element)
+                yield from (word for rows in bag.rows.values() for row in rows for word in row)
         for values in self._values.values():
             yield from values
 
@@ -324,33 +328,57 @@ def _matrix(rows: Sequence[Key], width: int) -> Words:
 
 
 class Bag:
-    """Values of some variables with how often they are there; of one variable also what plain numbers add up to."""
+    """Values of some variables with how often they are there; of one variable also what plain numbers add up to.
+
+    What floating point numbers add up to depends on their order. It must not depend on the order in which they came: so
+    of all that are not plain numbers the solutions are known that they stand in, and these have an order.
+    """
 
     def __init__(self, width: int) -> None:
         self.counts: Counter[Key] = Counter()
+        self.rows: dict[Key, Counter[Key]] = {}
         self._is_single = width == 1
         self._bound = self._odd = self._decimals = self._total = 0
         # Least and greatest first; what has gone is taken out when it comes to the top.
         self._heaps: dict[int, list[tuple[int, int]]] = {}
 
-    def change(self, element: Key, by: int) -> None:
+    def change(self, element: Key, by: int) -> bool:
+        """Puts a value in, or takes it out; whether its solution must be put in (`place`), too."""
         count = self.counts[element] + by
         if count:
             self.counts[element] = count
         else:
             del self.counts[element]
-        if not self._is_single or element[0] == UNBOUND:
-            return
+        if not self._is_single:
+            return True
         word = element[0]
+        if word == UNBOUND:
+            return False
         self._bound += by
         if word & 3 == 0 or scale(word) > _PLACES:
             self._odd += by
-            return
+            return True
         self._decimals += by if word & 3 == 2 else 0
         self._total += by * _scaled(word)
         if by > 0 and count == by:
             for sign, heap in self._heaps.items():
                 heappush(heap, (sign * _scaled(word), word))
+        return False
+
+    def place(self, element: Key, row: Key, by: int) -> None:
+        """Puts a solution in which a value stands in, or takes it out."""
+        rows = self.rows.setdefault(element, Counter())
+        rows[row] += by
+        if not rows[row]:
+            del rows[row]
+        if not rows:
+            del self.rows[element]
+
+    def in_order(self, asking: Asking) -> dict[Key, int]:
+        """The values with how often they are there: plain numbers first, then others as their first solutions are."""
+        plain = sorted(element for element in self.counts if element not in self.rows)
+        firsts = {element: min(map(asking.order, rows)) for element, rows in self.rows.items()}
+        return {element: self.counts[element] for element in (*plain, *sorted(firsts, key=firsts.__getitem__))}
 
     def value(self, aggregation: Aggregation) -> int | tuple[int, int] | None:
         """The word of an aggregate's value, for an average a sum and a number; None where SPARQL must be asked."""
@@ -395,7 +423,7 @@ def group_values(
     >>> from thalweg.model.dictionary import Dictionary
     >>> words, group = Dictionary(), Group([1])
     >>> for term in ("2", "3.5"):
-    ...     group.bags[0].change((words.code(term),), 1)
+    ...     _ = group.bags[0].change((words.code(term),), 1)
     >>> average = Aggregation("AVG", "?v", ("v",), False, "a")
     >>> [words.spell(word) for word, in group_values([average], [("v",)], [group], Asking(words))]
     ['2.75']
@@ -419,7 +447,7 @@ def _values(aggregation: Aggregation, bags: Sequence[Bag], asking: Asking) -> li
             values[place] = word
     undecided = [place for place, value in enumerate(values) if value is None]
     for place, word in zip(
-        undecided, asking.aggregated(aggregation, [bags[place].counts for place in undecided]), strict=True
+        undecided, asking.aggregated(aggregation, [bags[place].in_order(asking) for place in undecided]), strict=True
     ):
         values[place] = word
     return [value for value in values if isinstance(value, int)]

@@ -5,8 +5,8 @@ with the terms as `VALUES`, and the answers are kept. Plain numbers that are com
 question: there the engine's exact numbers are SPARQL's.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -21,10 +21,13 @@ from thalweg.solvers.sparql import SparqlStore
 Words = NDArray[np.int64]
 Key = tuple[int, ...]
 Terms = tuple[str | None, ...]
+Place = tuple[tuple[str, ...], tuple[int, ...], str]
+"""What a term is sorted by."""
 
 UNBOUND: Final = NO_VALUE
 """The word of a variable that is not bound."""
 
+_DIGITS: Final = re.compile("([0-9]+)")
 _AT_ONCE: Final = 2_000
 _MOST: Final = 1 << 18
 _TRUE: Final = 1
@@ -40,6 +43,7 @@ class Asking:
         self._collections = dictionary.collections
         self._store = SparqlStore()
         self._answers: dict[tuple[str, tuple[str, ...], bool], dict[Key, int]] = {}
+        self._places: dict[int, Place] = {}
         self._entries = 0
 
     def holds(self, expression: Asked, rows: Words) -> NDArray[np.bool_]:
@@ -72,10 +76,7 @@ class Asking:
         return self._answered(expression, rows, True)
 
     def _answered(self, expression: Asked, rows: Words, for_value: bool) -> Words:
-        if self._collections != self._dictionary.collections or self._entries > _MOST:
-            # Words may stand for other terms now.
-            self._answers, self._entries = {}, 0
-            self._collections = self._dictionary.collections
+        self._forget()
         answers = self._answers.setdefault((expression.text, expression.known, for_value), {})
         keys = list(map(tuple, rows.tolist()))
         missing = [key for key in dict.fromkeys(keys) if key not in answers]
@@ -85,12 +86,18 @@ class Asking:
             self._entries += len(chunk)
         return np.fromiter(map(answers.__getitem__, keys), dtype=np.int64, count=len(keys))
 
-    def aggregated(self, aggregation: Aggregation, bags: Sequence[Counter[Key]]) -> list[int]:
+    def _forget(self) -> None:
+        """Forgets all where words may stand for other terms now, or there is too much."""
+        if self._collections != self._dictionary.collections or self._entries + len(self._places) > _MOST:
+            self._answers, self._places, self._entries = {}, {}, 0
+            self._collections = self._dictionary.collections
+
+    def aggregated(self, aggregation: Aggregation, bags: Sequence[Mapping[Key, int]]) -> list[int]:
         """The words of an aggregate's values over bags of what its variables are bound to.
 
         >>> words = Dictionary()
-        >>> bag = Counter({(words.code("2"),): 2, (words.code("3.5"),): 1})
-        >>> found = Asking(words).aggregated(Aggregation("SUM", "?v", ("v",), False, "t"), [bag, Counter()])
+        >>> bag = {(words.code("2"),): 2, (words.code("3.5"),): 1}
+        >>> found = Asking(words).aggregated(Aggregation("SUM", "?v", ("v",), False, "t"), [bag, {}])
         >>> [words.spell(word) for word in found]
         ['7.5', '0']
         """
@@ -109,19 +116,35 @@ class Asking:
             answers = [value if bag else of_nothing for value, bag in zip(answers, bags, strict=True)]
         return answers
 
-    def _by_blank(self, aggregation: Aggregation, bags: Sequence[Counter[Key]]) -> Iterator[list[tuple[int, Terms]]]:
-        """The elements of bags with the numbers of these, and apart from them those of bags with blank nodes.
-
-        Sums of floating point numbers depend on the order, so it is that of the terms, and not that of their arrival.
-        """
+    def _by_blank(
+        self, aggregation: Aggregation, bags: Sequence[Mapping[Key, int]]
+    ) -> Iterator[list[tuple[int, Terms]]]:
+        """The elements of bags with the numbers of these, and apart from them those of bags with blank nodes."""
         listed: tuple[list[tuple[int, Terms]], ...] = [], []
         for number, bag in enumerate(bags):
-            elements = sorted(((self._terms(element), count) for element, count in bag.items()), key=_in_order)
+            elements = [(self._terms(element), count) for element, count in bag.items()]
             repeated = [
                 (number, terms) for terms, count in elements for _ in range(1 if aggregation.distinct else count)
             ]
             listed[any(_is_blank(terms) for terms, _ in elements)].extend(repeated)
         return filter(None, listed)
+
+    def order(self, row: Key) -> tuple[Place, ...]:
+        """What rows are sorted by: their terms, numbers within these by their value. So are names that are counted on.
+
+        >>> words = Dictionary()
+        >>> rows = [(words.code(f"<http://ex.org/{name}>"),) for name in ("o10", "o9", "p")]
+        >>> [words.spell(word) for word, in sorted(rows, key=Asking(words).order)]
+        ['<http://ex.org/o9>', '<http://ex.org/o10>', '<http://ex.org/p>']
+        """
+        self._forget()
+        places = self._places
+        for word in row:
+            if word not in places:
+                term = "" if word == UNBOUND else self._dictionary.spell(word)
+                parts = _DIGITS.split(term)
+                places[word] = tuple(parts[::2]), tuple(map(int, parts[1::2])), term
+        return tuple(places[word] for word in row)
 
     def _ask(self, expression: Asked, keys: Sequence[Key], for_value: bool) -> list[int]:
         rows = list(enumerate(map(self._terms, keys)))
@@ -149,10 +172,6 @@ class Asking:
         """The numbers of rows and the words of their values."""
         rows = store.ask(f"SELECT ?row__ ?value__ WHERE {{ {pattern} }}")
         return [(int(row or 0), self._dictionary.code(value)) for row, value in rows if value is not None]
-
-
-def _in_order(element: tuple[Terms, int]) -> tuple[str, ...]:
-    return tuple(term or "" for term in element[0])
 
 
 def _is_blank(row: Terms) -> bool:
