@@ -34,7 +34,10 @@ from thalweg.solvers.combine import combine
 
 @dataclass(frozen=True)
 class CombineSpec(OpSpec):
-    """Combines the answers of pieces, which have the `inputs`; `on_change`, each bucket answers when its own change."""
+    """Combines the answers of pieces, which have the `inputs`; `on_change`, each bucket answers when its own change.
+
+    What is `located` in buckets is given there.
+    """
 
     part: AnswerSets
     frame: Frame
@@ -42,12 +45,14 @@ class CombineSpec(OpSpec):
     neighbours: Neighbours | None
     on_change: bool
     reads_streams: bool = field(default=False, init=False)
+    located: tuple[tuple[Predicate, int], ...] = ()
 
     def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:
         return ()
 
     def gives(self, key: HeldKey) -> bool:
-        return not key[1] and self.part.program.writes(key[0])
+        is_here = self.part.place_of(key[0], self.located) is None
+        return not key[1] and is_here and self.part.program.writes(key[0])
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> "CombineOperator":
         return CombineOperator(self, context, dictionary)
