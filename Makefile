@@ -18,14 +18,15 @@ $(STAMP): requirements.lock pyproject.toml
 demo: setup
 	$(BIN)/thalweg demo
 
-# All that needs neither Java nor a broker, with fewer examples of each property.
+# All that needs neither Java nor a broker and is not about benchmarks, with fewer examples of each property.
 quick: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile quick -m "not slow and not spark and not hermit and not broker"
+	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile quick --ignore tests/unit/bench \
+		-m "not slow and not spark and not hermit and not broker"
 
 test: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Random programs run on kernels in which every access to memory is asserted.
+# Each property has 5,000 new cases; random programs run on kernels in which every access to memory is asserted.
 slow: setup
 	THALWEG_CHECKED=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m slow tests/properties
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow --ignore tests/properties

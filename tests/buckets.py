@@ -22,14 +22,14 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.local import start
+from thalweg.runtimes.intake import Watermark
+from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.dataframe import _opened
 from thalweg.runtimes.spark.delivery import Delivered, Delivery, answer_blocks
 from thalweg.runtimes.spark.job import Job, spread
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
 LOSSES = ("none", "saved", "replayed")
@@ -198,7 +198,7 @@ def stopped(part: Part, settings: Settings, events: Iterable[Event], breaks: Col
     came = {event.tick: event for event in events}
     assert settings.first is not None
     assert settings.last is not None
-    run = start(part, Context(settings, Clock(), lambda found: None, saves=True)).run
+    run = LocalRun(part, Context(settings, Clock(), lambda found: None, saves=True))
     said: list[str] = []
     for tick in range(settings.first, settings.last + 1):
         words, batches = run.dictionary, []
@@ -207,9 +207,9 @@ def stopped(part: Part, settings: Settings, events: Iterable[Event], breaks: Col
             for fact in came[tick].facts:
                 batch.add(fact.signature, [words.code(term) for term in fact.terms])
             batches.append(batch)
-        said += map(str, run.step(run.advance(tick, batches), tick, tick, ()))
+        said += map(str, run.advance(tick, batches))
         if tick in breaks:
             saved = run.snapshot()
-            run = start(part, Context(settings, Clock(), lambda found: None, saves=True)).run
+            run = LocalRun(part, Context(settings, Clock(), lambda found: None, saves=True))
             run.resume(saved)
     return [*said, *map(str, run.finish())]

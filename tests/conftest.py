@@ -6,13 +6,18 @@ thousands of new ones.
 
 import gc
 import os
+from collections.abc import Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pytest
 import typer.testing
 from hypothesis import HealthCheck, Phase, settings
 
 from thalweg.solvers.dl import hermit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytest_plugins = ["brokers"]
 
@@ -26,7 +31,10 @@ _PATIENT = {
     "suppress_health_check": list(HealthCheck),
     "phases": set(Phase) - {Phase.explain},
 }
-_LONGEST = ("test_resume.py::test_killed", "tests/spark/", "test_how_to_spark.py")
+# The longest begin first, so that at the end nobody waits for one of them. All tests that share a session of Spark or a
+# broker stand together, so that one process has them.
+_FIRST = ("test_resume.py::test_killed", "tests/spark/")
+_SHARING = ("spark", "broker")
 
 # For every Java that a test starts: it does not run for long enough to be worth optimising.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -35,7 +43,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 typer.testing._get_command = cache(typer.testing._get_command)
 
 settings.register_profile("quick", settings(max_examples=8, derandomize=True, **_PATIENT))
-settings.register_profile("usual", settings(max_examples=60, derandomize=True, **_PATIENT))
+settings.register_profile("usual", settings(max_examples=25, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
 
 
@@ -63,12 +71,43 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # The longest begin first, so that at the end nobody waits for one of them.
-    items.sort(key=lambda item: next((n for n, name in enumerate(_LONGEST) if name in item.nodeid), len(_LONGEST)))
     for item in items:
-        if config.getoption("markexpr") == "slow" and "tests/properties" in item.nodeid:
+        if config.getoption("markexpr") == "slow" and _is_property(item):
             item.add_marker(pytest.mark.slow)
         if {"kafka", "mosquitto"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.broker)
         if item.get_closest_marker("hermit") and not hermit.is_installed():
             item.add_marker(pytest.mark.skip(reason="needs HermiT"))
+    items.sort(key=_place)
+
+
+def _is_property(item: pytest.Item) -> bool:
+    return "tests/properties" in item.nodeid or getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+
+
+def _place(item: pytest.Item) -> int:
+    places = [
+        *(name in item.nodeid for name in _FIRST),
+        *(item.get_closest_marker(name) for name in ("spark", "broker")),
+    ]
+    return next((place for place, applies in enumerate(places) if applies), len(places))
+
+
+@pytest.fixture(scope="session")
+def session() -> "Iterator[SparkSession]":
+    """A session of Spark for all tests of a process that need one."""
+    pytest.importorskip("pyspark")
+    from thalweg.runtimes.spark.session import open_session, stop_session
+
+    opened = open_session("local[2]", 2)
+    yield opened
+    stop_session(opened)
+
+
+@pytest.fixture
+def in_session(session: "SparkSession") -> Iterator[None]:
+    """Runs on Spark in this process take the session that is open, and leave it so."""
+    from spark.commands import taken
+
+    with taken(session):
+        yield

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from thalweg.ir.pattern_semantics import Instance, Match, TripleTerms, matches, rank, solutions
 from thalweg.ir.patterns import Pattern
-from thalweg.kinds.events.restrictions import holds
+from thalweg.kinds.events.event_clauses import holds
 
 
 def in_order(found: list[Match]) -> list[Match]:

@@ -26,7 +26,9 @@ def execute(code: str, names: dict[str, object]) -> object:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_runs(name: str) -> None:
+def test_a_notebook_runs(name: str, request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("spark"):
+        request.getfixturevalue("in_session")
     names: dict[str, object] = {"__name__": "__main__"}
     for code in cells(name):
         shown = execute(code, names)

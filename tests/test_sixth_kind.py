@@ -28,8 +28,8 @@ from thalweg.kinds.part import Part
 from thalweg.languages.registry import GROUP, registry
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+from thalweg.runtimes.local import LocalRun
 from thalweg.testing import Case, Changes, Difference, check, read_page
 
 HERE = Path(__file__).parent
@@ -361,15 +361,15 @@ def test_why_a_count_is_another_one(beside: tuple[str, ...]) -> None:
 def crash(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Runs take a checkpoint after every item, and end after as many steps as the list says."""
     steps = [0]
-    advance = Embedded._advance
+    advance = LocalRun.advance
 
-    def crashing(runtime: Embedded, tick: int, batches: list[Batch]) -> Iterator[Any]:
+    def crashing(run: LocalRun, tick: int, batches: list[Batch]) -> Iterator[Any]:
         steps[0] -= 1
-        yield from advance(runtime, tick, batches)
+        yield from advance(run, tick, batches)
         if steps[0] == 0:
             raise FailedError(Diagnostic("E407", "this is a crash"))
 
-    monkeypatch.setattr(Embedded, "_advance", crashing)
+    monkeypatch.setattr(LocalRun, "advance", crashing)
     items = count()
     monkeypatch.setattr(EmbeddedCheckpoint, "is_due", property(lambda checkpoint: next(items) >= 0))
     monkeypatch.setattr("thalweg.connectors.files.FILE_BLOCK", 40)

@@ -29,7 +29,7 @@ def test_the_page_begins_with_the_files() -> None:
 
 
 def cases() -> list[object]:
-    """All other commands; those on Spark start Java."""
+    """All other commands."""
     return [
         pytest.param(command, shown, marks=[pytest.mark.spark] if "--runtime spark" in command else [], id=str(number))
         for number, (command, shown) in enumerate(COMMANDS[1:], 1)
@@ -37,8 +37,12 @@ def cases() -> list[object]:
 
 
 @pytest.mark.parametrize(("command", "shown"), cases())
-def test_a_command_prints_what_is_shown(city: Path, command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_prints_what_is_shown(
+    city: Path, command: str, shown: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """`…` stands for anything within a line, and alone on a line for any lines; it is shown as on a terminal."""
+    if request.node.get_closest_marker("spark"):
+        request.getfixturevalue("in_session")
     monkeypatch.chdir(city)
     arguments = shlex.split(command.replace("\\\n", " "))[1:]
     result = CliRunner().invoke(app, [*arguments, "--format", "text"])

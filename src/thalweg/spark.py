@@ -31,9 +31,9 @@ from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
 from thalweg.planning.argument_types import DecimalType
+from thalweg.runtimes.intake import unzoned
 from thalweg.runtimes.spark.job import SparkWork, spread
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
-from thalweg.runtimes.unzoned_times import unzoned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,9 +9,8 @@ import pytest
 
 from random_knowledge import CLASSES, KINDS, Case, random_case
 from thalweg.bench.abstraction import SPACE, events, knowledge
-from thalweg.kinds.classes import event_selection
+from thalweg.kinds.classes.classifier import Decisions, Given, Signatures
 from thalweg.kinds.classes.ladder import SELECTION, UNDECIDED, Decision, Ladder
-from thalweg.kinds.classes.signatures import Decisions, Given, Signatures
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts, compile_abstraction
@@ -317,7 +316,7 @@ def check_selection(seeds: range, kinds: Sequence[str] = KINDS) -> Counter[str]:
 @pytest.mark.parametrize("kinds", [64, 2, 1])
 def test_answers_do_not_change_with_the_derived_selection(kinds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many kinds of individuals the background is reduced to."""
-    monkeypatch.setattr(event_selection, "_FEW", kinds)
+    monkeypatch.setattr("thalweg.kinds.classes.ladder._FEW_KINDS", kinds)
     seen = check_selection(range(12))
     assert seen["selection"] > 50
 
@@ -328,5 +327,5 @@ def test_answers_do_not_change_with_the_derived_selection(kinds: int, monkeypatc
 def test_answers_never_change_with_the_derived_selection(
     kind: str, kinds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_selection, "_FEW", kinds)
+    monkeypatch.setattr("thalweg.kinds.classes.ladder._FEW_KINDS", kinds)
     assert check_selection(range(1_000, 1_300), [kind])["selection"] > 500

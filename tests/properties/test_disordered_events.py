@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from random_cascades import Arrival, absolute, arrivals, definitions, meant, text_of, write_case
+from taken_items import Taken, after_each_item
 from thalweg.cli import app
 from thalweg.connectors import files, interrupt
 from thalweg.diagnostics import Diagnostic, FailedError, Source
@@ -21,9 +22,8 @@ from thalweg.kinds.events import joins
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.cascade.read_events import read_events
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch
-from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+from thalweg.runtimes.local import LocalRun
 
 Named = tuple[tuple[str, Pattern], ...]
 DELAY = 3
@@ -97,22 +97,20 @@ def stopping(how: str, at: int, every: int) -> Iterator[None]:
     """A run is stopped at an item, by a crash or by Ctrl-C; it takes a checkpoint after so many items."""
     left = [at]
     items = [0]
-    take = Embedded._take
 
-    def stopped(runtime: Embedded, tick: int, batch: Batch, group: int | None) -> None:
-        take(runtime, tick, batch, group)
+    def stop(run: LocalRun, item: Taken) -> None:
         left[0] -= 1
         if left[0] == 0 and how == "crash":
             raise FailedError(Diagnostic("E407", "this is a crash"))
         if left[0] == 0:
-            runtime._interrupt.ask()
+            run._interrupt.ask()
 
     def due(_: EmbeddedCheckpoint) -> bool:
         items[0] += 1
         return items[0] % every == 0
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Embedded, "_take", stopped)
+        after_each_item(patch, stop)
         patch.setattr(EmbeddedCheckpoint, "is_due", property(due))
         yield
 

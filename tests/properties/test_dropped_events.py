@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from thalweg import api
 from thalweg.diagnostics import Source
-from thalweg.kinds.classes import event_selection
-from thalweg.kinds.events import usable_events
+from thalweg.kinds.classes.ladder import EventSelection
+from thalweg.kinds.events.event_stages import UsableEvents
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import SAME_AS
@@ -123,8 +123,8 @@ def test_dropping_events_changes_no_answer(data: st.DataObject) -> None:
     text = CLASSES + data.draw(st.sampled_from(("", "", "", PATTERNS))) + data.draw(looking(asked))
     names = re.findall(r"NAMED EVENT :(\w+) \{", text) + data.draw(st.sampled_from(([], [], [], ["Above", "Side"])))
     found = list(answers(events, text, names))
-    kept = patch.object(event_selection.EventSelection, "drops", lambda *_: False)
-    used = patch.object(usable_events.UsableEvents, "of", lambda _, event: event)
+    kept = patch.object(EventSelection, "drops", lambda *_: False)
+    used = patch.object(UsableEvents, "of", lambda _, event: event)
     with kept, used:
         assert list(answers(events, text, names)) == found
     event("some matches" if any('"events"' in line for line in found) else "no matches")

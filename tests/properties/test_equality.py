@@ -60,7 +60,7 @@ def said(draw: st.DrawFn) -> Triple:
 STREAMS = st.lists(st.tuples(st.integers(0, 4), said()), min_size=1, max_size=5)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=max(10, settings().max_examples // 10))
 @given(ontology=ontologies(), stream=STREAMS, cut=st.integers(0, 5))
 def test_the_engine_tells_what_is_meant_also_after_a_restart(
     ontology: list[Triple], stream: list[tuple[int, Triple]], cut: int
@@ -83,7 +83,7 @@ def test_the_engine_tells_what_is_meant_also_after_a_restart(
             assert holding == set(engine.facts())
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=max(10, settings().max_examples // 10))
 @given(ontology=ontologies(), stream=STREAMS, when=st.integers(0, 4), more=st.integers(1, WINDOW))
 def test_what_is_output_over_a_budget_is_meant(
     ontology: list[Triple], stream: list[tuple[int, Triple]], when: int, more: int

@@ -14,7 +14,7 @@ from thalweg.diagnostics import Source
 from thalweg.ir import semantics
 from thalweg.ir.nodes import Program
 from thalweg.ir.pattern_semantics import Instance, matches, solutions
-from thalweg.kinds.events.restrictions import holds
+from thalweg.kinds.events.event_clauses import holds
 from thalweg.languages.cascade.event_definitions import NamedEvent
 from thalweg.languages.cascade.read_events import read_events
 from thalweg.model.event import Event

@@ -29,14 +29,13 @@ from thalweg.model.time import FOREVER, Clock
 from thalweg.model.vocabulary import Triple
 from thalweg.planning.partition import partition
 from thalweg.planning.placing import place_rules
-from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.inputs import Values
-from thalweg.runtimes.local import start as start_part
+from thalweg.runtimes.intake import Watermark
+from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import ANSWERS, FAILURE, OUT, Parcel, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import Changes, Difference, Evaluator, arrived, by_engine, by_semantics
 from thalweg.testing.strategies import Scenario, programs, remembering_scenarios, scenarios
 
@@ -187,10 +186,9 @@ def test_what_is_guaranteed_is_the_same_in_buckets_and_kept(
 ) -> None:
     program = scenario.program
     how = Settings(scenario.first, scenario.last, with_until=True)
-    work = start_part(Rules(program), Context(how, Clock(), lambda _: None))
-    embedded = Embedded(work.run, how, work.watch)
-    items = Values(scenario.events, work.run.dictionary)
-    changes = [change for change in embedded.answers(items) if isinstance(change, Change)]
+    run = LocalRun(Rules(program), Context(how, Clock(), lambda _: None))
+    items = Values(scenario.events, run.dictionary)
+    changes = [change for change in run.answers(items) if isinstance(change, Change)]
     promised = {
         (change.t, fact): until
         for change in changes
@@ -260,7 +258,7 @@ def test_an_ontology_goes_on_from_what_was_saved_or_given(
 
 
 @pytest.mark.parametrize("profile", ["rdfs", "pd", "rl"])
-@settings(max_examples=5)
+@settings(max_examples=max(5, settings().max_examples // 50))
 @given(ontologies(), triple_streams(), st.data())
 def test_rules_over_triples_in_stages_are_those_in_one_engine(
     profile: str, ontology: list[Triple], events: list[Event], data: st.DataObject

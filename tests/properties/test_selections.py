@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from thalweg.diagnostics import Source
 from thalweg.kinds.events.selected_events import SelectedEvent, SelectedEvents
 from thalweg.kinds.queries.per_window import answer_once
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.cascade.read_events import read_events
 from thalweg.languages.rspql.closings import closings_of, evaluation_ticks
 from thalweg.languages.rspql.query import Query

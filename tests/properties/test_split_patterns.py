@@ -17,8 +17,8 @@ from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
 from thalweg.planning.stage_patterns import stage_patterns
-from thalweg.runtimes.local import start
-from thalweg.runtimes.watermark import Watermark
+from thalweg.runtimes.intake import Watermark
+from thalweg.runtimes.local import LocalRun
 
 LAST = 14
 DELAY = 3
@@ -60,7 +60,7 @@ def cascade(named: tuple[tuple[str, Pattern], ...]) -> EventCascade:
 
 def alone(part: EventCascade, settings: Settings, stream: list[Graphs]) -> list[str]:
     """What is output in one process."""
-    run = start(part, Context(settings, Clock(), lambda _: None)).run
+    run = LocalRun(part, Context(settings, Clock(), lambda _: None))
     batches = with_graphs(stream, run.dictionary, Watermark(DELAY))
     found: list[str] = []
     for now in range(LAST + 1):

@@ -118,7 +118,8 @@ def triple(one: str, name: str, other: str, graph: str = "") -> str:
     return f"<http://ex/{one}> <http://ex/{name}> <http://ex/{other}> {graph} .\n"
 
 
-def run_line(folder: Path, name: str, *options: str | Path, waiting: int = 32) -> list[str]:
+def run_words(folder: Path, name: str, *options: str | Path) -> list[str | Path]:
+    """What follows `thalweg run` to answer the stream into files of this name."""
     out = ("--out", folder / f"{name}.jsonl", "--late", folder / f"{name}.late.jsonl")
     files = ("--stream", folder / "readings.facts", "--background", folder / "city.facts")
     programs, told = [folder / "program.lars"], ("--emit", "changes")
@@ -130,14 +131,18 @@ def run_line(folder: Path, name: str, *options: str | Path, waiting: int = 32) -
     if (folder / "choice.lp").exists():
         programs += [folder / "rules.lars", folder / "choice.lp"]
         told = ("--window", "4", "--slide", "3")
-    return thalweg(
-        "run", *programs, *files, *told, "--delay", str(DELAY), *out, *options, segment=SEGMENT, waiting=waiting
-    )
+    return [*programs, *files, *told, "--delay", str(DELAY), *out, *options]
+
+
+def spark_words(folder: Path, master: str, *options: str | Path) -> list[str | Path]:
+    """The same on Spark, with a checkpoint."""
+    place = ("--runtime", "spark", "--master", master, "--checkpoint", folder / CHECKPOINT)
+    return run_words(folder, "spark", *place, *options)
 
 
 def spark_line(folder: Path, master: str, *options: str | Path, waiting: int = 32) -> list[str]:
-    place = ("--runtime", "spark", "--master", master, "--checkpoint", folder / CHECKPOINT)
-    return run_line(folder, "spark", *place, *options, waiting=waiting)
+    """The command line of a process that does it, in small batches."""
+    return thalweg("run", *spark_words(folder, master, *options), segment=SEGMENT, waiting=waiting)
 
 
 def assert_same(folder: Path) -> None:

@@ -5,43 +5,22 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from threading import Thread
 from time import monotonic, sleep
 
 import pytest
 
 from brokers import make_topic, read_all, spark_kafka_jars
+from spark.commands import invoke
 from thalweg import api
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.kafka import KafkaSink, KafkaTransport
 from thalweg.connectors.mqtt import MqttSink, MqttTransport
+from thalweg.spark import reason
 
 RULES = "slow(S) :- speed(S,V) in [2], V < 20.\nqueue(S,T) :- slow(S), next(S,T), slow(T)."
 STREAM = ["speed(a,12) at 1.", "speed(b,9) at 2. next(a,b) at 2.", "speed(c,50) at 3.", "speed(c,5) at 9."]
-JOB = """
-import sys
-from pyspark.sql import functions as F
-from thalweg.runtimes.spark.session import open_session, stop_session
-from thalweg.spark import reason
-
-address, source, sink, folder, rules, *jars = sys.argv[1:]
-session = open_session("local[2]", 2, jars=jars)
-try:
-    messages = (
-        session.readStream.format("kafka").option("kafka.bootstrap.servers", address)
-        .option("subscribe", source).option("startingOffsets", "earliest").load()
-    )
-    answers = reason(rules, messages, end=20, emit="changes").select(F.to_json(F.struct("*")).alias("value"))
-    for _ in range(2):
-        (
-            answers.writeStream.format("kafka").option("kafka.bootstrap.servers", address).option("topic", sink)
-            .option("checkpointLocation", folder).trigger(availableNow=True).start()
-            .awaitTermination()
-        )
-finally:
-    stop_session(session)
-"""
-
 LISTENING = """
 import sys
 from thalweg.runtimes.spark.session import open_session
@@ -73,15 +52,22 @@ def changes(events):
     )
 
 
-def test_kafka_through_sparks_own_connector(kafka, tmp_path):
-    jars = spark_kafka_jars()
+def test_kafka_through_sparks_own_connector(kafka, session, tmp_path):
+    from pyspark.sql import functions as F  # noqa: N812
+
+    for jar in spark_kafka_jars():
+        session.sql(f"ADD JAR '{jar}'")
     source, sink = make_topic(kafka), make_topic(kafka)
     writer = KafkaSink(f"kafka://{kafka.address}/{source}")
     for line in STREAM:
         writer.write(f"{line}\n".encode())
     writer.close()
-    arguments = [kafka.address, source, sink, str(tmp_path / "checkpoint"), RULES, *map(str, jars)]
-    subprocess.run([sys.executable, "-c", JOB, *arguments], check=True, timeout=240)
+    broker = {"kafka.bootstrap.servers": kafka.address}
+    messages = session.readStream.format("kafka").options(**broker, subscribe=source, startingOffsets="earliest").load()
+    answers = reason(RULES, messages, end=20, emit="changes").select(F.to_json(F.struct("*")).alias("value"))
+    for _ in range(2):
+        writing = answers.writeStream.format("kafka").options(**broker, topic=sink, checkpointLocation=str(tmp_path))
+        writing.trigger(availableNow=True).start().awaitTermination()
     lines = read_all(KafkaTransport(f"kafka://{kafka.address}/{sink}?until=end")).decode().splitlines()
     found = sorted(told(row) for row in map(json.loads, lines))
     # The stream goes on, as far as Spark knows: what the last tick brings is not decided yet.
@@ -101,10 +87,13 @@ def test_mqtt_in_and_out_of_a_run_on_spark(mosquitto, tmp_path):
     options = ["--stream", f"{source}?messages=1", "--out", sink, "--emit", "changes"]
     with subprocess.Popen([*command, *options, "--runtime", "spark"], stderr=subprocess.PIPE) as process:
         writer = MqttSink(source)
-        # The broker forgets what comes before anybody listens, so it is told again until somebody does.
-        while process.poll() is None:
+        # The broker forgets what comes before anybody listens, so it is told again until somebody has heard it.
+        ended = False
+        while not ended:
             writer.publish(["\n".join(STREAM).encode()])
-            sleep(1)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(1)
+                ended = True
         writer.close()
         assert process.returncode == 0, process.stderr.read()
     listening.join(60)
@@ -152,13 +141,11 @@ def wait_until_heard(heard, enough, process):
         sleep(0.05)
 
 
+@pytest.mark.usefixtures("in_session")
 @pytest.mark.parametrize("uri", ["mqtt://127.0.0.1:1/topic", "kafka://127.0.0.1:1/topic"])
 def test_without_a_broker_there_is_one_clear_sentence(uri, tmp_path):
     (tmp_path / "rules.lars").write_text(RULES)
-    command = [sys.executable, "-m", "thalweg", "run", str(tmp_path / "rules.lars")]
-    ended = subprocess.run(
-        [*command, "--stream", uri, "--runtime", "spark"], capture_output=True, text=True, timeout=120
-    )
-    assert ended.returncode == 3
+    ended = invoke(tmp_path / "rules.lars", "--stream", uri, "--runtime", "spark")
+    assert ended.exit_code == 3
     assert "E404" in ended.stderr
     assert "Traceback" not in ended.stderr

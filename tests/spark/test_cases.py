@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PAGES = {page.stem: page for page in sorted((Path(__file__).parents[1] / "cases").glob("*.md"))}
 BATCHES = 3
-TOGETHER = 10
+PROGRAMS, TOGETHER = 200, 10
 
 # Pages show what is warned about, too.
 pytestmark = pytest.mark.filterwarnings("ignore::thalweg.diagnostics.ThalwegWarning")
@@ -46,12 +46,17 @@ def cases_of(page: str) -> list[Case]:
     return read_page(Source(path.name, path.read_text(encoding="utf-8")))
 
 
-def test_the_longest_case_of_every_page(session: "SparkSession") -> None:
-    longest = [max(cases_of(page), key=lambda case: len(case.program.rules)) for page in PAGES]
-    check_cases(session, longest, partitions=2)
+def test_the_cases_with_the_most_split_stages(session: "SparkSession") -> None:
+    """Each with stages of its own, which take a second each; in one program, as below, all cases share three."""
+    cases = [max(cases_of(page), key=split_stages) for page in PAGES]
+    check_cases(session, sorted(cases, key=split_stages, reverse=True)[:5], partitions=2)
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 3])
+def split_stages(case: Case) -> int:
+    return sum(stage.split for stage in partition(case.program).stages)
+
+
+@pytest.mark.parametrize("partitions", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_cases_of_all_pages_as_one_program(session: "SparkSession", partitions: int) -> None:
     scenario = merged_cases()
     facts = session.createDataFrame(table(0, scenario.events)).coalesce(1)
@@ -67,8 +72,9 @@ def test_the_cases_of_all_pages_as_one_program_batch_by_batch(session: "SparkSes
 
 
 def test_cases_in_which_windows_count_the_facts(session: "SparkSession") -> None:
+    """Some of those that cannot be part of one program; `test_every_case` has all of them."""
     cases = [case for page in PAGES for case in cases_of(page) if counts_facts(case.program)]
-    check_cases(session, cases, partitions=2)
+    check_cases(session, cases[::3], partitions=2)
 
 
 @cache
@@ -92,11 +98,11 @@ def test_every_case(session: "SparkSession", page: str, partitions: int) -> None
     check_cases(session, cases_of(page), partitions)
 
 
-@pytest.mark.parametrize("programs", [2, pytest.param(200, marks=pytest.mark.slow)])
-def test_random_programs_batch_by_batch(session: "SparkSession", tmp_path: Path, programs: int) -> None:
-    asked = spread_scenarios(programs)
-    assert len(asked) == programs
-    for start in range(0, programs, TOGETHER):
+@pytest.mark.slow
+def test_random_programs_batch_by_batch(session: "SparkSession", tmp_path: Path) -> None:
+    asked = spread_scenarios(PROGRAMS)
+    assert len(asked) == PROGRAMS
+    for start in range(0, PROGRAMS, TOGETHER):
         check_streaming(session, asked[start : start + TOGETHER], tmp_path / str(start))
 
 

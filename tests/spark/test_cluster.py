@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from spark.city import assert_same, batches, run_line, spark_line, write_city
-from spark.processes import Family, kill, run, started, wait_until
+from spark.city import assert_same, batches, run_words, spark_line, write_city
+from spark.commands import run as run_here
+from spark.processes import Family, kill, started, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 
@@ -74,7 +75,7 @@ def test_a_cluster_that_loses_processes_gives_the_same_answers(tmp_path: Path, m
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     said = tmp_path / "said.txt"
     write_city(tmp_path, ticks=800)
-    assert run(run_line(tmp_path, "embedded"), said) == 0
+    run_here(*run_words(tmp_path, "embedded"))
     with cluster(tmp_path) as there:
         line = spark_line(tmp_path, there.master, "--partitions", "2")
         with started(line, said) as driver:

@@ -53,10 +53,16 @@ def test_a_plan_of_rules_queries_and_answer_sets(tmp_path: Path) -> None:
     assert len(alone) > 100
 
 
-def test_the_six_programs_of_the_demo(tmp_path: Path) -> None:
-    known, programs, streams = write_files(tmp_path)
+def test_the_six_programs_of_the_demo_are_split(tmp_path: Path) -> None:
+    known, programs, _ = write_files(tmp_path)
     part = api.load_part(programs, background=known, report=lambda _: None)
     assert [stage["partitions"] for stage in part.explain(2).as_data()["stages"]] == [2, 1]
+
+
+@pytest.mark.slow
+def test_the_six_programs_of_the_demo(tmp_path: Path) -> None:
+    """Byte for byte; the demo's own test and the tutorial's run them on Spark, too."""
+    known, programs, streams = write_files(tmp_path)
     about = ["--background", known, *(word for stream in streams for word in ("--stream", stream))]
     for runtime in ("embedded", "spark"):
         run(*programs, *about, "--runtime", runtime, "--out", tmp_path / f"{runtime}.jsonl")

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
-from time import sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,12 +17,18 @@ from spark.city import (
     PROGRAM,
     assert_same,
     batches,
-    run_line,
+    run_words,
     spark_line,
+    spark_words,
     write_city,
 )
+from spark.commands import invoke, taken
+from spark.commands import run as run_here
 from spark.processes import Family, kill, run, started, thalweg, wait_until
 from thalweg.runtimes.spark.spool import Segment
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 
@@ -75,7 +80,7 @@ def test_killed_and_resumed_is_never_stopped(
     tmp_path: Path, program: str | dict[str, str], ticks: int, targets: dict[str, int]
 ) -> None:
     write_city(tmp_path, ticks, program)
-    assert run(run_line(tmp_path, "embedded"), tmp_path / "said.txt") == 0
+    run_here(*run_words(tmp_path, "embedded"))
     order = [target for target, count in targets.items() for _ in range(count)]
     Random(ticks).shuffle(order)
     *interrupted, last = disturbed(tmp_path, order, seed=ticks)
@@ -86,8 +91,8 @@ def test_killed_and_resumed_is_never_stopped(
     assert last == 0, said
     assert "thalweg/cli/" not in said, "a stack trace is no message"
     assert_same(tmp_path)
-    # What is done is not done again.
-    assert run(spark_line(tmp_path, LOCAL), tmp_path / "said.txt") == 0
+    # What is done is not done again, so no Spark is started either.
+    run_here(*spark_words(tmp_path, LOCAL))
     assert_same(tmp_path)
 
 
@@ -95,21 +100,20 @@ def test_killed_and_resumed_is_never_stopped(
 BATCHES = 2
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [1, 10])
 def test_killed_between_batches_of_a_slow_source(tmp_path: Path, kills: int) -> None:
     """Every attempt commits batches before it is killed, so that each one resumes from other logs of Spark."""
     write_city(tmp_path, ticks=30 * (kills + 1))
     line = spark_line(tmp_path, LOCAL, waiting=1)
-    assert run(run_line(tmp_path, "embedded"), tmp_path / "said.txt") == 0
+    run_here(*run_words(tmp_path, "embedded"))
     met: list[int] = []
     random = Random(kills)
     for _ in range(kills):
         with started(line, tmp_path / "said.txt") as family:
-            before = committed(tmp_path)
-            enough = before + BATCHES
+            enough = committed(tmp_path) + BATCHES
             wait_until(lambda: committed(tmp_path) >= enough or family.ended, "no batch is committed")  # noqa: B023
-            sleep(random.random() / 2)
-            assert not family.ended, "the run was over, or broken, before it was disturbed enough"
+            wait_a_moment(tmp_path, family, random)
             family.kill_group()
             assert family.wait() != 0
         met.append(committed(tmp_path))
@@ -170,20 +174,19 @@ CHANGES: list[Any] = [
 
 
 @pytest.fixture(scope="module")
-def claimed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a run that was killed as soon as it had a checkpoint."""
+def claimed(session: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run and its checkpoint."""
     folder = tmp_path_factory.mktemp("claimed")
     write_city(folder, ticks=10)
-    with started(spark_line(folder, LOCAL), folder / "said.txt") as family:
-        wait_until(lambda: (folder / CHECKPOINT / "program.json").exists() or family.ended, "there is no checkpoint")
-        assert not family.ended
+    with taken(session):
+        run_here(*spark_words(folder, LOCAL))
     (folder / "more.facts").write_text("on(s1,r2).")
     return folder
 
 
 @pytest.mark.parametrize(("edit", "options", "told"), CHANGES)
 def test_a_checkpoint_of_something_else_is_refused(
-    claimed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: dict[str, str], options: Any, told: str
+    claimed: Path, monkeypatch: pytest.MonkeyPatch, edit: dict[str, str], options: Any, told: str
 ) -> None:
     monkeypatch.chdir(claimed)
     program = PROGRAM
@@ -192,10 +195,10 @@ def test_a_checkpoint_of_something_else_is_refused(
         program = program.replace(old, new)
     (claimed / "program.lars").write_text(program)
     (claimed / "spark.jsonl").unlink(missing_ok=True)
-    said = tmp_path / "said.txt"
-    assert run(spark_line(claimed, LOCAL, *options), said) == 1
+    refused = invoke(*spark_words(claimed, LOCAL, *options))
+    assert refused.exit_code == 1
     checkpoint = claimed / CHECKPOINT
-    assert said.read_text().splitlines() == [
+    assert refused.output.splitlines() == [
         f"error[E408]: the checkpoint `{checkpoint}` belongs to {told}",
         "  help: resume it with the program and options that it was made with, or name a new folder",
     ]
@@ -217,11 +220,15 @@ def disturbed(folder: Path, targets: list[str], seed: int) -> Iterator[int]:
 
 
 def wait_a_moment(folder: Path, family: Family, random: Random) -> None:
-    """Any moment of a run, from its first on: in the same batch or the next, up to a second later."""
-    until = batches(folder) + random.choice((0, 0, 1))
-    wait_until(lambda: batches(folder) >= until or family.ended, "no batch is delivered")
-    sleep(random.random())
+    """Any moment of a run, from its first on: at once, or some steps later."""
+    until = steps(folder) + random.choice((0, 0, 1, 2, 3, 4))
+    wait_until(lambda: steps(folder) >= until or family.ended, "the run takes no step")
     assert not family.ended, "the run was over, or broken, before it was disturbed enough"
+
+
+def steps(folder: Path) -> int:
+    """How many a run has taken: a batch is planned, then delivered, then committed."""
+    return planned(folder) + batches(folder) + committed(folder)
 
 
 def strike(family: Family, target: str, random: Random) -> None:

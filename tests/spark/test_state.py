@@ -21,13 +21,13 @@ from thalweg import api
 from thalweg.dataflow.context import Settings
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark import processor
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.progress_line import state_rows
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker_cache import WORKERS
-from thalweg.runtimes.watermark import Watermark
 from thalweg.spark import reason
 from thalweg.testing.evaluators import arrived
 
@@ -146,11 +146,12 @@ def test_a_batch_that_is_tried_again_finds_the_same(emit: str) -> None:
             WORKERS.forget()
 
 
-def test_a_million_keys(session: "SparkSession", tmp_path: Path) -> None:
+@pytest.mark.parametrize("keys", [200_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_many_keys(session: "SparkSession", tmp_path: Path, keys: int) -> None:
     """All of them in the window at once; the store has records for each bucket and batch, and none for a key."""
     files = 4
     for file in range(files):
-        write_keys(tmp_path / f"{file}.parquet", file, keys=1_000_000 // files)
+        write_keys(tmp_path / f"{file}.parquet", file, keys // files)
     stream = session.readStream.schema("x long, y long, t long").option("maxFilesPerTrigger", 1)
     found: list[Row] = []
     answers = reason(

@@ -127,7 +127,7 @@ def test_the_dictionary_follows_the_window():
             ended.update(answer.end)
     assert begun == {f"q(n{tick}_{number})" for tick in range(60) for number in range(2_000)}
     assert len(begun - ended) == 3 * 2_000
-    assert len(job.runtime.run.dictionary) < 100_000
+    assert len(job.run.dictionary) < 100_000
 
 
 def test_times_as_users_write_them():

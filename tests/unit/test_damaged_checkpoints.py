@@ -4,18 +4,18 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
 import thalweg
+from taken_items import Taken, after_each_item
 from thalweg.cli import app
 from thalweg.diagnostics import RejectedError
 from thalweg.model import sealed
 from thalweg.runtimes import embedded_checkpoint
-from thalweg.runtimes.embedded import Embedded
+from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.spool import Segment, Spool
 from thalweg.runtimes.spark.wire import Parcel
@@ -33,14 +33,13 @@ def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rules.lars").write_text("busy(R,N) :- road(R), N = count{V : speed(R,V) in [4]}.  road(a).  road(b).\n")
     Path("in.facts").write_text("".join(f"speed({'ab'[tick % 2]},{tick}) at {tick}.\n" for tick in range(40)))
-    take = Embedded._take
 
-    def interrupting(runtime: Embedded, *item: Any) -> None:
-        take(runtime, *item)
-        runtime._interrupt.asked = runtime._interrupt.asked or item[0] == 20
+    def interrupt(run: LocalRun, item: Taken) -> None:
+        assert isinstance(item, tuple)
+        run._interrupt.asked = run._interrupt.asked or item[0] == 20
 
     with monkeypatch.context() as patch:
-        patch.setattr(Embedded, "_take", interrupting)
+        after_each_item(patch, interrupt)
         assert run().exit_code == 0
     assert Path("kept/state").exists()
 

@@ -184,6 +184,7 @@ def test_the_answers_have_the_times_of_the_city(shown: tuple[str, Path]) -> None
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("in_session")
 def test_spark_gives_the_same_news_and_the_same_answers(shown: tuple[str, Path], tmp_path: Path) -> None:
     text = printed(tmp_path / "spark.svg", "spark")
     assert news(text) == news(shown[0])

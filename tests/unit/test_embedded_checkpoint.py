@@ -15,19 +15,16 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from hypothesis import settings
 from typer.testing import CliRunner
 
+from taken_items import Taken, after_each_item
 from thalweg.cli import app
 from thalweg.connectors import files
 from thalweg.connectors.interrupt import Interrupt, StoppedError
 from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.event import Batch
 from thalweg.runtimes import embedded_checkpoint
-from thalweg.runtimes.embedded import Embedded
-
-# A quick run tries fewer of everything.
-THOROUGH = settings().max_examples >= 60
+from thalweg.runtimes.local import LocalRun
 
 RULES = """
 jam(R) :- speed(R,V) in [5], V < 20, not light(R) in [3].
@@ -117,16 +114,16 @@ class Crash:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 0
-        advance = Embedded._advance
+        advance = LocalRun.advance
 
-        def crashing(runtime: Embedded, tick: int, batches: list[Batch]) -> Iterator[Any]:
+        def crashing(run: LocalRun, tick: int, batches: list[Batch]) -> Iterator[Any]:
             self.left -= 1
-            blocks = list(advance(runtime, tick, batches))
+            blocks = list(advance(run, tick, batches))
             yield from blocks[: len(blocks) // 2] if self.left == 0 else blocks
             if self.left == 0:
                 raise FailedError(Diagnostic("E407", "this is a crash"))
 
-        monkeypatch.setattr(Embedded, "_advance", crashing)
+        monkeypatch.setattr(LocalRun, "advance", crashing)
 
 
 def take_checkpoints(monkeypatch: pytest.MonkeyPatch, every: int = 1) -> None:
@@ -142,7 +139,7 @@ def crash(monkeypatch: pytest.MonkeyPatch) -> Crash:
 
 
 @pytest.mark.parametrize("command", RUNS)
-@pytest.mark.parametrize("every", [1, 4] if THOROUGH else [2])
+@pytest.mark.parametrize("every", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_stopped_and_resumed_is_never_stopped(
     command: tuple[str, ...], every: int, crash: Crash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,16 +266,15 @@ def test_an_interrupted_run_closes_nothing_and_goes_on(monkeypatch: pytest.Monke
     """Intervals that are open stay open, and what waits for its tick goes on waiting."""
     command = ("run", "rules.lars", *STREAMS, "--emit", "intervals")
     assert thalweg(*command, "--out", "whole.jsonl").exit_code == 0
-    take, taken = Embedded._take, 0
+    taken = 0
 
-    def interrupting(runtime: Embedded, tick: int, batch: Batch, group: int | None) -> None:
+    def interrupt(run: LocalRun, item: Taken) -> None:
         nonlocal taken
         taken += 1
-        take(runtime, tick, batch, group)
         if taken % 25 == 0:
-            runtime._interrupt.asked = True
+            run._interrupt.asked = True
 
-    monkeypatch.setattr(Embedded, "_take", interrupting)
+    after_each_item(monkeypatch, interrupt)
     runs = 0
     while runs < 20:
         runs += 1
@@ -301,7 +297,7 @@ def test_a_checkpoint_that_is_being_taken_is_not_stopped() -> None:
 
 
 def test_without_a_checkpoint_nothing_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Embedded, "save", None)
+    monkeypatch.setattr(LocalRun, "save", None)
     assert thalweg("run", "rules.lars", "--stream", "in.facts", "--out", "out.jsonl").exit_code == 0
 
 
@@ -351,15 +347,11 @@ def size(name: str) -> int:
     return os.stat(name).st_size if Path(name).exists() else 0
 
 
-# In a quick run it is asked to end once, and killed once.
-TICKS, KILLS = (5_000, 5) if THOROUGH else (2_000, 1)
-
-
 @pytest.mark.parametrize(
-    ("ticks", "kills"), [(TICKS, KILLS), pytest.param(60_000, 100, marks=pytest.mark.slow)], ids=["some", "100"]
+    ("ticks", "kills"), [(2_000, 1), pytest.param(60_000, 100, marks=pytest.mark.slow)], ids=["once", "100 times"]
 )
 def test_killed_and_resumed_is_never_stopped(ticks: int, kills: int) -> None:
-    """Now and then it is asked to end instead."""
+    """Half-way it is asked to end instead."""
     write_stream(ticks)
     command = ("run", "rules.lars", *STREAMS, "--emit", "changes")
     assert thalweg(*command, "--out", "whole.jsonl", "--late", "whole.late.jsonl").exit_code == 0

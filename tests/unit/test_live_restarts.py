@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from random import Random
-from threading import Event, Thread
+from threading import Condition, Event, Thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -30,22 +30,32 @@ heard(D) :- r(D,N) in [8 sec].
 dead(D) :- known(D), not heard(D).
 """
 
+A_SECOND = 20
+
 
 class Sensors(Thread):
-    """Send a reading 20 times a second, each in its turn, with the time of sending and a number that counts."""
+    """Send a reading `A_SECOND` times a second, each in its turn, with the time of sending and a number that counts."""
 
     def __init__(self, address: str) -> None:
         super().__init__(daemon=True)
         self._sink = MqttSink(address)
-        self._ended = Event()
+        self._ended, self._more = Event(), Condition()
         self.sent: list[float] = []
 
     def run(self) -> None:
-        while not self._ended.wait(0.05):
+        while not self._ended.wait(1 / A_SECOND):
             number, now = len(self.sent), datetime.now(UTC)
             reading = {"d": f"s{number % SENSORS}", "n": number, "ts": now.isoformat()}
             self._sink.publish([json.dumps(reading).encode()])
             self.sent.append(now.timestamp())
+            with self._more:
+                self._more.notify_all()
+
+    def send(self, more: int) -> None:
+        """Returns when this many more readings have been sent."""
+        enough = len(self.sent) + more
+        with self._more:
+            assert self._more.wait_for(lambda: len(self.sent) >= enough, timeout=120)
 
     def end(self) -> None:
         self._ended.set()
@@ -136,9 +146,7 @@ def test_what_came_after_a_kill_is_not_late_and_nothing_is_doubled(command: list
         wait_until(partial(is_answered, len(sensors.sent)), process)
         ended(process, signal.SIGKILL)
         # More is kept than the delay covers.
-        gap = len(sensors.sent) + 20 * 3
-        while len(sensors.sent) < gap:
-            sleep(0.05)
+        sensors.send(3 * A_SECOND)
         finished(command, sensors)
 
 
@@ -152,7 +160,7 @@ def test_stopped_or_killed_at_any_moment_every_reading_is_answered_once(command:
         for by in signals:
             process = started(command)
             # Anywhere from before it has connected to some checkpoints later.
-            sleep(random.uniform(0, 12))
+            sensors.send(random.randrange(12 * A_SECOND))
             ended(process, by)
-            sleep(random.choice((0, 0, 1, 4, 12)))
+            sensors.send(random.choice((0, 0, 1, 4, 12)) * A_SECOND)
         finished(command, sensors)

@@ -21,8 +21,8 @@ from thalweg.connectors import files
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.model.event import Batch
 from thalweg.model.local_times import LocalTimes, SkippedTimeError, microseconds, zone_named
-from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+from thalweg.runtimes.local import LocalRun
 
 # The clock goes from 03:00 back to 02:00.
 AUTUMN = ["01:50", "02:10", "02:50", "02:05", "02:55", "03:10"]
@@ -250,14 +250,14 @@ def test_stopped_in_the_repeated_hour_and_resumed_is_never_stopped(
     Path(name).write_text(text)
     monkeypatch.setattr(files, "FILE_BLOCK", 40)
     monkeypatch.setattr(EmbeddedCheckpoint, "is_due", property(lambda checkpoint: True))
-    advance, steps, crash_at = Embedded._advance, count(1), {2, 4, 7, 9}
+    advance, steps, crash_at = LocalRun.advance, count(1), {2, 4, 7, 9}
 
-    def crashing(runtime: Embedded, tick: int, batches: list[Batch]) -> Iterator[Any]:
+    def crashing(run: LocalRun, tick: int, batches: list[Batch]) -> Iterator[Any]:
         if next(steps) in crash_at:
             raise FailedError(Diagnostic("E407", "this is a crash"))
-        yield from advance(runtime, tick, batches)
+        yield from advance(run, tick, batches)
 
-    monkeypatch.setattr(Embedded, "_advance", crashing)
+    monkeypatch.setattr(LocalRun, "advance", crashing)
     words = ["--stream", name, "--zone", "Europe/Berlin", "--tick", "1 min", "--emit", "intervals"]
     words += ["--map", mapping] if mapping else []
     crashes = 0

@@ -16,11 +16,10 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
-from thalweg.kinds.part import Part, Watch
+from thalweg.kinds.part import Part
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import TimeFormat
-from thalweg.runtimes.local import start as start_part
 from thalweg.runtimes.observer import Observer
 from thalweg.runtimes.spark.job import spread
 
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.answers.emit import AnswerBlock
     from thalweg.connectors.transport import Transport
-    from thalweg.runtimes.embedded import Embedded, Items
+    from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+    from thalweg.runtimes.intake import Items
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
@@ -40,14 +40,13 @@ if TYPE_CHECKING:
 class Job:
     """A part, ready to run over its streams."""
 
-    runtime: "Embedded"
+    run: "LocalRun"
     inputs: "Items"
     transports: "Sequence[Transport]"
     times: TimeFormat
-    end: Callable[[], None] = lambda: None
 
     def pieces(self) -> "Iterator[AnswerBlock | None]":
-        return self.runtime.answers(self.inputs)
+        return self.run.answers(self.inputs)
 
     def __enter__(self) -> "Job":
         return self
@@ -55,7 +54,7 @@ class Job:
     def __exit__(self, *_: object) -> None:
         for transport in self.transports:
             transport.close()
-        self.end()
+        self.run.close()
 
 
 def start(
@@ -73,8 +72,8 @@ def start(
 
     The `observer` is called while it runs. A job that `explains` will be asked why, and one that `saves` for its state.
     """
-    from thalweg.runtimes.embedded import Embedded, Observing
     from thalweg.runtimes.inputs import Streams
+    from thalweg.runtimes.local import LocalRun
 
     timing, mapped = options.timing, options.mapped
     settings = _settings(options, observer.with_until)
@@ -82,58 +81,34 @@ def start(
     transports = _opened(on, mapped, resumable=checkpoint is not None)
     context = _context(settings, timing, observer, interrupt, transports)
     try:
-        work = start_part(part, replace(context, saves=saves or checkpoint is not None, explains=explains))
+        run = LocalRun(
+            part,
+            replace(context, saves=saves or checkpoint is not None, explains=explains),
+            observer,
+            checkpoint=checkpoint,
+            warnings=_live_warnings(observer.report, mapped) if observer.warns_live else None,
+            mapped=mapped,
+            times=timing.format,
+        )
     except BaseException:
         for transport in transports:
             transport.close()
         raise
-    run, watch = work.run, work.watch
-    runtime = Embedded(
-        run,
-        settings,
-        watch,
-        Observing(
-            observer.report,
-            _in_turn([look for look in (watch.look(run.dictionary), observer.look) if look is not None]),
-            _with_words(observer, run),
-            observer.late,
-            # A run that was resumed has not seen all that came.
-            lambda resumed: chain(() if resumed else _warnings(run, watch), _mapped(mapped, resumed)),
-            _live_warnings(observer.report, mapped) if observer.warns_live else None,
-        ),
-        interrupt=interrupt,
-        checkpoint=checkpoint,
-        times=timing.format,
-    )
     items = _items(on, transports, run.dictionary, timing, interrupt, mapped)
     if isinstance(items, Streams):
-        items.wake(runtime.pause)
-    job = Job(runtime, items, transports, timing.format, run.close)
+        items.wake(run.pause)
+    job = Job(run, items, transports, timing.format)
     if checkpoint is not None:
         _resume(job, checkpoint)
     return job
 
 
-def _warnings(run: "LocalRun", watch: Watch) -> Iterator[Diagnostic]:
-    """The warnings at the end of a run."""
-    yield from watch.summary()
-    yield from run.warnings()
-
-
-def _with_words(observer: Observer, run: "LocalRun") -> Callable[[int, Batch], object] | None:
-    """What sees batches with their ticks, if the observer wants to: it gets the words of what reasons along."""
-    observe = observer.observe
-    return None if observe is None else lambda tick, batch: observe(tick, batch, run.dictionary)
-
-
-def started(part: Part, options: RunOptions, report: Callable[[Diagnostic], None]) -> "Embedded":
+def started(part: Part, options: RunOptions, report: Callable[[Diagnostic], None]) -> "LocalRun":
     """Opens the operators without any stream, so that they can be brought to a saved state."""
-    from thalweg.runtimes.embedded import Embedded, Observing
+    from thalweg.runtimes.local import LocalRun
 
-    settings = _settings(options)
-    context = _context(settings, options.timing, Observer(report), Interrupt(), ())
-    work = start_part(part, replace(context, saves=True))
-    return Embedded(work.run, settings, work.watch, Observing(report))
+    context = _context(_settings(options), options.timing, Observer(report), Interrupt(), ())
+    return LocalRun(part, replace(context, saves=True))
 
 
 def _settings(options: RunOptions, with_until: bool = False) -> Settings:
@@ -166,7 +141,7 @@ def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
     assert isinstance(job.inputs, Streams)
     try:
         if checkpoint.state is not None:
-            job.inputs.seek(job.runtime.load(checkpoint.state))
+            job.inputs.seek(job.run.load(checkpoint.state))
         job.inputs.hold()
         checkpoint.claim()
     except MismatchError as error:
@@ -344,12 +319,12 @@ def run_to(
     on: On,
     options: RunOptions,
     observer: Observer = Observer(),
-) -> Any:
-    """Runs to the last tick and returns the run, which can be asked why; earlier answers are dropped."""
+) -> "Derivations":
+    """Runs to the last tick and returns what can be asked why; earlier answers are dropped."""
     with start(part, on, options, observer, explains=True) as job:
         for _ in job.pieces():
             pass
-        return job.runtime.run
+        return job.run.derivations
 
 
 def _in_turn(looks: Sequence[Callable[[Batch], object]]) -> Callable[[Batch], object] | None:

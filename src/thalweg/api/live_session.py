@@ -62,7 +62,7 @@ class Session:
     @property
     def now(self) -> Tick | None:
         """The last tick that was closed, as a `datetime` where times are timestamps; None before the first."""
-        now: int | None = self._job.runtime.run.now
+        now: int | None = self._job.run.now
         return None if now is None else tick_value(now, self._timing.format)
 
     # In -------------------------------------------------------------------------------------------------------------
@@ -112,12 +112,12 @@ class Session:
             self._need_open()
             # What was pushed before comes before.
             self._take_pushed()
-            runtime = self._job.runtime
+            run = self._job.run
             with self._one_notation("these rows"):
                 tick = None if at is None else self._tick_of(at)
-                batches = self._rows.read(rows, runtime.run.dictionary, stream, tick)
+                batches = self._rows.read(rows, run.dictionary, stream, tick)
             for tick, batch in batches:
-                runtime.put(tick, batch)
+                run.intake.put(tick, batch)
 
     # Out ------------------------------------------------------------------------------------------------------------
 
@@ -128,11 +128,11 @@ class Session:
 
     def why(self, fact: str | Fact) -> "Proof | None":
         """The derivation of a fact at the last tick that was closed; None where it does not hold."""
-        return self._ask("why", lambda run, goal: None if run.now is None else run.why(goal), fact)  # type: ignore[no-any-return]
+        return self._ask("why", lambda concluded, goal: None if concluded.now is None else concluded.why(goal), fact)  # type: ignore[no-any-return]
 
     def why_not(self, fact: str | Fact) -> "Absence | None":
         """How far each rule got that could derive a fact; None where it holds."""
-        return self._ask("why_not", lambda run, goal: run.why_not(goal), fact)  # type: ignore[no-any-return]
+        return self._ask("why_not", lambda concluded, goal: concluded.why_not(goal), fact)  # type: ignore[no-any-return]
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         """Changes as ticks are decided by what is pushed; ends, with all that is left, when the session is closed."""
@@ -154,7 +154,7 @@ class Session:
 
     async def _wait(self, pushed: asyncio.Event) -> bool:
         """Waits for what is pushed; whether that took so long that what must be decided is decided without it."""
-        patience = PATIENCE if self._job.runtime.holds_pushed else None
+        patience = PATIENCE if self._job.run.intake.holds_pushed else None
         try:
             await asyncio.wait_for(pushed.wait(), patience)
         except TimeoutError:
@@ -174,7 +174,7 @@ class Session:
         with self._lock:
             self._need_open()
             self._take_pushed()
-            return seal(frame([header, self._job.runtime.save({})]), FORMAT)
+            return seal(frame([header, self._job.run.save({})]), FORMAT)
 
     def restore(self, snapshot: bytes) -> None:
         """Goes on where a snapshot was taken; `RejectedError` where it is of another program, or damaged."""
@@ -195,7 +195,7 @@ class Session:
             message = "the snapshot is of another program, or of other options"
             raise RejectedError([Diagnostic("E408", message, help="open the session as it was when it was taken")])
         with self._lock:
-            self._job.runtime.load(state)
+            self._job.run.load(state)
             self._rows.clock.load(header.get("order", {}))
 
     def close(self) -> None:
@@ -223,7 +223,7 @@ class Session:
         self.close()
 
     def __repr__(self) -> str:
-        now = self._job.runtime.run.now
+        now = self._job.run.now
         reached = "not begun" if now is None else f"at {self._timing.format.text(now)}"
         return f"<Session: {'closed' if self._closed else reached}>"
 
@@ -264,7 +264,7 @@ class Session:
             if not closing:
                 self._need_open()
             self._take_pushed(is_over=True)
-            blocks = list(self._job.runtime.close_up_to(tick))
+            blocks = list(self._job.run.close_up_to(tick))
         if closing:
             self._end()
         return [value_of_answer(answer, self._timing.format) for block in blocks for answer in block.answers()]
@@ -272,30 +272,30 @@ class Session:
     def _end(self) -> None:
         """Reports what was late, and gives up what reasons."""
         with self._job as job:
-            job.runtime.end()
+            job.run.end()
 
     def _latest(self, is_over: bool = False) -> int | None:
         """The latest tick that was pushed, but for those of a device whose clock was never set."""
         with self._lock:
             self._take_pushed(is_over)
-            return self._job.runtime.latest
+            return self._job.run.intake.latest
 
     def _take_pushed(self, is_over: bool = False) -> None:
         """Takes what was pushed; with `is_over` nothing waits any longer because its time is doubtful."""
         pushed, self._pushed = self._pushed, []
-        runtime = self._job.runtime
+        words, intake = self._job.run.dictionary, self._job.run.intake
         for event in _together(pushed):
-            runtime.put(event.tick, code_facts(event.facts, runtime.run.dictionary, event.stream))
+            intake.put(event.tick, code_facts(event.facts, words, event.stream))
         if is_over:
-            runtime.put_all()
+            intake.put_all()
 
     def _ask(self, verb: str, ask: Callable[[Any, Fact], Any], fact: str | Fact) -> Any:
-        run = self._job.runtime.run
-        if not run.explains_facts:
+        derivations = self._job.run.derivations
+        if not derivations.explains_facts:
             raise RejectedError([Diagnostic("E403", f"`{verb}` explains what rules derive, and there are none")])
         goal = fact_of(fact, self._prefixes) if isinstance(fact, str) else fact
         with self._lock:
-            explanation = ask(run, goal)
+            explanation = ask(derivations, goal)
         return None if explanation is None else replace(explanation, times=self._timing.format)
 
 

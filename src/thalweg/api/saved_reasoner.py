@@ -34,17 +34,16 @@ def saved_reasoner(folder: Path, part: Part, timing: Timing, report: Callable[[D
     from thalweg.runtimes.checkpoint_folder import refused as mismatched
 
     emit, state = _saved(folder, timing)
-    runtime = started(part, RunOptions(timing, emit), report)
-    run = runtime.run
-    if not run.explains_facts:
+    run = started(part, RunOptions(timing, emit), report)
+    if not run.derivations.explains_facts:
         raise refused("a checkpoint of events or of a query alone does not keep what answers rest on", _BY_RECORDING)
     try:
-        runtime.load_run(state)
+        run.load_operators(state)
     except (DamagedError, MismatchError) as error:
         raise mismatched(f"`{folder}`: {error}") from None
     if run.now is None:
         raise refused(f"the run of checkpoint `{folder}` has not decided a tick yet", "ask again later")
-    return run
+    return run.derivations
 
 
 def _saved(folder: Path, timing: Timing) -> tuple[str, bytes]:

@@ -20,9 +20,9 @@ from random import Random
 from typing import Final, TypeVar
 
 from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row, at_least, at_most
+from thalweg.kinds.classes.classifier import MOST_KEPT, Decisions, Given, Signatures
 from thalweg.kinds.classes.contradiction import check_background
 from thalweg.kinds.classes.ladder import CASES, REASONER, REPAIR, RULES, SELECTION, Ladder
-from thalweg.kinds.classes.signatures import MOST_KEPT, Decisions, Given, Signatures
 from thalweg.languages.owl import structure, syntaxes
 from thalweg.languages.owl.axioms import Axiom, Ontology, show
 from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction

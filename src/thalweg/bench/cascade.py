@@ -20,14 +20,15 @@ from thalweg.bench.event_city import program, quads, subscriptions
 from thalweg.bench.keyed_events import Matched, by_graphs, by_pairs
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, at_least
-from thalweg.bench.running_city import CHUNK, City, EndToEnd, by_tick
+from thalweg.bench.running_city import CHUNK, City, EndToEnd, answered, by_tick
 from thalweg.bench.selection_windows import WindowCost, by_window
 from thalweg.connectors.nquads import QuadReader
 from thalweg.ir.pattern_semantics import Instance
-from thalweg.kinds.classes.abstract_events import Classifier
-from thalweg.kinds.events.event_layers import EventLayers
-from thalweg.kinds.events.event_run import instances
-from thalweg.kinds.events.restrictions import known_besides
+from thalweg.kinds.classes.classifier import Classifier
+from thalweg.kinds.events.event_clauses import known_besides
+from thalweg.kinds.events.event_stages import instances_of
+from thalweg.kinds.events.matcher import EventLayers
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
 
 EVENTS: Final = 1_000_000
@@ -71,7 +72,7 @@ def by_layer(city: City, count: int) -> list[LayerCost]:
     """The same events through one layer after the other, each timed for itself."""
     part = city.load(program())
     ladder, _ = part.classifier().ladder()
-    classifier = Classifier(ladder, frozenset(), None, lambda diagnostic: None)
+    classifier = Classifier(ladder, lambda diagnostic: None, Dictionary())
     layers = EventLayers(part.program, known_besides(ladder.program))
     words = classifier.dictionary
     reader = QuadReader(words, "city.nq", "city", Clock(), "city")
@@ -85,8 +86,8 @@ def by_layer(city: City, count: int) -> list[LayerCost]:
         for tick, batches in ticks:
             began = time.process_time()
             events: dict[str, list[Instance]] = {}
-            for event in classifier.classified(batches):
-                for instance in instances(tick, event, words):
+            for event in classifier.classified(tick, batches):
+                for instance in instances_of(tick, event, words):
                     events.setdefault(instance.event, []).append(instance)
             between = time.process_time()
             matches = layers.advance(tick, events)
@@ -111,7 +112,7 @@ def batch_times(city: City, largest: int) -> list[BatchTime]:
     tick = 0
     for ticks in city.ticks(run.dictionary, largest):
         for tick, batches in ticks:
-            run.advance(tick, batches)
+            answered(run, tick, batches)
     times = []
     sizes = [size for size in _BATCHES if size <= largest]
     for size, published, hermit in zip(sizes, _PUBLISHED, _PUBLISHED_HERMIT, strict=False):
@@ -123,7 +124,7 @@ def batch_times(city: City, largest: int) -> list[BatchTime]:
         ]
         tick += 1_000
         before = time.process_time()
-        run.advance(tick, batches)
+        answered(run, tick, batches)
         times.append(BatchTime(size, 1_000 * (time.process_time() - before), published, hermit))
     return times
 
@@ -139,7 +140,7 @@ def _cost(city: City, text: str, count: int, what: str, size: int) -> Grown:
         answers = 0
         for ticks in chunks:
             for tick, batches in ticks:
-                answers += sum(block.jsonl().count("\n") for block in run.advance(tick + again * last, batches))
+                answers += sum(block.jsonl().count("\n") for block in answered(run, tick + again * last, batches))
         took = time.process_time() - before
     return Grown(what, size, answers, 1e6 * took / count)
 

@@ -9,9 +9,8 @@ from typing import Final, TypeVar
 
 from thalweg.ir.pattern_semantics import Instance, Pair
 from thalweg.ir.patterns import Clause, Occurs, Pattern, Sequence, Triple
-from thalweg.kinds.events.event_layers import EventLayers
-from thalweg.kinds.events.next_event import matcher
-from thalweg.kinds.events.restrictions import holds
+from thalweg.kinds.events.event_clauses import holds
+from thalweg.kinds.events.matcher import EventLayers, matcher
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 
 T = TypeVar("T")

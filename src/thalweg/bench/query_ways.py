@@ -6,10 +6,9 @@ from typing import Final
 from thalweg import api
 from thalweg.kinds.queries import ContinuousQuery
 from thalweg.kinds.queries.compiled_query import CompiledQuery
-from thalweg.kinds.queries.continuous import Continuous
 from thalweg.kinds.queries.evaluator import QueryEvaluator
 from thalweg.kinds.queries.per_window import PerWindow
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import Continuous, StreamsRead
 from thalweg.languages.rspql.lower import lower
 
 RULES: Final = "rules"

@@ -2,20 +2,22 @@
 
 import resource
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Final
 
+from thalweg.answers.event_answers import EventAnswers
 from thalweg.api.loading import load_part
 from thalweg.bench.command import COMMAND
 from thalweg.bench.event_city import program, quads, write_city, write_stream
 from thalweg.connectors.nquads import QuadReader
 from thalweg.dataflow.context import Context, Settings
+from thalweg.dataflow.operator import Share, Updates
 from thalweg.diagnostics import Source
 from thalweg.kinds.events import EventCascade
-from thalweg.kinds.events.event_run import EventRun
+from thalweg.kinds.events.events_operator import EventsOperator, EventsSpec
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock
@@ -64,11 +66,10 @@ class City:
         assert isinstance(part, EventCascade)
         return part
 
-    def start(self, text: str) -> EventRun:
-        """The run of a text's cascade, ready for events."""
+    def start(self, text: str) -> EventsOperator:
+        """The operator of a text's cascade, ready for events."""
         context = Context(Settings(emit="changes"), Clock(), lambda diagnostic: None)
-        part = self.load(text)
-        return part.run(context, part.output)
+        return EventsSpec(self.load(text)).open(context, Dictionary(), Share())
 
     def ticks(self, words: Dictionary, count: int, per_tick: int = 100, seed: int = 1) -> Iterator[Ticks]:
         """Coded events of the stream, some thousand at a time."""
@@ -77,6 +78,11 @@ class City:
         while block := list(islice(lines, 4 * CHUNK)):
             yield by_tick(reader.feed("".join(block).encode()))
         yield by_tick(reader.finish())
+
+
+def answered(run: EventsOperator, tick: int, batches: Sequence[Batch]) -> list[EventAnswers]:
+    """What a cascade answers when batches of a tick come."""
+    return [output.answer for output in run.advance(tick, Updates(batches))]
 
 
 def by_tick(items: Iterable[Any]) -> Ticks:

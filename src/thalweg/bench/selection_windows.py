@@ -13,14 +13,15 @@ from thalweg.bench.event_city import PER_TICK, selecting
 from thalweg.bench.running_city import City, Ticks
 from thalweg.diagnostics import Source
 from thalweg.ir.pattern_semantics import Instance
-from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.classes.classifier import Classifier
 from thalweg.kinds.events import EventCascade
-from thalweg.kinds.events.event_layers import EventLayers
-from thalweg.kinds.events.event_run import instances
-from thalweg.kinds.events.restrictions import known_besides
+from thalweg.kinds.events.event_clauses import known_besides
+from thalweg.kinds.events.event_stages import instances_of
+from thalweg.kinds.events.matcher import EventLayers
 from thalweg.kinds.events.selected_events import SelectedEvent, SelectedEvents
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.cascade.read_events import read_events
+from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 
 RANGES: Final[tuple[int, ...]] = (1, 2, 5, 10, 20, 50, 100)
@@ -67,7 +68,7 @@ class _Layers:
         ladder, _ = part.classifier().ladder()
         self._program = part.program
         self._known = known_besides(ladder.program)
-        self._classifier = Classifier(ladder, frozenset(), 0, lambda diagnostic: None)
+        self._classifier = Classifier(ladder, lambda diagnostic: None, Dictionary())
         self.words = self._classifier.dictionary
 
     def measure(self, grows: str, size: int, text: str, stream: Iterable[Ticks]) -> WindowCost:
@@ -99,7 +100,7 @@ class _Layers:
         events: dict[int, dict[str, list[Instance]]] = {closing: {}}
         for chosen in selected:
             facts = [(fact.predicate, tuple(map(self.words.code, fact.terms))) for fact in chosen.facts]
-            for event in instances(chosen.tick, self._classifier.classify(chosen.graph, facts), self.words):
+            for event in instances_of(chosen.tick, self._classifier.classify(chosen.graph, facts), self.words):
                 events.setdefault(chosen.tick, {}).setdefault(event.event, []).append(event)
         between = time.process_time()
         for tick in sorted(events):

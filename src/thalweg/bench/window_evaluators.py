@@ -123,7 +123,7 @@ class Incremental:
         items = [item for block in blocks for item in self._reader.feed(block.encode())]
         self._reasoner.add(self._tick, [self._inputs.only(item[1]) for item in items if isinstance(item, tuple)])
         if self._reasoner.dictionary.wants_collection:
-            self._reasoner.collect(())
+            self._reasoner.dictionary.collect(self._reasoner.words_in_use())
 
     def answer(self) -> int:
         start = self._tick - WINDOW + 1

@@ -85,7 +85,7 @@ class Pencil:
         proofs = TimelineRecorder(self._times)
         options, silent = api.RunOptions(timing), api.Observer(report=lambda warning: None)
         with api.start(part, self._beginning.events, options, silent, explains=True) as job:
-            why = explaining(job.runtime.run.engine, self._times)
+            why = explaining(job.run.derivations.engine, self._times)
             for block in job.pieces():
                 if proofs.has_enough_proofs or (isinstance(block, Change) and block.t > decided):
                     break

@@ -200,7 +200,7 @@ class _Run:
                     interrupt=interrupt,
                     checkpoint=checkpoint,
                 )
-            self.pencil.engine = job.runtime.run.engine
+            self.pencil.engine = job.run.derivations.engine
             # What was loaded stays to the end, and need not be searched for garbage again and again.
             gc.freeze()
             return job

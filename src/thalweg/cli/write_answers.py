@@ -91,14 +91,14 @@ def deliver(
                 _write(job, opener("out", delivery.out), written, interrupt, observer.see)
         finally:
             if summary is not None:
-                summary.late = job.runtime.late_facts
+                summary.late = job.run.intake.dropped
 
 
 def _write(job: "Job", sink: "Sink", written: "AnswerFormat", interrupt: "Interrupt", see: Look) -> None:
-    from thalweg.runtimes.progress import Meter
+    from thalweg.cli.progress_bar import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
-    run, format = job.runtime.run, written.formatter()
+    run, format = job.run, written.formatter()
     # A table without rows has a header, one that is rejected is not there.
     header = "" if _goes_on(sink) else written.header
     with _writing(sink):

@@ -32,25 +32,31 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class QuerySpread:
-    """How a query is spread over partitions of Spark: by the variables of a key, or not for a reason."""
+    """How a query is spread over partitions of Spark: its `joins`, stage by stage, or why it is not.
+
+    Each stage has rules and the variables of a key; one without a key is evaluated where rows are counted.
+    """
 
     partitions: int
-    key: tuple[str, ...] = ()
+    joins: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     reason: str = ""
 
     @property
     def sentence(self) -> str:
         """What runs where, in words."""
-        if self.key:
-            names = ", ".join(f"?{name}" for name in self.key)
-            return f"joins are split by {names} over {count(self.partitions, 'partition')}; rows are counted in one"
-        return f"in one partition of {self.partitions}, because {self.reason}"
+        if not self.joins:
+            return f"in one partition of {self.partitions}, because {self.reason}"
+        keys = [", ".join(f"?{name}" for name in key) for _, key in self.joins if key]
+        partitions = count(self.partitions, "partition")
+        return f"joins are split by {', then by '.join(keys)} over {partitions}; rows are counted in one"
 
     def stages(self, rules: tuple[str, ...]) -> tuple[PlanStage, ...]:
         """The stages: joins, and what becomes of their rows."""
-        if not self.key:
+        if not self.joins:
             return (PlanStage(rules, None, 1, self.reason),)
-        return PlanStage(rules, self.key, self.partitions), PlanStage((), None, 1, "rows are counted together")
+        split = (PlanStage(texts, key, self.partitions) for texts, key in self.joins if key)
+        together = tuple(text for texts, key in self.joins if not key for text in texts)
+        return *split, PlanStage(together, None, 1, "rows are counted together")
 
 
 def explain_query(query: Query, placement: Placement, spread: QuerySpread | None = None) -> PlanDocument:

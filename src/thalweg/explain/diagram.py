@@ -21,7 +21,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class DiagramNode:
     """A box: its name, if it has one, what stands below it, and a hint that is shown where the pointer rests on it.
 
     `kind` decides how it looks: stream, background, clock, memory, rule, derived or reason. Edges on a circle run back
@@ -62,7 +62,7 @@ class Diagram:
     """
 
     bands: tuple[Band, ...]
-    nodes: Mapping[str, Box]
+    nodes: Mapping[str, DiagramNode]
     edges: tuple[Arrow, ...]
     legend: Mapping[str, str] = field(default_factory=lambda: READING)
     names: tuple[str, ...] | None = None
@@ -77,28 +77,28 @@ class DiagramBuilder:
     legend: Mapping[str, str] = field(default_factory=lambda: READING)
     names: Iterable[str] | None = None
     prefixes: Prefixes = NO_PREFIXES
-    nodes: dict[str, Box] = field(default_factory=dict)
+    nodes: dict[str, DiagramNode] = field(default_factory=dict)
     edges: dict[Arrow, None] = field(default_factory=dict)
 
     def source(self, node: str, kind: str, text: str, band: int, notes: Iterable[str] = (), hint: str = "") -> str:
         """Adds a node for something that has facts, unless there is one; returns its id."""
         if node not in self.nodes:
-            self.nodes[node] = Box(kind, Label(text, NAME_LINES), tuple(map(Label, notes)), hint or text, band)
+            self.nodes[node] = DiagramNode(kind, Label(text, NAME_LINES), tuple(map(Label, notes)), hint or text, band)
         return node
 
     def statement(self, node: str, title: str, text: str, band: int, recursive: bool = False) -> str:
         """Adds a node for a rule or another statement; returns its id."""
-        self.nodes[node] = Box("rule", Label(title), (Label(text, STATEMENT_LINES),), text, band, recursive)
+        self.nodes[node] = DiagramNode("rule", Label(title), (Label(text, STATEMENT_LINES),), text, band, recursive)
         return node
 
     def listing(self, node: str, kind: str, title: str, notes: Iterable[str], hint: str, band: int) -> str:
         """Adds a node with a line for each note; returns its id."""
-        self.nodes[node] = Box(kind, Label(title), tuple(map(Label, notes)), hint, band)
+        self.nodes[node] = DiagramNode(kind, Label(title), tuple(map(Label, notes)), hint, band)
         return node
 
     def reason(self, node: str, why: str, band: int) -> str:
         """Adds a node that gives a reason; returns its id."""
-        self.nodes[node] = Box("reason", None, (Label(f"because {why}", REASON_LINES),), why, band)
+        self.nodes[node] = DiagramNode("reason", None, (Label(f"because {why}", REASON_LINES),), why, band)
         return node
 
     def edge(self, start: str, end: str, role: str = "positive") -> None:

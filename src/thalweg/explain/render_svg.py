@@ -14,7 +14,7 @@ from textwrap import wrap
 from typing import Final
 from unicodedata import east_asian_width
 
-from thalweg.explain.diagram import Arrow, Band, Box, Diagram, Label
+from thalweg.explain.diagram import Arrow, Band, Diagram, DiagramNode, Label
 from thalweg.explain.document import TIGHT
 from thalweg.explain.layers import lay_out
 from thalweg.explain.short_names import briefly
@@ -57,7 +57,7 @@ def render_svg(diagram: Diagram) -> str:
 class Box:
     """A node with its text in lines, the first of which are its name."""
 
-    node: Box
+    node: DiagramNode
     name: tuple[str, ...]
     notes: tuple[str, ...]
 

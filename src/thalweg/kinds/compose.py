@@ -132,8 +132,7 @@ def _with_events(
     shown: Shown | None,
 ) -> tuple[Part, list[Diagnostic]]:
     """Events alone, or beside what the other programs are; names of events among what is `shown` are theirs."""
-    from thalweg.kinds.events import cascade_part, undefined, unknown
-    from thalweg.kinds.events.event_facts import never_bound
+    from thalweg.kinds.events import cascade_part, never_bound, undefined, unknown
     from thalweg.kinds.mixed import Mixed
     from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 

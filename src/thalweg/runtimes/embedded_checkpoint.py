@@ -30,7 +30,7 @@ from thalweg.runtimes.checkpoint_folder import (
 )
 from thalweg.runtimes.continued_output import continued, need_no_output, settled
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 EVERY: Final = 3.0

@@ -1,40 +1,36 @@
-"""A plan in this process: what its operators give becomes answers, and derivations go through all of them.
+"""A plan in this process: events come in, answers come out.
 
-Of one tick, answers of all operators come before the changes of rules, which are joined to one.
+    items   pairs (tick, batch), those that are far, and diagnostics, in the order of arrival; None where the next item
+            must be waited for
+    blocks  what is made of what operators give; None where everything that can be said has been said
+
+Everything moves in whole batches. At a None the timeline is brought up to the watermark, so that a live stream is
+answered before the wait and not after it; where nothing waits, time passes once for each tick with input. Of one tick,
+answers of all operators come before the changes of rules, which are joined to one.
 """
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Protocol
 
-from thalweg.answers.emit import AnswerBlock, Emitter, Lasting, RowEmitter, TextDelta, emitter_of
+from thalweg.answers.emit import AnswerBlock, Lasting, TextDelta, emitter_of
+from thalweg.answers.shedding import Shedding
+from thalweg.connectors.mapping.tally import Tally
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.executor import open_fragment
-from thalweg.dataflow.operator import Concludes, Explains, ExplainsEvents, ExplainsRows, Output
-from thalweg.dataflow.plan import Plan
-from thalweg.diagnostics import Diagnostic
+from thalweg.dataflow.operator import Output
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.engine import Delta
-from thalweg.engine.absence import Absence
-from thalweg.engine.engine import Engine
-from thalweg.engine.proof import Proof
-from thalweg.ir.nodes import meant_by
-from thalweg.kinds.part import Part, Watch
+from thalweg.kinds.part import Part
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate
-from thalweg.model.prefixes import Prefixes
-from thalweg.planning.wire_parts import BEFORE
-
-if TYPE_CHECKING:
-    from thalweg.kinds.events.why_event import EventExplanation
-    from thalweg.kinds.queries.why_row import RowProof
-
-_SHOWN: Final = 12
-_BEFORE: Final = re.compile(rf"{BEFORE}(.+?) in \[([0-9]+)\]")
+from thalweg.model.time import AS_TICKS, TimeFormat
+from thalweg.runtimes.derivations import Derivations
+from thalweg.runtimes.intake import Intake, Items, stopped_at
+from thalweg.runtimes.live_warnings import LiveWarnings
+from thalweg.runtimes.observer import Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,48 +61,190 @@ class Joined:
         return ()
 
 
-class LocalRun(Emitter):
-    """The operators of a plan at work; also what makes answers of what they give."""
+class Checkpoint(Protocol):
+    """Where the state of a run is kept, so that it can be resumed."""
 
-    def __init__(self, plan: Plan, context: Context, emitter: RowEmitter[Any]) -> None:
-        self.dictionary = Dictionary()
-        self.executor = open_fragment(plan, plan.numbers, context, self.dictionary)
-        self.executor.first = context.settings.first
-        self._plan = plan
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to save the state again."""
+
+    def pause(self) -> float:
+        """The seconds until then."""
+
+    def save(self, state: Callable[[], bytes], /) -> None:
+        """Keeps the state; what was answered before stays."""
+
+    def finish(self, malformed: Diagnostic | None, /) -> None:
+        """The run is over, at a malformed line or at the end."""
+
+
+class LocalRun:
+    """The operators of a part at work, which are taken through time; what they give becomes answers.
+
+    The `observer` sees what comes; `mapped` knows what mappings made of it. A `checkpoint` keeps the state of the run;
+    `warnings` are given while a live run goes on.
+    """
+
+    def __init__(
+        self,
+        part: Part,
+        context: Context,
+        observer: Observer = Observer(),
+        *,
+        checkpoint: Checkpoint | None = None,
+        warnings: LiveWarnings | None = None,
+        mapped: Tally | None = None,
+        times: TimeFormat = AS_TICKS,
+    ) -> None:
+        """Opens the operators; `RejectedError` where the settings have no meaning for the part."""
+        self._settings = settings = context.settings
+        self._emitter = emitter_of(settings.emit, Lasting(part.guaranteed()) if settings.with_until else None)
+        plan = part.plan(context, None)
+        self.dictionary = words = Dictionary()
+        self.executor = open_fragment(plan, plan.numbers, context, words)
+        self.executor.first = settings.first
+        self.derivations = Derivations(plan, self.executor)
+        self._only_rules = self.derivations.only_rules
         self._operators = [node.operator for node in self.executor.nodes]
-        self._emitter = emitter
-        # Rules alone have nothing to be joined with.
-        self._only_facts = len(self._operators) == 1 and plan.shows_facts and not plan.is_mixed
+        self._watch = watch = part.watch(context, None)
+        self._report = report = context.report
+        look = [look for look in (watch.look(words), observer.look) if look is not None]
+        self.intake = Intake(
+            settings, words, report, look=look, observe=observer.observe, write=observer.late, times=times
+        )
+        self._interrupt = context.interrupt
+        self._mapped = mapped
+        self._warnings = warnings
+        self._shedding = Shedding(report)
+        self._checkpoint = checkpoint
+        self._resumed = False
+        self._unsaved = False
         self._shown: int | None = None
         self._open: list[Delta | TextDelta] = []
         """Changes at the last tick, while there may be more."""
 
     @property
-    def first(self) -> int | None:
-        return self.executor.first
-
-    @property
     def now(self) -> int | None:
+        """The last tick that was evaluated; None before the first."""
         return self.executor.now
 
-    @property
-    def shed(self) -> tuple[str, ...]:
-        """The predicates of which facts were shed for want of memory."""
-        return self._operators[0].shed if self._only_facts else ()
+    # Items ----------------------------------------------------------------------------------------------------------
 
-    @property
-    def unsure(self) -> tuple[str, ...]:
-        """The predicates that may lack facts by that."""
-        return self._operators[0].unsure if self._only_facts else ()
+    def answers(self, items: Items) -> Iterator[AnswerBlock | None]:
+        """Runs to the end of the input, and on to the last tick that was asked for."""
+        present = self._watch.present
+        return (block and present(block) for block in self._answers(items))
 
-    # Time -----------------------------------------------------------------------------------------------------------
+    def _answers(self, items: Items) -> Iterator[AnswerBlock | None]:
+        malformed = None
+        intake, watermark = self.intake, self.intake.watermark
+        if self._warnings is not None:
+            self._warnings.watch(intake.counts)
+        watermark.widen(items.groups)
+        if self._checkpoint is not None and not self._resumed:
+            # A run that ends at any time after this finds what it has written.
+            self._save(self._checkpoint, items)
+        for item in items:
+            intake.check_zone()
+            self._unsaved = True
+            if item is None:
+                intake.follow(items)
+                yield from self._decided()
+                yield None
+                if self._warnings is not None:
+                    self._warnings.look()
+            elif isinstance(item, Diagnostic):
+                if self._settings.on_error == "stop":
+                    malformed = stopped_at(item, items)
+                    break
+                self._report(item)
+            else:
+                intake.take(item, items.group)
+                for tick, batches in intake.decided():
+                    yield from self.advance(tick, batches)
+                if self.dictionary.wants_collection:
+                    self.executor.collect([*intake.waiting(), *items.waiting()])
+                if watermark.is_complete or (self._interrupt.asked and self._may_stop(items)):
+                    break
+            if self._checkpoint is not None and self._unsaved and self._checkpoint.is_due:
+                self._save(self._checkpoint, items)
+        if self._checkpoint is not None and self._goes_on_later(malformed):
+            self._save(self._checkpoint, items)
+            self.end()
+            return
+        intake.end(cut_short=malformed is not None or self._interrupt.asked)
+        yield from self._decided()
+        yield from self.finish()
+        self._summarise()
+        if self._checkpoint is not None:
+            self._checkpoint.finish(malformed)
+            items.acknowledge()
+        if malformed is not None:
+            raise RejectedError([malformed])
+        self._warn()
 
-    def advance(self, to: int, batches: Sequence[Batch]) -> Iterable[Any]:
-        """Evaluates every tick up to `to`: changes of rules and answers of other parts, in the order of time."""
-        if self._only_facts:
-            outputs = self.executor.advance_single(self.executor.nodes[0], to, batches)
-            return [output.answer for output in outputs if output.answer is not None]
-        return self._joined((output for _, output in self.executor.advance(to, batches)), to)
+    def _decided(self) -> Iterator[AnswerBlock]:
+        """Answers every tick that is decided, also those after the last input."""
+        for tick, batches in self.intake.decided():
+            yield from self.advance(tick, batches)
+        decided, now = self.intake.watermark.decided, self.executor.now
+        if decided is not None and (now is None or now < decided):
+            yield from self.advance(decided, [])
+
+    def close_up_to(self, tick: int) -> Iterator[AnswerBlock]:
+        """Answers every tick up to one, with what was put into the intake."""
+        self.intake.watermark.close_up_to(tick)
+        yield from map(self._watch.present, self._decided())
+        if self.dictionary.wants_collection:
+            self.executor.collect(self.intake.waiting())
+
+    def end(self) -> None:
+        """Reports what was late or shed, and what deserves a warning now that nothing more comes."""
+        self._summarise()
+        self._warn()
+
+    def _summarise(self) -> None:
+        for summary in (*self.intake.summaries(), self._shedding.summary()):
+            if summary is not None:
+                self._report(summary)
+
+    def _warn(self) -> None:
+        # A run that was resumed has not seen all that came.
+        own = () if self._resumed else chain(self._watch.summary(), self._notes())
+        for warning in chain(own, () if self._mapped is None else self._mapped.summary(self._resumed)):
+            self._report(warning)
+
+    def _notes(self) -> Iterator[Diagnostic]:
+        for operator in self._operators:
+            yield from operator.notes(self.executor.now or 0, over=True).warnings
+
+    def close(self) -> None:
+        """Nothing more will be asked."""
+        self.executor.close()
+
+    # Output ---------------------------------------------------------------------------------------------------------
+
+    def advance(self, tick: int, batches: Sequence[Batch]) -> Iterator[AnswerBlock]:
+        """Evaluates every tick up to one; what is answered, in the order of time."""
+        executor, now = self.executor, self.executor.now
+        if self._only_rules:
+            (operator,) = self._operators
+            outputs = executor.advance_single(executor.nodes[0], tick, batches)
+            deltas = [output.answer for output in outputs if output.answer is not None]
+            yield from self._emitter.step(deltas, self._first(now), tick, operator.shed)
+            self._shedding.see(tick, operator.shed, operator.unsure)
+            return
+        joined = self._joined((output for _, output in executor.advance(tick, batches)), tick)
+        self._shown = self._first(now) - 1 if self._shown is None else self._shown
+        yield from self._emit(joined)
+        if executor.is_decided:
+            yield from self._emit_rules((), tick)
+
+    def _first(self, now: int | None) -> int:
+        """The first tick after one that was evaluated."""
+        start = self.executor.first if now is None else now + 1
+        assert start is not None
+        return start
 
     def _joined(self, outputs: Iterable[Output], to: int) -> Iterator[Any]:
         """Answers, and behind those of a tick the changes of all rules as one."""
@@ -128,20 +266,6 @@ class LocalRun(Emitter):
             else:
                 yield Joined(tick, tuple(changes))
 
-    # Output ---------------------------------------------------------------------------------------------------------
-
-    def step(self, deltas: Iterable[Any], first: int, last: int, shed: tuple[str, ...]) -> Iterator[AnswerBlock]:
-        """Changes as the user asked to see them, with the answers of other parts between them, in the order of time."""
-        if self._only_facts:
-            return self._emitter.step(deltas, first, last, shed)
-        return self._step(deltas, first, last)
-
-    def _step(self, deltas: Iterable[Any], first: int, last: int) -> Iterator[AnswerBlock]:
-        self._shown = first - 1 if self._shown is None else self._shown
-        yield from self._emit(deltas)
-        if self.executor.is_decided:
-            yield from self._emit_rules((), last)
-
     def _emit(self, deltas: Iterable[Any]) -> Iterator[AnswerBlock]:
         for delta in deltas:
             if isinstance(delta, Joined):
@@ -158,127 +282,62 @@ class LocalRun(Emitter):
 
     def finish(self) -> Iterator[AnswerBlock]:
         """What waited is evaluated, with what others still say of the last tick."""
-        if self.now is not None and not self._only_facts:
-            self._shown = self.now - 1 if self._shown is None else self._shown
-            yield from self._emit(self._joined((output for _, output in self.executor.finish()), self.now))
-            yield from self._emit_rules((), self.now)
+        if self.executor.now is not None and not self._only_rules:
+            self._shown = self.executor.now - 1 if self._shown is None else self._shown
+            yield from self._emit(self._joined((output for _, output in self.executor.finish()), self.executor.now))
+            yield from self._emit_rules((), self.executor.now)
         yield from self._emitter.finish()
-
-    # Derivations ----------------------------------------------------------------------------------------------------
-
-    @property
-    def engine(self) -> Engine | None:
-        """The engine of rules that stand alone; None where there are other operators."""
-        operator = self._operators[0]
-        return operator.engine if self._only_facts and isinstance(operator, Concludes) else None
-
-    @property
-    def explains_facts(self) -> bool:
-        """Whether it can be asked why a fact holds: where there are rules, or several parts."""
-        return self._only_facts or len(self._operators) > 1
-
-    @property
-    def explains_events(self) -> bool:
-        """Whether it can be asked why there is an event."""
-        return any(isinstance(operator, ExplainsEvents) for operator in self._operators)
-
-    @property
-    def explains_rows(self) -> bool:
-        """Whether it can be asked why a row is an answer: where a query stands alone."""
-        return len(self._operators) == 1 and isinstance(self._operators[0], ExplainsRows)
-
-    def why_row(self, text: str, prefixes: Prefixes) -> "RowProof | None":
-        """Why a row is among those of a query's last evaluation; None where it is not."""
-        (operator,) = self._operators
-        assert isinstance(operator, ExplainsRows)
-        proof: RowProof | None = operator.why_row(text, prefixes)
-        return proof
-
-    def why(self, fact: Fact) -> Proof | None:
-        """A derivation of what rules conclude or others give, through all parts; None where it does not hold."""
-        return self._concluded(fact, len(self._operators)) or self._given_by(fact, len(self._operators))
-
-    def _imported(self, fact: Fact, before: int) -> Proof | None:
-        if fact.predicate.startswith(BEFORE):
-            return Proof(str(fact), self.now, "recorded")
-        return self._given_by(fact, before) or self._concluded(fact, before)
-
-    def _concluded(self, fact: Fact, before: int) -> Proof | None:
-        for number, engine in self._engines(before):
-            proof = engine.why(fact, partial(self._imported, before=number))
-            if proof is not None:
-                return self._with_events(_as_written(proof))
-        return None
-
-    def _with_events(self, proof: Proof) -> Proof:
-        """A derivation in which facts that are events say of what these consist, once beside each other."""
-        if proof.kind != "stream":
-            steps: list[Proof] = []
-            for step in map(self._with_events, proof.because):
-                before = [(earlier.rule, earlier.because) for earlier in steps if earlier.kind == "event"]
-                repeated = step.kind == "event" and (step.rule, step.because) in before
-                steps.append(replace(step, rule="", because=()) if repeated else step)
-            return replace(proof, because=tuple(steps))
-        behind = (operator.event_behind(proof) for operator in self._operators if isinstance(operator, ExplainsEvents))
-        return next((event for event in behind if event is not None), proof)
-
-    def _given_by(self, fact: Fact, before: int) -> Proof | None:
-        """Why a member gives a fact, with what it read of the conclusions of rules that still hold."""
-        for number, operator in enumerate(self._operators[:before]):
-            proof = operator.why(fact) if isinstance(operator, Explains) else None
-            if proof is not None:
-                return replace(proof, because=(*proof.because, *self._read_by(number)))
-        return None
-
-    def _read_by(self, number: int) -> Iterator[Proof]:
-        read = {edge.called for edge in self._plan.incoming[number] if edge.what == "held"}
-        facts = [fact for _, engine in self._engines(number) for fact in engine.facts() if fact.signature in read]
-        return (proof for fact in facts[:_SHOWN] if (proof := self._concluded(fact, number)) is not None)
-
-    def _engines(self, before: int) -> Iterator[tuple[int, Engine]]:
-        for number, operator in enumerate(self._operators[:before]):
-            if isinstance(operator, Concludes):
-                yield number, operator.engine
-
-    def why_not(self, fact: Fact, came: Collection[Predicate] | None = None) -> Absence | None:
-        """How far the rules got that could derive a fact, or which part would have to; None where the fact holds."""
-        if self.engine is not None:
-            return self.engine.why_not(fact, came)
-        if self.now is not None and self.why(fact) is not None:
-            return None
-        for _, engine in self._engines(len(self._operators)):
-            if self.now is None or meant_by(engine.program, fact).signature in engine.program.derived:
-                return engine.why_not(fact, came)
-        assert self.now is not None
-        explaining = [
-            (ports, operator)
-            for ports, operator in zip(self._plan.ports, self._operators, strict=True)
-            if ports is not None and isinstance(operator, Explains)
-        ]
-        writers = [(ports, operator) for ports, operator in explaining if ports.writes(fact.signature)]
-        derives = f"{writers[0][0].title} derives" if writers else "no rule derives"
-        lacking = " and ".join(operator.lacking(fact) for _, operator in writers or explaining)
-        return Absence(str(fact), self.now, f"{derives} `{fact.signature}`, and {lacking}")
-
-    def why_event(self, event: Fact) -> "EventExplanation | None":
-        """Why there is an event at `now`, or how far its matches are; None where no part defines its name."""
-        reasons = (operator.why_event(event) for operator in self._operators if isinstance(operator, ExplainsEvents))
-        return next((reason for reason in reasons if reason is not None), None)
-
-    def facts(self) -> list[Fact]:
-        """What rules conclude at `now`."""
-        return [fact for _, engine in self._engines(len(self._operators)) for fact in engine.facts()]
-
-    def warnings(self) -> Iterator[Diagnostic]:
-        """What deserves a warning at the end."""
-        for operator in self._operators:
-            yield from operator.notes(self.now or 0, over=True).warnings
 
     # State ----------------------------------------------------------------------------------------------------------
 
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        """Frees the terms that neither a part nor a batch that waits uses."""
-        self.executor.collect(waiting)
+    def _may_stop(self, items: Items) -> bool:
+        """Whether a run that is interrupted can stop here: one that is resumed must be able to say where it was."""
+        return not items.holds if self._checkpoint is None else items.position() is not None
+
+    def _goes_on_later(self, malformed: Diagnostic | None) -> bool:
+        """Whether a run that can be resumed was interrupted: then its streams have not ended, and nothing is closed."""
+        return self._interrupt.asked and malformed is None and not self.intake.watermark.is_complete
+
+    def _save(self, checkpoint: Checkpoint, items: Items) -> None:
+        """Takes a checkpoint, unless the input cannot be read on from just here."""
+        position = items.position()
+        if position is not None:
+            with self._interrupt.saving():
+                checkpoint.save(lambda: self.save(position))
+            items.acknowledge()
+            self._unsaved = False
+
+    def pause(self) -> float | None:
+        """The seconds until a checkpoint or a warning is due although nothing arrives; None where neither will be."""
+        checkpoint = None if self._checkpoint is None or not self._unsaved else self._checkpoint.pause()
+        warning = None if self._warnings is None else self._warnings.pause()
+        return min((seconds for seconds in (checkpoint, warning) if seconds is not None), default=None)
+
+    def save(self, position: dict[str, Any]) -> bytes:
+        """The state of the run between two items; `position` is where the input goes on."""
+        stamped = self._settings.calendar.clock.notation.stamped
+        header = {"position": position, "shedding": self._shedding.save(), "stamped": stamped}
+        state = b"" if self.executor.now is None else self.snapshot()
+        return frame([encode(header, {}), self.intake.save(), state])
+
+    def load(self, saved: bytes) -> dict[str, Any]:
+        """Brings a run that has not begun to a saved state; the position from which the input goes on."""
+        about, intake, _ = unframe(saved)
+        header, _ = decode(about)
+        self._resumed = True
+        self._shedding.load(header["shedding"])
+        self.load_operators(saved)
+        self.intake.load(intake)
+        position: dict[str, Any] = header["position"]
+        return position
+
+    def load_operators(self, saved: bytes) -> None:
+        """Brings the operators, and nothing else, to a saved state."""
+        about, _, state = unframe(saved)
+        # What is answered before more is read is written as before.
+        self._settings.calendar.clock.notation.stamped |= decode(about)[0]["stamped"]
+        if state:
+            self.resume(state)
 
     def snapshot(self) -> bytes:
         """Where all operators are, and what waits between them."""
@@ -302,28 +361,3 @@ class LocalRun(Emitter):
             begin, end = changes["begin"].to_pylist(), changes["end"].to_pylist()
             self._open = [TextDelta(header["open"], begin, end, until=header["until"])]
         self.executor.load(executor)
-
-    def close(self) -> None:
-        """Nothing more will be asked."""
-        self.executor.close()
-
-
-@dataclass(frozen=True, slots=True)
-class LocalWork:
-    """A part at work in this process, and what watches it."""
-
-    run: LocalRun
-    watch: Watch
-
-
-def start(part: Part, context: Context) -> LocalWork:
-    """Opens the operators of a part in this process; `RejectedError` where the settings have no meaning for it."""
-    settings = context.settings
-    emitter = emitter_of(settings.emit, Lasting(part.guaranteed()) if settings.with_until else None)
-    return LocalWork(LocalRun(part.plan(context, None), context, emitter), part.watch(context, None))
-
-
-def _as_written(proof: Proof) -> Proof:
-    """A derivation in which what held a tick ago is called what rules call it."""
-    claim = _BEFORE.sub(lambda match: f"{match[1]} before [{int(match[2]) + 1}]", proof.claim)
-    return replace(proof, claim=claim, because=tuple(map(_as_written, proof.because)))

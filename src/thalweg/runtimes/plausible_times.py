@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from itertools import islice, pairwise, repeat
 from typing import Any, Final
 
-from thalweg.dataflow.context import DAY, Settings
-from thalweg.diagnostics import Counted, Diagnostic
+from thalweg.dataflow.context import DAY
+from thalweg.diagnostics import Diagnostic
 from thalweg.model.event import Batch
-from thalweg.model.time import Clock, TimeFormat
+from thalweg.model.time import Clock
 
 YEAR: Final = 366 * DAY
 """Both in milliseconds."""
@@ -61,11 +61,6 @@ class TimeLimits:
     def behind(self) -> int:
         """Ticks by which a row may be behind: where it is late at the most, it is far beyond a year."""
         return max(max(self.max_ahead, YEAR) // self.clock.tick_length, self.delay)
-
-
-def limits_of(settings: Settings) -> TimeLimits:
-    """The limits beyond which a time is far from the times around it, as the settings of a run have them."""
-    return TimeLimits(settings.calendar.clock, settings.max_ahead, settings.delay)
 
 
 class PlausibleTimes:
@@ -201,50 +196,3 @@ def _verdict(before: int, votes: int, is_over: bool) -> bool | None:
     if before >= _MOST:
         return True
     return False if votes - before >= _MOST else None
-
-
-class FarFacts:
-    """Counts the facts that were far.
-
-    >>> far = FarFacts()
-    >>> far.add(36, ["p(a)"], TimeFormat())
-    >>> far.summary().message
-    '1 fact has a time far from those around it and was ignored: `p(a) at 36`'
-    """
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._example = ""
-
-    def add(self, tick: int, facts: list[str], times: TimeFormat) -> None:
-        """Counts facts of a tick that is far."""
-        if facts and not self._count:
-            self._example = f"`{facts[0]} at {times.text(tick)}`"
-        self._count += len(facts)
-
-    @property
-    def count(self) -> int:
-        """How many facts were far."""
-        return self._count
-
-    def save(self) -> list[int | str]:
-        """The count and the example, as JSON."""
-        return [self._count, self._example]
-
-    def load(self, saved: list[int | str]) -> None:
-        """Goes on where another one was saved."""
-        self._count, self._example = int(saved[0]), str(saved[1])
-
-    def counts(self) -> Iterator[Counted]:
-        """The count of far rows, for the warnings of a live run."""
-        yield Counted("far", self._count, self.summary)
-
-    def summary(self) -> Diagnostic | None:
-        """The warning at the end of a run; None where all times are near those around them."""
-        if not self._count:
-            return None
-        several = f"{self._count} facts have times far from those around them and were"
-        number = "1 fact has a time far from those around it and was" if self._count == 1 else several
-        message = f"{number} ignored: {self._example}"
-        help = "look at the clock of the device, and at the unit of the time: `at ts ms`; or raise `--max-ahead`"
-        return Diagnostic("W308", message, help=help)

@@ -12,8 +12,8 @@ from thalweg.bench.abstraction import (
     two_workers_agree,
     verdict,
 )
+from thalweg.kinds.classes.classifier import Decisions, Signatures
 from thalweg.kinds.classes.ladder import Ladder
-from thalweg.kinds.classes.signatures import Decisions, Signatures
 from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
 
 

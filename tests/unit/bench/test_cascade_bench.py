@@ -18,7 +18,7 @@ from thalweg.bench.cascade import (
 )
 from thalweg.bench.event_city import program, subscriptions
 from thalweg.bench.keyed_events import Matched, by_graphs, by_pairs
-from thalweg.bench.running_city import City, EndToEnd
+from thalweg.bench.running_city import City, EndToEnd, answered
 from thalweg.bench.selection_windows import WindowCost, by_window
 
 
@@ -45,7 +45,7 @@ def test_a_subscription_finds_what_a_road_alone_has(tmp_path: Path) -> None:
             str(line)
             for ticks in city.ticks(run.dictionary, 400)
             for tick, some in ticks
-            for block in run.advance(tick, some)
+            for block in answered(run, tick, some)
             for line in block.answers()
         ]
         found[count] = [line for line in lines if "Decreasing0>" in line]

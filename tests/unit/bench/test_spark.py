@@ -2,14 +2,17 @@
 
 import csv
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from thalweg.bench import interleaved
 from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.interleaved import (
     ECHO,
@@ -37,6 +40,9 @@ from thalweg.languages import lars
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.planning.partition import partition
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 HEAT = Heat("engines", 2, DENSE, engines(2), batches=8, rows=1_000)
 STREAMS = (DIAMOND, KEYED, DENSE, CLOSURE)
@@ -144,8 +150,27 @@ def lines(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.fixture
+def in_configured_session(session: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The benchmark takes the session that is open, with its own settings, and leaves it as it was."""
+    before: dict[str, str] = {}
+
+    def configured(*_: object, conf: dict[str, str]) -> "SparkSession":
+        before.update((key, session.conf.get(key)) for key in conf)
+        for key, value in conf.items():
+            session.conf.set(key, value)
+        return session
+
+    monkeypatch.setattr(interleaved, "open_session", configured)
+    monkeypatch.setattr(interleaved, "stop_session", lambda _: None)
+    yield
+    for key, value in before.items():
+        session.conf.set(key, value)
+
+
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.usefixtures("in_configured_session")
 def test_all_do_what_they_are_measured_for(tmp_path: Path) -> None:
     batches, rows = WARM_UP + 1, 2 * RATE
     three = Contender(ENGINE, Engine, 2), Contender(ECHO, Echo, 2), Contender(SPARK, None, 2, most=0)

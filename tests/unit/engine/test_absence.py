@@ -201,7 +201,7 @@ def test_only_so_many_rules_are_shown():
     assert found.render().endswith("… nor by 12 more rules")
 
 
-@settings(max_examples=min(50, 2 * settings().max_examples))
+@settings(max_examples=min(5_000, 2 * settings().max_examples))
 @given(scenarios())
 def test_property_a_fact_either_holds_or_is_absent_for_a_reason(scenario: Scenario) -> None:
     engine = Engine(scenario.program, first=scenario.first)

@@ -8,9 +8,9 @@ import pytest
 
 from thalweg.diagnostics import RejectedError
 from thalweg.kinds.classes import Abstraction
+from thalweg.kinds.classes.classifier import MOST_CODES, Decisions, Given, Signatures
 from thalweg.kinds.classes.contradiction import check_background
 from thalweg.kinds.classes.ladder import REASONER, UNDECIDED, Ladder
-from thalweg.kinds.classes.signatures import MOST_CODES, Decisions, Given, Signatures
 from thalweg.languages.owl import syntaxes
 from thalweg.languages.owl.axioms import Axiom, DifferentIndividuals, Ontology, SameIndividual
 from thalweg.languages.owl.dl.abstraction_program import Facts, compile_abstraction

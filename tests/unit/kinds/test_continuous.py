@@ -11,11 +11,11 @@ from thalweg.api import RunOptions, load_part, why_row
 from thalweg.api.jobs import start
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Source
-from thalweg.kinds.queries.continuous import MOST_EMPTY
+from thalweg.kinds.queries.query_operator import MOST_EMPTY
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.model.time import Clock
-from thalweg.runtimes.local import start as start_part
+from thalweg.runtimes.local import LocalRun
 
 EX = "http://ex.org/"
 PREFIX = f"PREFIX : <{EX}>"
@@ -306,14 +306,14 @@ def test_a_run_goes_on_where_it_was_saved(form, output):
     stream = [(tick, ex(f"p({name},{tick % 3})")) for tick, name in enumerate("abcabbacbacb")]
 
     def made():
-        return start_part(part, Context(Settings(first=0), Clock(), lambda found: None)).run
+        return LocalRun(part, Context(Settings(first=0), Clock(), lambda found: None))
 
     def taken(reasoner, some):
         told = []
         for tick, fact in some:
             with start(part, [(tick, fact)], RunOptions()) as job:
                 [(_, batch)] = [item for item in job.inputs if item is not None]
-                words = job.runtime.run.dictionary
+                words = job.run.dictionary
             facts = [replace_words(batch, words, reasoner.dictionary)]
             told += map(str, reasoner.advance(tick, facts))
         return told
@@ -323,7 +323,7 @@ def test_a_run_goes_on_where_it_was_saved(form, output):
     for cut in range(1, len(stream)):
         before = made()
         told = taken(before, stream[:cut])
-        after = start_part(part, Context(Settings(first=0), Clock(), lambda found: None)).run
+        after = LocalRun(part, Context(Settings(first=0), Clock(), lambda found: None))
         after.resume(before.snapshot())
         assert told + taken(after, stream[cut:]) == whole
 

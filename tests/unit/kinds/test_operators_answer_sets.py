@@ -182,6 +182,21 @@ def test_what_is_wrong_with_facts_is_reported_once() -> None:
     assert sorted(warning.code for warning in cluster.found) == ["W506", "W508"]
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_predicate_that_is_not_an_input_is_reported_once_also_when_buckets_are_lost(loss: str) -> None:
+    cluster = buckets("a(X) :- p(X). b(X) :- q(X), not r(X). c(X) :- b(X), a(X).", partitions=2)
+    reported = []
+    for tick, facts in enumerate((["b(1)", "p(1)"], ["b(2)"], ["a(3)"], ["b(4)"])):
+        cluster.take([event(tick, *facts)], ended=False)
+        reported.append([(warning.code, warning.help) for warning in cluster.found])
+        cluster.found.clear()
+        # The driver knows what it has reported; the one of a run that goes on does not.
+        cluster._delivery._warned.clear()
+        cluster.lose(loss)
+    assert [[code for code, _ in warnings] for warnings in reported] == [[], ["W506"], [], ["W506"]]
+    assert "a/1,b/1" in reported[3][0][1]
+
+
 # Beside other parts --------------------------------------------------------------------------------------------------
 
 WANTED = frozenset({Predicate("a", 1), Predicate("b", 1), Predicate("c", 1)})

@@ -27,7 +27,7 @@ from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.engine import Given
 from thalweg.kinds.classes import Abstraction, AbstractionReport
-from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.classes.classifier import Classifier
 from thalweg.kinds.classes.ladder import UNDECIDED, Decision, Ladder
 from thalweg.kinds.events import EventCascade, Surroundings
 from thalweg.kinds.member import Neighbours
@@ -38,11 +38,11 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json, of_json
 from thalweg.model.time import Clock
+from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.watermark import Watermark
 
 LAST = 30
 LOSSES = ("none", "saved", "replayed")

@@ -26,11 +26,11 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json, of_json
 from thalweg.model.time import Clock
 from thalweg.model.triples import TRIPLES
+from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import ANSWERS, FAILURE, OUT, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived, batch_of
 from window_queries import BACKGROUND, EX, LAST, PATTERNS, TERMS, events, queries, window_query
 

@@ -10,18 +10,18 @@ from thalweg import api
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.kinds.answer_sets.solve_options import SolveOptions
-from thalweg.kinds.classes.abstract_events import Classifier
+from thalweg.kinds.classes.classifier import Classifier
 from thalweg.kinds.part import Part
 from thalweg.languages.compile_options import OntologyOptions
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.local import start
+from thalweg.runtimes.intake import Watermark
+from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, unwrap
 from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.watermark import Watermark
 
 LAST = 30
 
@@ -82,13 +82,13 @@ def mixed_part() -> Part:
 
 def alone(part: Part, settings: Settings, events: list[Graphs]) -> list[str]:
     """What a part answers in one process."""
-    run = start(part, Context(settings, Clock(), lambda _: None)).run
+    run = LocalRun(part, Context(settings, Clock(), lambda _: None))
     words: Dictionary = run.dictionary
     batches = {tick: batch for tick, batch, _ in with_graphs(events, words, Watermark(99))}
     answers: list[str] = []
     for tick in range(LAST + 1):
         given = [batches[tick]] if tick in batches else []
-        for block in run.step(run.advance(tick, given), tick, tick, ()):
+        for block in run.advance(tick, given):
             answers += map(str, block.answers())
     return answers
 

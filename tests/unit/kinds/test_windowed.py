@@ -19,7 +19,6 @@ from thalweg.languages.asp.frame import read_frame
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.time import Clock
 from thalweg.runtimes.local import LocalRun
-from thalweg.runtimes.local import start as start_part
 from thalweg.solvers import pool
 
 PAPER = Path(__file__).parents[4] / "shared" / "seeds"
@@ -322,7 +321,7 @@ def test_names_that_are_gone_are_forgotten(ask: Ask) -> None:
     with start(program, events, RunOptions()) as job:
         for _ in job.pieces():
             pass
-        assert len(job.runtime.run.dictionary) < 100_000
+        assert len(job.run.dictionary) < 100_000
 
 
 def test_answers_that_are_kept_can_be_read_when_their_names_are_forgotten(ask: Ask) -> None:
@@ -332,7 +331,7 @@ def test_answers_that_are_kept_can_be_read_when_their_names_are_forgotten(ask: A
     events = ((tick, [f"p(x{tick}_{number})" for number in range(10)]) for tick in range(12))
     program = load_part([ask._program], solving=SolveOptions(solver="engine"))
     with start(program, events, RunOptions()) as job:
-        words = job.runtime.run.dictionary
+        words = job.run.dictionary
         answers = (piece for piece in job.pieces() if piece is not None)
         kept = next(answers)
         for _ in answers:
@@ -439,7 +438,7 @@ def reaching(solver: str) -> LocalRun:
     program, _ = read_program(Source("reach.lp", REACH))
     options = SolveOptions(window=3, slide=1, solver=solver, workers=0)
     context = Context(Settings(emit="changes"), Clock(), print, saves=True)
-    return start_part(AnswerSets(program, (), options), context).run
+    return LocalRun(AnswerSets(program, (), options), context)
 
 
 def fed(run: LocalRun, tick: int, *facts: str) -> list[str]:
@@ -464,5 +463,5 @@ def test_answers_given_before_an_input_turned_up_can_be_read_afterwards() -> Non
     (answer,) = run.advance(3, [next(batches)])
     assert fed(run, 4, "r(a,b)")
     list(run.advance(9, [next(batches)]))
-    run.collect([])
+    run.executor.collect([])
     assert list(answer.sets[0]) == ["r(x1,y1)"]

@@ -23,9 +23,8 @@ from thalweg.kinds.rules.rule_part import Rules
 from thalweg.languages import lars
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
-from thalweg.runtimes.embedded import Embedded
 from thalweg.runtimes.inputs import Streams
-from thalweg.runtimes.local import start
+from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.bucket_answers import deltas_of
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -106,8 +105,8 @@ def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Runtime:
 
     def embedded(program: str, items: Opening, see: Callable[[Iterable[Change]], None]) -> None:
         context = Context(Settings(), Clock(), lambda _: None)
-        work = start(Rules(lars.read(Source("program", program))), context)
-        for block in Embedded(work.run, context.settings, work.watch).answers(items(work.run.dictionary)):
+        run = LocalRun(Rules(lars.read(Source("program", program))), context)
+        for block in run.answers(items(run.dictionary)):
             see([block] if isinstance(block, Change) else [])
 
     def buckets(program: str, items: Opening, see: Callable[[Iterable[Change]], None]) -> None:
@@ -306,7 +305,7 @@ def test_a_run_on_spark_that_is_resumed_knows_what_was_decided(tmp_path: Path) -
         return feeder
 
     script = [(0, "fast(x) at 5."), (0, "fast(y) at 9."), (0, "fast(z) at 12.")]
-    assert fed(script, ends=False).watermark.reached == 11
+    assert fed(script, ends=False).intake.watermark.reached == 11
     assert found == ["p(x)", "p(y)"]
     fed([(1, "slow(x) at 9."), (1, "slow(y) at 12.")], ends=True)
     assert found == ["p(x)", "p(y)", "p(z)", "q(y)"], "what is decided stays decided: it is late"

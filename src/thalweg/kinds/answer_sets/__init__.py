@@ -3,7 +3,7 @@
 import atexit
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.languages.asp.program import AspProgram
-    from thalweg.languages.asp.terms import Names
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,7 @@ class AnswerSets(Member):
         return self.options.solver != "clingo" and not self.program.obstacles
 
     def identity(self, context: Context) -> tuple[str, str]:
-        from thalweg.kinds.answer_sets.window_facts import program_text
-
-        text = program_text(self.program.source, self.program.inputs, self.background)
+        text = "\n".join([self.program.source.text, *self.program.inputs, *map(str, self.background)])
         what = text, sorted(self.program.names.prefixes.items()), self.options, self.frame(context)
         return text, sha256(repr((*what, sorted(self.program.shown), self.output)).encode()).hexdigest()
 
@@ -125,26 +122,6 @@ class AnswerSets(Member):
         combining = CombineSpec(part, frame, inputs, neighbours, on_change, located=located)
         edges = tuple(Edge(number, len(pieces), "records") for number in range(len(pieces)))
         return Expansion((*solving, combining), edges)
-
-    def mentions(self, predicate: Predicate) -> bool:
-        """Whether facts of a predicate mean something to the program: they are input, or what it derives."""
-        return bool(self._names.known_as(predicate))
-
-    def place_of(self, predicate: Predicate, located: Iterable[tuple[Predicate, int]]) -> int | None:
-        """The argument by which answers of a predicate are located under each name that the program has for it."""
-        places = dict(located)
-        found = {places.get(name) for name in self._names.known_as(predicate) & self.program.shown}
-        return found.pop() if len(found) == 1 else None
-
-    def derives(self, predicate: Predicate, rules: Iterable[int]) -> bool:
-        """Whether some of its rules derive facts of a predicate."""
-        heads = {head for number in rules for head in self.program.outlines[number].heads}
-        return not self._names.known_as(predicate).isdisjoint(heads)
-
-    @cached_property
-    def _names(self) -> "Names":
-        """The names of all that the program mentions."""
-        return replace(self.program.names, signatures=self.program.mentioned)
 
     # Beside other parts ---------------------------------------------------------------------------------------------
 

@@ -1,29 +1,200 @@
-"""An answer set program as one operator: windows are cut, solved and answered where all facts come together."""
+"""An answer set program as one operator: windows are cut, solved and answered where all facts come together.
 
-from collections.abc import Iterable, Iterator
+The answer of the last window holds for other parts of a plan until the next window closes (`LastAnswer`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from thalweg.answers.emit import Solution
+from thalweg.connectors.batches import code_facts
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import GATHER, Exchange
-from thalweg.dataflow.operator import HeldKey, OpSpec, Output, Share, Updates, Words
+from thalweg.dataflow.operator import HeldKey, Operator, OpSpec, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.engine import Given
+from thalweg.engine.proof import Proof
 from thalweg.kinds.answer_sets import AnswerSets
-from thalweg.kinds.answer_sets.growing import Growing
-from thalweg.kinds.answer_sets.last_answer import AnsweringOperator
-from thalweg.kinds.answer_sets.shared_pool import pool_of
 from thalweg.kinds.answer_sets.solve_options import evaluator
-from thalweg.kinds.answer_sets.window_facts import HeldWindows
-from thalweg.kinds.answer_sets.windowed import Answered, Connected, Listener, ProgramInputs, Windowed
+from thalweg.kinds.answer_sets.solving import pool_of
+from thalweg.kinds.answer_sets.windowed import (
+    Answered,
+    Connected,
+    Growing,
+    HeldWindows,
+    Listener,
+    ProgramInputs,
+    Windowed,
+    mentioned_names,
+)
 from thalweg.kinds.member import Neighbours
 from thalweg.languages.asp.frame import Frame
-from thalweg.model.arrow import frame, unframe
+from thalweg.languages.lars.facts import FactReader, read_fact
+from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
+    from thalweg.languages.asp.terms import Names
+
+
+class AnsweringOperator(Operator):
+    """What answers windows, for users; beside other parts of a plan the answer of the last window holds for these.
+
+    They read the `wanted` predicates of answers, all where that is None; where some are `shown`, the answers that users
+    see have no others. Alone, answers go out unread: they are spelled where they are written.
+    """
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        context: Context,
+        neighbours: Neighbours | None,
+        shown: frozenset[Predicate] | None,
+    ) -> None:
+        self._wanted = frozenset[Predicate]() if neighbours is None else neighbours.wanted
+        self._answers = None if neighbours is None else LastAnswer(dictionary, context.report)
+        self._selection = None if shown is None else FactSelection(shown)
+
+    def _output(self, solution: Solution, tick: int) -> Output:
+        """The answer of a window, and what begins and ends with it, at a tick."""
+        if self._answers is None:
+            return Output(tick, solution)
+        # Read once, for readers and for output.
+        solution = replace(solution, sets=tuple(map(tuple, solution.sets)))
+        self._answers.see(solution)
+        shown = (solution,) if self._selection is None else self._selection.of(solution)
+        return Output(tick, next(iter(shown), None), self._answers.turn(self._wanted))
+
+    def why(self, fact: Fact) -> Proof | None:
+        """Which window has an answer that holds a fact; the facts that it read are put below by others."""
+        return None if self._answers is None else self._answers.why(fact)
+
+    def lacking(self, fact: Fact) -> str:
+        """That a fact is not in the last answer, in words that go on behind `and`."""
+        return "answers are not kept" if self._answers is None else self._answers.lacking(fact)
+
+    def _save_answer(self) -> bytes:
+        """The answer that holds."""
+        return b"" if self._answers is None else self._answers.save()
+
+    def _load_answer(self, data: bytes) -> None:
+        """Brings back the answer that held."""
+        if self._answers is not None:
+            self._answers.load(data)
+
+
+class LastAnswer:
+    """The answer of the last window that closed, as facts that begin and end."""
+
+    def __init__(self, dictionary: Dictionary, report: Callable[[Diagnostic], None]) -> None:
+        self._reader = FactReader("answers", dictionary)
+        self._dictionary = dictionary
+        self._report = report
+        self._holding: frozenset[str] = frozenset()
+        self._given: frozenset[str] = frozenset()
+        self._window: tuple[int, int] | None = None
+        self._strange = False
+
+    def see(self, solution: Solution) -> None:
+        """A window has closed: its answer holds instead of the one before."""
+        self._holding = frozenset(fact for facts in solution.sets for fact in facts)
+        self._window = solution.start, solution.t
+
+    def why(self, fact: Fact) -> Proof | None:
+        """Which window has an answer that holds a fact; until another one closes, so until when is not known."""
+        if str(fact) not in self._holding or self._window is None:
+            return None
+        start, end = self._window
+        return Proof(f"{fact}", None, "answer set", rule=f"the answer of the window [{start},{end}]")
+
+    def lacking(self, fact: Fact) -> str:
+        """That a fact is not in the last answer, in words."""
+        if self._window is None:
+            return "no window has closed yet"
+        start, end = self._window
+        return f"the answer of the window [{start},{end}] does not contain `{fact}`"
+
+    def turn(self, wanted: frozenset[Predicate] | None) -> tuple[Given, ...]:
+        """What has begun and ended since the last turn, of the wanted predicates; of all where that is None."""
+        begun, ended = self._coded(self._holding - self._given), self._coded(self._given - self._holding)
+        self._given = self._holding
+        changed = begun.rows.keys() | ended.rows.keys()
+        return tuple(
+            Given(name, False, _rows(begun, name), _rows(ended, name))
+            for name in sorted(changed if wanted is None else changed & wanted)
+        )
+
+    def save(self) -> bytes:
+        """The answer that holds."""
+        return encode({"window": self._window, "strange": self._strange}, {"facts": sorted(self._holding)})
+
+    def load(self, data: bytes) -> None:
+        about, lists = decode(data)
+        self._holding = self._given = frozenset(lists["facts"].to_pylist())
+        self._window = about["window"] and tuple(about["window"])
+        self._strange = about["strange"]
+
+    def _coded(self, facts: frozenset[str]) -> Batch:
+        batch = self._reader.batch(sorted(facts))
+        return self._one_by_one(facts) if batch is None else batch
+
+    def _one_by_one(self, facts: frozenset[str]) -> Batch:
+        """The facts as a batch, without those that rules cannot read: rules have no terms such as `f(1)`."""
+        readable = []
+        for fact in sorted(facts):
+            try:
+                code_facts([fact], self._dictionary)
+            except RejectedError:
+                if not self._strange:
+                    message = f"rules cannot read `{fact}`, which an answer set contains: they skip it"
+                    self._report(Diagnostic("W514", message, help="rules have names, numbers, texts and IRIs only"))
+                self._strange = True
+            else:
+                readable.append(fact)
+        return code_facts(readable, self._dictionary)
+
+
+class FactSelection:
+    """The facts of answers that are output, where only some predicates are.
+
+    >>> answer = Solution(4, 4, (("a(1)", "a(1,2)", "b(1)"),))
+    >>> [str(one) for one in FactSelection(frozenset({Predicate("a", 1)})).of(answer)]
+    ['{"t":4,"window":[4,4],"answers":[["a(1)"]]}']
+    """
+
+    def __init__(self, shown: frozenset[Predicate]) -> None:
+        self._shown = shown
+        self._names = {name.name for name in shown}
+
+    def of(self, solution: Solution) -> Iterator[Solution]:
+        """The answer with what is shown of it; none where nothing of answers is."""
+        if self._shown:
+            yield replace(solution, sets=tuple(tuple(filter(self._is_shown, facts)) for facts in solution.sets))
+
+    def _is_shown(self, fact: str) -> bool:
+        if fact.partition("(")[0] not in self._names:
+            return False
+        try:
+            return read_fact(fact).signature in self._shown
+        except RejectedError:
+            # A term such as `f(1)`, which rules do not have.
+            return True
+
+
+def _rows(batch: Batch, predicate: Predicate) -> Words:
+    words = np.array(batch.rows.get(predicate, ()), dtype=np.int64)
+    if predicate.arity:
+        return words.reshape(-1, predicate.arity)
+    return np.zeros((int(predicate in batch.rows), 0), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -40,7 +211,11 @@ class AnswersSpec(OpSpec):
     counts_everything: bool
 
     def routes(self, signature: Predicate) -> Iterable[tuple[int, Exchange]]:
-        return ((0, GATHER),) if self.part.mentions(signature) else ()
+        return ((0, GATHER),) if self._names.known_as(signature) else ()
+
+    @cached_property
+    def _names(self) -> "Names":
+        return mentioned_names(self.part.program)
 
     def gives(self, key: HeldKey) -> bool:
         return not key[1] and self.part.program.writes(key[0])

@@ -18,9 +18,8 @@ from thalweg.dataflow.operator import HeldKey, OpSpec, Output, Share, Updates
 from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.answer_sets import AnswerSets
-from thalweg.kinds.answer_sets.answers_operator import listener
-from thalweg.kinds.answer_sets.last_answer import AnsweringOperator
-from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning
+from thalweg.kinds.answer_sets.answers_operator import AnsweringOperator, listener
+from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning, place_of
 from thalweg.kinds.answer_sets.windowed import Answered, PieceShare, TimeoutLog
 from thalweg.kinds.member import Neighbours
 from thalweg.languages.asp.frame import Frame
@@ -51,7 +50,7 @@ class CombineSpec(OpSpec):
         return ()
 
     def gives(self, key: HeldKey) -> bool:
-        is_here = self.part.place_of(key[0], self.located) is None
+        is_here = place_of(key[0], self.part.program, self.located) is None
         return not key[1] and is_here and self.part.program.writes(key[0])
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> "CombineOperator":

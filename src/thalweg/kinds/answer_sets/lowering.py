@@ -132,9 +132,6 @@ class Lowered:
         waiting = [np.asarray(words).reshape(-1) for batch in self._needed() for words in batch.rows.values()]
         return np.concatenate([self._engine.words_in_use(), *waiting])
 
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        self._engine.collect([*waiting, *self._needed()])
-
     def _needed(self) -> list[Batch]:
         """What waits for the engine, and answers that may still be read."""
         read = (facts.rows for answer in self._answers if (facts := answer()) is not None)

@@ -4,12 +4,13 @@ The facts of a piece go to one bucket, or by a key to as many as there are parti
 clingo go to the same bucket.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from thalweg.dataflow.exchange import GATHER, Exchange, Hash, Words, spelled_hashes
+from thalweg.kinds.answer_sets.windowed import mentioned_names
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
@@ -63,10 +64,22 @@ class SplitPiece:
         column = next((self.keys[name] for name in sorted(inputs) if name in self.keys), 0)
         return self.by(column, names)
 
+    def derives(self, predicate: Predicate, program: "AspProgram") -> bool:
+        """Whether the piece derives facts of a predicate."""
+        heads = {head for number in self.piece.rules for head in program.outlines[number].heads}
+        return not mentioned_names(program).known_as(predicate).isdisjoint(heads)
+
     @staticmethod
     def by(column: int, names: Names) -> Hash:
         """By one argument: terms that are one symbol to clingo go to the same bucket."""
         return Hash(column, Symbols(tuple(sorted(names.prefixes.items()))))
+
+
+def place_of(predicate: Predicate, program: "AspProgram", located: Iterable[tuple[Predicate, int]]) -> int | None:
+    """The argument that locates answers of a predicate under each name that the program has for it."""
+    places = dict(located)
+    arguments = {places.get(name) for name in mentioned_names(program).known_as(predicate) & program.shown}
+    return arguments.pop() if len(arguments) == 1 else None
 
 
 def located_heads(program: "AspProgram", pieces: Sequence[SplitPiece]) -> dict[Predicate, int]:

@@ -19,12 +19,11 @@ from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine import Given
 from thalweg.kinds.answer_sets import AnswerSets
-from thalweg.kinds.answer_sets.last_answer import LastAnswer
-from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning, SplitPiece
-from thalweg.kinds.answer_sets.shared_pool import pool_of
+from thalweg.kinds.answer_sets.answers_operator import LastAnswer
+from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning, SplitPiece, place_of
 from thalweg.kinds.answer_sets.solve_options import evaluator
-from thalweg.kinds.answer_sets.window_facts import HeldWindows
-from thalweg.kinds.answer_sets.windowed import Answered, ProgramInputs, Windowed
+from thalweg.kinds.answer_sets.solving import pool_of
+from thalweg.kinds.answer_sets.windowed import Answered, HeldWindows, ProgramInputs, Windowed, mentioned_names
 from thalweg.languages.asp.frame import Frame
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -33,6 +32,7 @@ from thalweg.model.predicate import Predicate
 
 if TYPE_CHECKING:
     from thalweg.explain.plan_stage import PlanStage
+    from thalweg.languages.asp.terms import Names
 
 _INPUTS, _STRAYS = 0, 1
 """The routes: facts that the piece reads, and facts that no piece reads although the program mentions them."""
@@ -66,19 +66,23 @@ class SolveSpec(OpSpec):
         if exchange is not None:
             return ((_INPUTS, exchange),)
         # The first piece reports them.
-        is_stray = self.part.mentions(signature) and not self.part.program.reads(signature)
+        is_stray = self._names.known_as(signature) and not self.part.program.reads(signature)
         return ((_STRAYS, GATHER),) if self.number == 0 and is_stray else ()
+
+    @cached_property
+    def _names(self) -> "Names":
+        return mentioned_names(self.part.program)
 
     def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:
         exchange = self.split.exchange(key[0], self.part.program.names)
         return () if exchange is None else ((key[0], exchange),)
 
     def gives(self, key: HeldKey) -> bool:
-        is_derived = not key[1] and self.part.derives(key[0], self.split.piece.rules)
-        return is_derived and self.part.place_of(key[0], self.located) is not None
+        is_derived = not key[1] and self.split.derives(key[0], self.part.program)
+        return is_derived and place_of(key[0], self.part.program, self.located) is not None
 
     def location(self, key: HeldKey) -> Exchange | None:
-        place = self.part.place_of(key[0], self.located) if self.gives(key) else None
+        place = place_of(key[0], self.part.program, self.located) if self.gives(key) else None
         return None if place is None else self.split.by(place, self.part.program.names)
 
     def placement(self, partitions: int) -> "PlanStage | None":
@@ -115,7 +119,7 @@ class SolveSpec(OpSpec):
 class SolveOperator(Operator):
     """Answers the windows of a bucket. While a batch is repeated nothing is solved: its answers have been handed on."""
 
-    format = StateFormat("answer set piece", 2)
+    format = StateFormat("answer set piece", 3)
 
     def __init__(self, spec: SolveSpec, context: Context, dictionary: Dictionary, share: Share) -> None:
         part, piece = spec.part, spec.split.piece
@@ -217,12 +221,15 @@ class SolveOperator(Operator):
         return self._windows.words_in_use()
 
     def save(self) -> bytes:
+        about = {"number": self._number, "strays": self._inputs.save()}
         answer = b"" if self._answers is None else self._answers.save()
-        return frame([encode({"number": self._number}, {}), self._windows.snapshot(), answer])
+        return frame([encode(about, {}), self._windows.snapshot(), answer])
 
     def load(self, data: bytes) -> None:
         about, windows, answer = unframe(data)
-        self._number = decode(about)[0]["number"]
+        header, _ = decode(about)
+        self._number = header["number"]
+        self._inputs.load(header["strays"])
         self._windows.resume(windows)
         if self._answers is not None:
             self._answers.load(answer)

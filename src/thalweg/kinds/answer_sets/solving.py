@@ -3,14 +3,17 @@
 Each piece of a program (`input_dependency`) gets the facts of its own inputs, each fact once, in the order of their
 text: so neither the order of arrival nor the way in which a stream was cut has a say in which answer set comes first. A
 piece whose facts are those of the window before has the same answer. The facts of a large piece are spread over the
-processes by a key, where it has one (`keys`).
+processes by a key, where it has one (`keys`). The processes beside one of Spark's are
+shared by all operators in it.
 """
 
+import atexit
+import os
 import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from time import perf_counter
 from typing import Final, Protocol
@@ -19,6 +22,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.dataflow.context import Context
 from thalweg.kinds.answer_sets.windowed import Answered, PieceShare, Unread
 from thalweg.languages.asp.program import AspProgram
 from thalweg.languages.asp.terms import Names
@@ -31,6 +35,7 @@ from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
+from thalweg.solvers.pool import SolverPool
 
 _WORD: Final = "(?:-?[A-Za-z0-9_']+|#inf|#sup)"
 _ARGUMENT: Final = re.compile(rf'{_WORD}|"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -62,6 +67,31 @@ class Solvers(Protocol):
 
     def close(self) -> None:
         """Nothing more will be asked."""
+
+
+class SharedPool:
+    """Solves by processes that end with this one, not with an operator."""
+
+    def __init__(self, pool: SolverPool) -> None:
+        self._pool = pool
+
+    def solve(self, tasks: Sequence[Task]) -> list[Solved]:
+        return self._pool.solve(tasks)
+
+    def close(self) -> None:
+        """Leaves the processes to the other operators."""
+
+
+def pool_of(context: Context) -> Solvers | None:
+    """The processes that operators of a run share; None where an operator has processes of its own."""
+    return SharedPool(_solver_pool()) if context.in_columns else None
+
+
+@cache
+def _solver_pool() -> SolverPool:
+    pool = SolverPool(os.cpu_count() or 1)
+    atexit.register(pool.close)
+    return pool
 
 
 class Solving:
@@ -196,10 +226,6 @@ class Solving:
     def _knows(self, piece: int, text: str) -> bool:
         last = self._last[piece].get(text)
         return last is not None and last.complete
-
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        words = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
-        self.dictionary.collect(np.concatenate([self.words_in_use(), *words]))
 
     def close(self) -> None:
         self._pool.close()

@@ -9,6 +9,11 @@ evaluator, and asks it for an answer whenever a window closes. There are two eva
 Windows without facts all have the same answer. The first of them in a row are answered like others; the rest is passed
 over, so that one timestamp that is far off does not make a million lines. Whether a window is passed over depends on
 the stream alone, and not on the steps in which time passes: so all runtimes give the same answers.
+
+`HeldWindows` are what an operator has: windows with facts of streams and of other parts, which are kept beside the
+evaluator where they must be saved (`Held`). A stream may bring facts of a predicate that the program also derives. They
+are input like others, which changes how the program is decomposed and whether rules can evaluate it: another evaluator
+is made, and given what windows hold (`Growing`).
 """
 
 from collections import deque
@@ -23,17 +28,23 @@ from numpy.typing import NDArray
 
 from thalweg.answers.emit import Solution
 from thalweg.connectors.interrupt import Interrupt, Interrupted
+from thalweg.dataflow.executor import Heard
+from thalweg.dataflow.operator import Updates
 from thalweg.diagnostics import Diagnostic
+from thalweg.engine import Given
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.numbers import Numbers
+from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.listing import Listing
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import record
+from thalweg.model.saved_batches import load_batches, save_batches
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
+    from thalweg.languages.asp.terms import Names
 
 Unread = list[ref[Listing]]
 """Answers that are spelled when they are read, as long as someone has them."""
@@ -90,9 +101,6 @@ class AnswerEvaluator(Protocol):
     def answer(self, first: int, last: int) -> Answered:
         """The answer of the window with these positions; no later one begins earlier."""
 
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        """Forgets the terms that neither windows nor waiting batches use."""
-
     def close(self) -> None:
         """Nothing more will be asked."""
 
@@ -108,6 +116,11 @@ class Connected(AnswerEvaluator, Protocol):
 
     def unread(self) -> Unread:
         """Its answers that may still be read: their terms are needed."""
+
+
+def mentioned_names(program: "AspProgram") -> "Names":
+    """The names of all that a program mentions: facts of it are input, or what the program derives."""
+    return replace(program.names, signatures=program.mentioned)
 
 
 class ProgramInputs:
@@ -130,7 +143,7 @@ class ProgramInputs:
         self._grow = None if program.declared else grow
         self._numbers = Numbers(dictionary, report) if dictionary is not None and program.reckons else None
         self._inputs = frozenset(program.inputs)
-        self._names = replace(program.names, signatures=program.mentioned)
+        self._names = mentioned_names(program)
         self._report = report
         self._taken: dict[Predicate, bool] = {}
         self._strays: set[Predicate] = set()
@@ -147,6 +160,14 @@ class ProgramInputs:
             self._program = self._program.taking(new)
             self._inputs = frozenset(self._program.inputs)
             self._grow(self._program)
+
+    def save(self) -> list[Predicate]:
+        """The predicates that are not inputs, and were reported."""
+        return sorted(self._strays)
+
+    def load(self, strays: Iterable[str]) -> None:
+        """Goes on where another one was saved."""
+        self._strays.update(map(Predicate.read, strays))
 
     def only(self, batch: Batch) -> Batch:
         """A batch without what is not an input."""
@@ -177,6 +198,32 @@ Repeats = Callable[[Solution, Answered, int], None]
 """Called with the first of windows that are passed over, the answer that all have, and how many there are."""
 
 
+_WINDOW_WARNINGS: Final = {
+    "incomplete": (
+        "W505",
+        "1 window was",
+        "{} windows were",
+        "not solved within the limit, the first at {}: the answer is incomplete",
+        "allow more with `--solve-limit`, or see with `--report` which part of the program is slow",
+    ),
+    "overtime": (
+        "W509",
+        "1 window",
+        "{} windows",
+        "took longer than the limit, the first at {}: the engine does not stop within a window",
+        "the answers are complete; `--solver clingo` ends at the limit",
+    ),
+    "empty": (
+        "W512",
+        "1 window",
+        "{:,} windows",
+        f"without facts skipped after {MOST_EMPTY} others in a row, the first at {{}}",
+        "they have the same answer as the window before; check the stream for a wrong timestamp",
+    ),
+}
+"""The code of each warning about windows, how one and how many are counted, what is said of them, and the way out."""
+
+
 class TimeoutLog:
     """The windows that took too long, and those that were passed over: reported at the end."""
 
@@ -201,9 +248,12 @@ class TimeoutLog:
         self._found[what] = first, count + more
 
     def report(self) -> None:
-        for what, warning in (("incomplete", _too_slow), ("overtime", _overtime), ("empty", _passed_over)):
+        """Reports each sort of windows that there were."""
+        for what, (code, single, many, text, way_out) in _WINDOW_WARNINGS.items():
             if what in self._found:
-                self._report(warning(*self._found[what]))
+                first, count = self._found[what]
+                number = single if count == 1 else many.format(count)
+                self._report(Diagnostic(code, f"{number} {text.format(first)}", help=way_out))
 
     def save(self) -> dict[str, tuple[int, int]]:
         """The counts of the warnings to report, by what they are about."""
@@ -392,28 +442,180 @@ def singles(batches: Sequence[Batch]) -> Iterator[Batch]:
                 yield Batch({signature: list(words)}, [signature], batch.stream)
 
 
-def _overtime(first: int, count: int) -> Diagnostic:
-    number = "1 window" if count == 1 else f"{count} windows"
-    return Diagnostic(
-        "W509",
-        f"{number} took longer than the limit, the first at {first}: the engine does not stop within a window",
-        help="the answers are complete; `--solver clingo` ends at the limit",
-    )
+class Held:
+    """An evaluator, and the facts that its windows hold; while it is `silent` nothing is solved."""
+
+    def __init__(self, evaluator: AnswerEvaluator) -> None:
+        self.silent = False
+        self._evaluator = evaluator
+        self._kept: deque[tuple[int, Sequence[Batch]]] = deque()
+
+    @property
+    def dictionary(self) -> Dictionary:
+        return self._evaluator.dictionary
+
+    def add(self, position: int, batches: Sequence[Batch]) -> None:
+        self._kept.append((position, batches))
+        self._evaluator.add(position, batches)
+
+    def answer(self, first: int, last: int) -> Answered:
+        while self._kept and self._kept[0][0] < first:
+            self._kept.popleft()
+        return Answered(()) if self.silent else self._evaluator.answer(first, last)
+
+    def close(self) -> None:
+        self._evaluator.close()
+
+    def words(self) -> Iterator[NDArray[np.int64]]:
+        """The words of the facts that are kept."""
+        for _, batches in self._kept:
+            for batch in batches:
+                yield from (np.asarray(words, dtype=np.int64).reshape(-1) for words in batch.rows.values())
+
+    def save(self) -> bytes:
+        """The facts, each batch with its position."""
+        kept = ((position, batch) for position, batches in self._kept for batch in batches)
+        return save_batches(kept, self.dictionary)
+
+    def load(self, saved: bytes) -> None:
+        """Gives a new evaluator the facts that another one had."""
+        for position, batch in load_batches(saved, self.dictionary):
+            self.add(position, [batch])
 
 
-def _passed_over(first: int, count: int) -> Diagnostic:
-    number = "1 window" if count == 1 else f"{count:,} windows"
-    return Diagnostic(
-        "W512",
-        f"{number} without facts skipped after {MOST_EMPTY} others in a row, the first at {first}",
-        help="they have the same answer as the window before; check the stream for a wrong timestamp",
-    )
+class HeldWindows:
+    """Windows and what is in them: facts of streams, and facts that other parts of a plan derive.
+
+    Where it `saves`, the facts that windows hold are kept, so that the state can be saved.
+    """
+
+    def __init__(self, windowed: Windowed, evaluator: Connected, saves: bool) -> None:
+        self.windowed = windowed
+        self._evaluator = evaluator
+        self._held: Held | None = None
+        if saves:
+            self._held = windowed.evaluator = evaluator if isinstance(evaluator, Held) else Held(evaluator)
+        self._derived = Heard()
+
+    def silence(self, silent: bool) -> None:
+        """From now on nothing is solved, or everything is."""
+        if self._held is not None:
+            self._held.silent = silent
+
+    def advance(self, tick: int, first: int | None, updates: Updates) -> Iterator[Solution]:
+        """Takes what comes at a tick; the answers of all windows that close up to it. `first` is that of the run."""
+        windowed = self.windowed
+        if windowed.first is None:
+            windowed.first = tick if first is None else first
+        if updates.held:
+            if tick > windowed.first:
+                # Windows that close before hold what held until now.
+                yield from windowed.advance(tick - 1, ())
+            self._hold(_joined(updates.held))
+            windowed.refresh()
+        yield from windowed.advance(tick, updates.events)
+
+    def _hold(self, changes: list[Given]) -> None:
+        begun, ended = Batch(), Batch()
+        for change in changes:
+            for batch, rows in ((begun, change.begun), (ended, change.ended)):
+                if len(rows):
+                    batch.rows[change.signature] = rows.reshape(-1)
+        self._evaluator.hold(begun, ended)
+        if self._held is not None:
+            self._derived.change(("", 0, change) for change in changes)
+
+    def words_in_use(self) -> NDArray[np.int64]:
+        """The words of the facts that are kept, and of what the evaluator needs."""
+        kept = () if self._held is None else self._held.words()
+        return np.concatenate([self._evaluator.words_in_use(), *kept, *self._derived.words()])
+
+    def snapshot(self) -> bytes:
+        """How far the windows have come, and what they hold."""
+        assert self._held is not None
+        derived = self._derived.save(self.windowed.dictionary)
+        return frame([encode(self.windowed.save(), {}), self._held.save(), derived])
+
+    def resume(self, data: bytes) -> None:
+        """Goes on where a snapshot was taken."""
+        assert self._held is not None
+        about, facts, derived = unframe(data)
+        self.windowed.load(decode(about)[0])
+        self._held.load(facts)
+        self._derived.load(derived, self.windowed.dictionary)
+        for batch in self._derived.events():
+            self._evaluator.hold(batch, Batch())
+
+    def close(self) -> None:
+        """Nothing more will be asked."""
+        self.windowed.close()
 
 
-def _too_slow(first: int, count: int) -> Diagnostic:
-    number = "1 window was" if count == 1 else f"{count} windows were"
-    return Diagnostic(
-        "W505",
-        f"{number} not solved within the limit, the first at {first}: the answer is incomplete",
-        help="allow more with `--solve-limit`, or see with `--report` which part of the program is slow",
-    )
+def _joined(changes: Sequence[Given]) -> list[Given]:
+    """One change of each predicate; several buckets may give facts of the same one.
+
+    >>> p, none = Predicate("p", 1), np.zeros((0, 1), dtype=np.int64)
+    >>> (change,) = _joined([Given(p, False, np.array([[5]]), none), Given(p, False, np.array([[9]]), none)])
+    >>> change.begun.tolist(), change.ended.tolist()
+    ([[5], [9]], [])
+    """
+    by_name: dict[Predicate, list[Given]] = {}
+    for change in changes:
+        by_name.setdefault(change.signature, []).append(change)
+    return [
+        Given(
+            name,
+            False,
+            np.concatenate([change.begun for change in group]),
+            np.concatenate([change.ended for change in group]),
+        )
+        for name, group in by_name.items()
+    ]
+
+
+Solve = Callable[["AspProgram", Dictionary | None], Connected]
+"""Makes the evaluator of a program; facts are coded with a dictionary, or with one of its own."""
+
+
+class Growing(Held):
+    """The evaluator of a program, until there is one with more inputs."""
+
+    _evaluator: Connected
+
+    def __init__(self, solve: Solve, program: "AspProgram", dictionary: Dictionary | None = None) -> None:
+        super().__init__(solve(program, dictionary))
+        self._solve = solve
+        self._holding: dict[tuple[Predicate, tuple[int, ...]], None] = {}
+        # Answers of earlier evaluators.
+        self._unread: Unread = []
+
+    def grow(self, program: "AspProgram") -> None:
+        """Goes on with a program that has more inputs."""
+        before = self._evaluator
+        self._evaluator = self._solve(program, before.dictionary)
+        self._unread = [*self.unread(), *before.unread()]
+        before.close()
+        facts = Batch()
+        for signature, words in self._holding:
+            facts.add(signature, [*words])
+        self._evaluator.hold(facts, Batch())
+        for position, batches in self._kept:
+            self._evaluator.add(position, batches)
+
+    def hold(self, begun: Batch, ended: Batch) -> None:
+        for key in ended.in_order():
+            self._holding.pop(key, None)
+        self._holding.update(dict.fromkeys(begun.in_order()))
+        self._evaluator.hold(begun, ended)
+
+    def unread(self) -> Unread:
+        return [answer for answer in self._unread if answer() is not None]
+
+    def words_in_use(self) -> NDArray[np.int64]:
+        rows = (words for batch in self._former() for words in batch.rows.values())
+        former = (np.asarray(words, dtype=np.int64).reshape(-1) for words in rows)
+        return np.concatenate([self._evaluator.words_in_use(), *self.words(), *former])
+
+    def _former(self) -> list[Batch]:
+        """The rows of answers of earlier evaluators that may still be read."""
+        return [Batch(dict(facts.rows)) for answer in self._unread if (facts := answer()) is not None]

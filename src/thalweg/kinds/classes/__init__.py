@@ -16,13 +16,11 @@ from thalweg.kinds.part import Watch
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl.axioms import show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
-from thalweg.model.dictionary import Dictionary
 from thalweg.model.shipped import Shipped
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
     from thalweg.explain.document import PlanDocument
-    from thalweg.kinds.classes.abstract_events import Classifier
     from thalweg.kinds.classes.ladder import Ladder
 
 
@@ -69,16 +67,6 @@ class Abstraction(Shipped, StandsAlone):
 
         self._check(context)
         return Expansion((ClassesSpec(self, split=partitions is not None),))
-
-    def classifier(self, context: Context, dictionary: Dictionary | None = None) -> "Classifier":
-        """What classifies all events of a run; reports what could not be decided of the background."""
-        from thalweg.kinds.classes.abstract_events import Classifier
-
-        ladder, doubts = self.ladder()
-        for doubt in doubts:
-            context.report(doubt)
-        hidden = frozenset[int]() if self.program.chosen else ladder.held_by_everything()
-        return Classifier(ladder, hidden, context.settings.first, context.report, dictionary)
 
     @staticmethod
     def _check(context: Context) -> None:

@@ -15,8 +15,8 @@ from itertools import product
 from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.kinds.classes.classifier import Signatures
 from thalweg.kinds.classes.ladder import EventFacts, Ladder
-from thalweg.kinds.classes.signatures import Signatures
 from thalweg.languages.owl.axioms import within
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.data_ranges import value

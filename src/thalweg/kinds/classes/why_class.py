@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from thalweg.kinds.classes.classifier import Signatures
 from thalweg.kinds.classes.contradiction import minimal
 from thalweg.kinds.classes.ladder import EventFacts, Ladder
-from thalweg.kinds.classes.signatures import Signatures
 from thalweg.languages.owl.axioms import Axiom, show
 from thalweg.languages.owl.dl.abstraction_program import Facts
 from thalweg.languages.owl.dl.clausify import clausify

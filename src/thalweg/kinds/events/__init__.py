@@ -1,4 +1,10 @@
-"""The events of a `.tw`: classes of the events of a stream, and patterns over them."""
+"""The events of a `.tw`: classes of the events of a stream, and patterns over them.
+
+Beside other parts of a plan events are facts, which rules, queries and answer sets read:
+
+    {"t":5,"event":"<High>",…,"individual":"<obs1>"}             <High>(<obs1>) at 5
+    {"t":12,"event":"<Jam>",…,"bindings":{"loc":"<loc1>"}}       <Jam>(<id>) and <Jam_loc>(<id>,<loc1>) at 12
+"""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,14 +12,15 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from thalweg.answers.event_answers import binding_name
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.ir.nodes import Program
+from thalweg.ir.dependency import formulas
+from thalweg.ir.nodes import Atom, Program
 from thalweg.ir.pattern_semantics import TripleTerms
 from thalweg.ir.patterns import Pattern
 from thalweg.kinds.classes import Abstraction
-from thalweg.kinds.events.event_facts import predicates_given
 from thalweg.kinds.member import Member, Neighbours
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.options import SplitName
@@ -37,8 +44,6 @@ if TYPE_CHECKING:
     from thalweg.explain.document import PlanDocument
     from thalweg.explain.plan_stage import PlanStage
     from thalweg.explain.wired_parts import ExplainedMember
-    from thalweg.kinds.classes.ladder import Ladder
-    from thalweg.kinds.events.event_run import EventRun
     from thalweg.kinds.events.unmatched_names import UnmatchedNames
 
 
@@ -124,9 +129,8 @@ class EventCascade(Shipped, Member):
         A selection sees many events at once, so it is in one operator with all that rests on it. Patterns beside parts
         that it reads stay in one bucket, unless all is to be split.
         """
-        from thalweg.kinds.events.classify_operator import ClassifySpec
-        from thalweg.kinds.events.event_stream import EventsSpec
-        from thalweg.kinds.events.match_operator import MatchSpec
+        from thalweg.kinds.events.event_stages import ClassifySpec, MatchSpec
+        from thalweg.kinds.events.events_operator import EventsSpec
 
         self._check(context, is_alone=neighbours is None)
         hears_held = neighbours is not None and neighbours.hears_held
@@ -146,8 +150,7 @@ class EventCascade(Shipped, Member):
 
     def _beside_others(self) -> Expansion:
         """Events of streams are classified in all buckets; what other parts give, and patterns, in one."""
-        from thalweg.kinds.events.classify_operator import ClassifyOthersSpec, ClassifySpec
-        from thalweg.kinds.events.match_operator import MatchSpec
+        from thalweg.kinds.events.event_stages import ClassifyOthersSpec, ClassifySpec, MatchSpec
 
         stages = (PatternStage(2, tuple(self.patterns), (0, 1), {}),) if self.patterns else ()
         matches = (MatchSpec(self, stage, published=True) for stage in stages)
@@ -156,8 +159,7 @@ class EventCascade(Shipped, Member):
 
     def _connected(self, operators: "tuple[OpSpec, ...]", stages: Sequence[PatternStage], published: bool) -> Expansion:
         """Operators with the edges from stage to stage, and to what makes facts of events where they are published."""
-        from thalweg.kinds.events.match_operator import ToClauses
-        from thalweg.kinds.events.publish_operator import PublishSpec, ToPublisher
+        from thalweg.kinds.events.event_stages import PublishSpec, ToClauses, ToPublisher
 
         edges = [
             Edge(source, stage.number, "records", exchange=ToClauses(self, stage))
@@ -265,28 +267,6 @@ class EventCascade(Shipped, Member):
         if context.settings.memory is not None:
             raise RejectedError([Diagnostic("E403", "`--memory` cannot be used with events: leave it out")])
 
-    def run(self, context: Context, output: frozenset[str], dictionary: Dictionary | None = None) -> "EventRun":
-        """What makes events in one operator, and says those of some names."""
-        from thalweg.kinds.events.event_run import EventRun
-
-        ladder, doubts = self._ladder()
-        for doubt in doubts:
-            context.report(doubt)
-        first, report = context.settings.first, context.report
-        if not self.program.selections:
-            return EventRun(self.program, ladder, output, first, report, dictionary, context.explains)
-        from thalweg.kinds.events.selecting_run import SelectingRun
-        from thalweg.kinds.queries.streams_read import StreamsRead
-
-        query = self.program.selections[0].query
-        assert query is not None
-        streams = StreamsRead(query, context.streams)
-        streams.check(context.names_streams)
-        return SelectingRun(self.program, ladder, output, first, report, dictionary, streams, context.explains)
-
-    def _ladder(self) -> "tuple[Ladder, list[Diagnostic]]":
-        return self.classifier().ladder()
-
     def classifier(self) -> Abstraction:
         """What decides the classes of events, by the names of these events; the background may be all its axioms."""
         if self.abstraction is None:
@@ -308,11 +288,12 @@ class EventCascade(Shipped, Member):
         diagnostics = Abstraction(self.abstraction).contradictions()
         if diagnostics:
             return diagnostics
-        from thalweg.kinds.events.impossible_events import impossible_events
-        from thalweg.kinds.events.lost_events import lost_events
+        from thalweg.kinds.events.event_checks import impossible_events, lost_events
 
         diagnostics = list(impossible_events(self.program, self.abstraction))
-        return [*diagnostics, *(lost_events(self.program, self._ladder()[0]) if self.program.selections else ())]
+        if self.program.selections:
+            diagnostics += lost_events(self.program, self.classifier().ladder()[0])
+        return diagnostics
 
     def explain(
         self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
@@ -329,6 +310,15 @@ def _wrong_classes(events: EventCascade) -> list[Diagnostic]:
     except RejectedError as error:
         return list(error.diagnostics)
     return []
+
+
+def predicates_given(program: CascadeProgram) -> frozenset[Predicate]:
+    """The predicates of the facts that the events of a program are."""
+    predicates = {Predicate(event.name, 1) for event in program.events}
+    for event in program.events:
+        if isinstance(event.definition, Pattern):
+            predicates |= {Predicate(binding_name(event.name, name), 2) for name in event.definition.bound}
+    return frozenset(predicates)
 
 
 def cascade_part(
@@ -383,3 +373,28 @@ def _meant(name: str, defined: Sequence[str]) -> str:
     *leading, last = (f"`{event}`" for event in defined[:_MOST_NAMED])
     listed = f"{', '.join(leading)} and {last}" if leading else last
     return f"the events are {listed}" if len(defined) <= _MOST_NAMED else f"some of the events are {listed}"
+
+
+def never_bound(program: CascadeProgram, rules: Program) -> list[Diagnostic]:
+    """Warns where rules read a variable of an event that no match binds."""
+    names = {
+        Predicate(binding_name(event.name, variable), 2): (event.name, variable)
+        for event in program.events
+        if isinstance(event.definition, Pattern)
+        for variable in frozenset().union(*(clause.variables for clause in event.definition.clauses))
+        - event.definition.bound
+    }
+    atoms = (formula.atom for rule in rules.rules for formula, _ in formulas(rule.body))
+    return [
+        _never_bound(atom, *names[atom.signature])
+        for atom in atoms
+        if atom.signature in names and atom.signature not in rules.derived
+    ]
+
+
+def _never_bound(atom: Atom, event: str, variable: str) -> Diagnostic:
+    message = f"no match of `{event}` binds `?{variable}`, so `{atom.predicate}` never holds"
+    way_out = (
+        f"give each place a name of its own (`NAMED EVENT :Second AS …`) and use `?{variable}` in the clauses of both"
+    )
+    return Diagnostic("W816", message, atom.span, help=way_out)

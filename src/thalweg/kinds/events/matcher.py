@@ -1,44 +1,103 @@
-"""Matches of a pattern as events come: tick by tick what `ir/pattern_semantics.py` says of the whole stream.
+"""Matches of patterns as events come: tick by tick what `ir/pattern_semantics.py` says of the whole stream.
 
 Candidates come from a tree of joins (`joins.py`). Those with an open `NOT` wait until their time is over; then, or at
-once, each `NOT` is asked whether it extends them (`disturbed.py`), and the modifier selects among those that end now.
-The selection never depends on what comes later, so nothing is taken back.
+once, each `NOT` is asked whether it extends them, and the modifier selects among those that end now. The selection
+never depends on what comes later, so nothing is taken back. What is kept is bounded by `WITHIN`: once the bound, and
+twice where a `NOT` is open.
 
-What is kept is bounded by `WITHIN`: once the bound, and twice where a `NOT` is open.
+Most subscriptions are `EVERY A SEQ B`: each A is matched with the next B that agrees with it. That needs no joins.
+
+The events of a tick go up from definition to definition: a complex event that ends is an event of the definitions that
+use it at the same tick. Where an open `NOT` lets one end between two ticks with events, that tick is taken first. A
+pattern that no event is for is not looked at, so many subscriptions cost as much as the few that an event is for.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from thalweg.ir.pattern_semantics import (
     Holds,
     Instance,
     Match,
     Occurring,
+    Pair,
     Solution,
+    TripleTerms,
     has_open_not,
     joint_bindings,
     nots,
+    pair_order,
     rank,
 )
-from thalweg.ir.patterns import Both, Either, Operand, Pattern, Sequence, occurrences
-from thalweg.kinds.events.begun_matches import Begun, within_of
+from thalweg.ir.patterns import Both, Clause, Either, Occurs, Operand, Pattern, Sequence, occurrences
+from thalweg.kinds.events import joins
+from thalweg.kinds.events.event_clauses import OwnFilters, Subscriptions, TripleIndex, holds
 from thalweg.kinds.events.joins import (
     LONG_AGO,
     Arriving,
     Entry,
     Filled,
     KeptCandidates,
+    NegatedEvents,
     Partial,
     greatest,
     least,
     positive_tree,
 )
-from thalweg.kinds.events.negated_events import NegatedEvents
-from thalweg.kinds.events.own_filters import OwnFilters
-from thalweg.kinds.events.saved_events import event_data, read_event, read_solution
+from thalweg.languages.cascade.event_definitions import CascadeProgram
 
+BoundEvent = tuple[Instance, Solution]
+"""A complex event, and what its pattern binds."""
+Waiting = dict[int, dict[str, list[Pair]]]
+"""The events of a tick by the numbers of the patterns that they are for."""
+Owns = Callable[[str, Solution], bool]
+"""Whether a pattern of a name takes a solution of one of its clauses."""
 Line = tuple[frozenset[Instance], Solution]
+"""The events of a match, and what it binds."""
+# Patterns that no event is for forget what has expired after so many ticks.
+_SWEEP: Final = 1_024
+
+
+class Begun(NamedTuple):
+    """A match that has begun: its events so far, what they bind, and the last tick at which it can be completed.
+
+    It is `complete` where nothing but its time is missing: it is output then, unless a `NOT` is disturbed.
+    """
+
+    events: tuple[Instance, ...]
+    bindings: Solution
+    until: int | None
+    complete: bool = False
+
+    def lasts(self, now: int) -> bool:
+        """Whether its time is not over."""
+        return self.until is None or self.until > now
+
+
+def _last_tick(start: int, within: int | None) -> int | None:
+    """The last tick of a match that began at a tick; None where nothing bounds it.
+
+    >>> _last_tick(3, 10), _last_tick(3, None)
+    (13, None)
+    """
+    return None if within is None else start + within
+
+
+def matcher(pattern: Pattern, holds: Holds) -> "Matcher | NextEvent":
+    """The matcher of a pattern: `NextEvent` where that is simple enough."""
+    return NextEvent(pattern, holds) if _is_simple(pattern) else Matcher(pattern, holds)
+
+
+def _is_simple(pattern: Pattern) -> bool:
+    """Whether a pattern is `EVERY A SEQ B` and single events decide its filters."""
+    match pattern.operand:
+        case Sequence((Occurs(first), Occurs(second))) if first != second and pattern.modifier == "EVERY":
+            return not OwnFilters(pattern, lambda *_: True).joint
+    return False
 
 
 class Matcher:
@@ -218,7 +277,7 @@ class Matcher:
             Begun(
                 tuple(entry.instance for _, entry in partial.filled),
                 tuple(sorted({pair for _, entry in partial.filled for pair in entry.solution})),
-                within_of(partial.start, self._within),
+                _last_tick(partial.start, self._within),
                 complete,
             )
             for partials, complete in (
@@ -337,3 +396,300 @@ def _within(operand: Operand) -> Iterator[Operand]:
     if isinstance(operand, Sequence | Both | Either):
         for part in operand.operands:
             yield from _within(part)
+
+
+# `EVERY A SEQ B` ------------------------------------------------------------------------------------------------------
+
+
+class NextEvent:
+    """The matches of `EVERY A SEQ B`.
+
+    >>> from thalweg.ir.pattern_semantics import Instance
+    >>> pattern = Pattern(Sequence((Occurs("<a>", 0), Occurs("<b>", 1))), "EVERY", within=3)
+    >>> found = NextEvent(pattern, lambda *_: True)
+    >>> found.advance(1, {"<a>": [(Instance("<a>", 1, 1, "<x>"), ())]})
+    []
+    >>> [(one.start, one.end) for one in found.advance(4, {"<b>": [(Instance("<b>", 4, 4, "<y>"), ())]})]
+    [(1, 4)]
+    """
+
+    due: int | None = None
+    repeats = False
+
+    def __init__(self, pattern: Pattern, holds: Holds) -> None:
+        assert isinstance(pattern.operand, Sequence)
+        first, second = pattern.operand.operands
+        assert isinstance(first, Occurs)
+        assert isinstance(second, Occurs)
+        self._first, self._second, self._within = first.event, second.event, pattern.within
+        self._filters = OwnFilters(pattern, holds)
+        variables = {clause.event: sorted(clause.variables) for clause in pattern.clauses}
+        of_first, of_second = variables.get(first.event, []), variables.get(second.event, [])
+        shared = sorted(pattern.shared)
+        self._key_of_first = _key([of_first.index(name) for name in shared])
+        self._key_of_second = _key([of_second.index(name) for name in shared])
+        # What is output of both solutions, one behind the other, sorted by name.
+        names = [*of_first, *of_second]
+        self._columns = [names.index(name) for name in sorted(set(names))]
+        self._kept: dict[Any, list[Pair]] = {}
+        self._size = 0
+        self._most = joins.FEW
+
+    def advance(self, now: int, arriving: Occurring) -> list[Match]:
+        """The matches that end now, when what ends now comes in."""
+        floor = LONG_AGO if self._within is None else now - self._within
+        matches = self._matched(now, self._filters.passing(self._second, arriving.get(self._second, ())), floor)
+        kept, key = self._kept, self._key_of_first
+        for pair in self._filters.passing(self._first, arriving.get(self._first, ())):
+            if pair[0].start >= floor:
+                here = key(pair[1])
+                if here in kept:
+                    kept[here].append(pair)
+                else:
+                    kept[here] = [pair]
+                self._size += 1
+        self._forget(floor)
+        return matches
+
+    def _matched(self, now: int, seconds: Iterable[Pair], floor: int) -> list[Match]:
+        kept, key = self._kept, self._key_of_second
+        met: dict[Any, list[Pair]] = {}
+        for pair in seconds:
+            here = key(pair[1])
+            if here in kept:
+                met.setdefault(here, []).append(pair)
+        matches: list[Match] = []
+        columns = self._columns
+        for here, pairs in met.items():
+            if len(pairs) > 1:
+                pairs.sort(key=pair_order)
+            waiting = kept.pop(here)
+            self._size -= len(waiting)
+            unmatched = []
+            for first in waiting:
+                event, solution = first
+                if event.start < floor:
+                    continue
+                for other, bound in pairs:
+                    if event.end < other.start:
+                        joined = solution + bound
+                        bindings = tuple([joined[column] for column in columns])
+                        matches.append(Match(event.start, now, (event, other), bindings))
+                        break
+                else:
+                    unmatched.append(first)
+            if unmatched:
+                kept[here] = unmatched
+                self._size += len(unmatched)
+        return matches
+
+    def begun(self, now: int) -> list[Begun]:
+        """The matches that have begun and can still be completed."""
+        waiting = (pair for pairs in self._kept.values() for pair in pairs)
+        begun = [Begun((event,), solution, _last_tick(event.start, self._within)) for event, solution in waiting]
+        return sorted((match for match in begun if match.lasts(now)), key=lambda match: match.events[0].order)
+
+    def forget(self, now: int) -> None:
+        """Drops what has expired, where there may be much of it; `advance` does so where events come."""
+        if self._within is not None:
+            self._forget(now - self._within)
+
+    def _forget(self, floor: int) -> None:
+        if self._size > self._most:
+            left = ((key, [pair for pair in pairs if pair[0].start >= floor]) for key, pairs in self._kept.items())
+            self._kept = {key: pairs for key, pairs in left if pairs}
+            self._size = sum(map(len, self._kept.values()))
+            self._most = max(joins.FEW, joins.GROWTH * self._size)
+
+    def save(self) -> bytes:
+        """Its state, as bytes from which it can continue."""
+        return json.dumps(
+            [(event_data(event), solution) for pairs in self._kept.values() for event, solution in pairs]
+        ).encode()
+
+    def load(self, saved: bytes) -> None:
+        """Brings one that has seen nothing to where another was saved."""
+        for data, solution in json.loads(saved):
+            pair = read_event(data), read_solution(solution)
+            self._kept.setdefault(self._key_of_first(pair[1]), []).append(pair)
+            self._size += 1
+
+
+def _key(columns: list[int]) -> Callable[[Solution], Any]:
+    """A function that returns the values of the shared variables of a solution."""
+    return itemgetter(*columns) if columns else lambda solution: None
+
+
+# Patterns over patterns -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    name: str
+    matcher: Matcher | NextEvent
+
+
+def _are_different(events: list[Instance]) -> bool:
+    """Whether no two events of a name are the same: graphs without a name may be about one individual."""
+    return (
+        len(events) == 1
+        or bool(events[0].events)
+        or len({(event.individual, event.graph) for event in events}) == len(events)
+    )
+
+
+class EventLayers:
+    """The patterns of a program, each behind those that it uses.
+
+    `owns` says whether a solution of a clause is looked at here; `looked_at` are the names of complex events whose
+    triples others need, besides those that its own clauses do.
+    """
+
+    def __init__(
+        self,
+        program: CascadeProgram,
+        background: Iterable[TripleTerms] | TripleIndex,
+        owns: Owns | None = None,
+        looked_at: frozenset[str] = frozenset(),
+    ) -> None:
+        index = background if isinstance(background, TripleIndex) else TripleIndex(background)
+        self._owns = owns
+        self._looked_at = program.looked_at | looked_at
+        self._layers: list[_Layer] = []
+        clauses: dict[str, list[tuple[int, Clause | None]]] = {}
+        for event in program.events:
+            if isinstance(event.definition, Pattern):
+                pattern, number = event.definition, len(self._layers)
+                own_clauses = {clause.event: clause for clause in pattern.clauses}
+                for name in sorted({occurrence.event for occurrence in occurrences(pattern.operand)}):
+                    clauses.setdefault(name, []).append((number, own_clauses.get(name)))
+                self._layers.append(_Layer(event.name, matcher(pattern, holds)))
+        self._subscriptions = {name: Subscriptions(subscribed, index) for name, subscribed in clauses.items()}
+        self.looks = any(subscriptions.looks for subscriptions in self._subscriptions.values())
+        # The ticks at which something ends without an event, with the number of its pattern.
+        self._dues: list[tuple[int, int]] = []
+        self._ticks = 0
+
+    def advance(self, to: int, events: Mapping[str, list[Instance]]) -> list[tuple[int, BoundEvent]]:
+        """The complex events that end up to a tick, with their ticks, when its abstract events come in."""
+        matched = []
+        while self._dues and self._dues[0][0] < to:
+            due = self._dues[0][0]
+            matched += [(due, match) for match in self._tick(due, {})]
+        matched += [(to, match) for match in self._tick(to, events)]
+        self._ticks += 1
+        if self._ticks % _SWEEP == 0:
+            for layer in self._layers:
+                layer.matcher.forget(to)
+        return matched
+
+    def _tick(self, tick: int, events: Mapping[str, list[Instance]]) -> list[BoundEvent]:
+        waiting: Waiting = {}
+        while self._dues and self._dues[0][0] <= tick:
+            waiting[heappop(self._dues)[1]] = {}
+        for name, instances in events.items():
+            self._hand_out(name, instances, waiting)
+        results: list[BoundEvent] = []
+        agenda = list(waiting)
+        heapify(agenda)
+        while agenda:
+            number = heappop(agenda)
+            layer = self._layers[number]
+            matches = layer.matcher.advance(tick, waiting.pop(number))
+            self._schedule(number)
+            if matches:
+                bound_events, complex_events = self._made(layer, matches)
+                results += bound_events
+                for new in self._hand_out(layer.name, complex_events, waiting):
+                    heappush(agenda, new)
+        return results
+
+    def _schedule(self, number: int) -> None:
+        due = self._layers[number].matcher.due
+        if due is not None and (due, number) not in self._dues[:1]:
+            heappush(self._dues, (due, number))
+
+    def _hand_out(self, name: str, events: list[Instance], waiting: Waiting) -> list[int]:
+        """Gives events to the patterns that they are for; the numbers of those that had none before."""
+        subscriptions = self._subscriptions.get(name)
+        if subscriptions is None:
+            return []
+        new: list[int] = []
+        for event in events:
+            for number, solution in subscriptions.asked(event):
+                if self._owns is not None and not self._owns(self._layers[number].name, solution):
+                    continue
+                pairs = waiting.get(number)
+                if pairs is None:
+                    waiting[number] = pairs = {}
+                    new.append(number)
+                pairs.setdefault(name, []).append((event, solution))
+        if not _are_different(events):
+            for pairs in waiting.values():
+                if name in pairs:
+                    pairs[name] = list(dict.fromkeys(pairs[name]))
+        return new
+
+    def _made(self, layer: _Layer, matches: list[Match]) -> tuple[list[BoundEvent], list[Instance]]:
+        """The complex events of matches with their bindings, and each of these events once."""
+        if layer.matcher.repeats:
+            matches.sort(key=lambda match: rank(match.events, match.bindings))
+        subscriptions = self._subscriptions.get(layer.name)
+        looks = layer.name in self._looked_at
+        if subscriptions is None:
+            return [(_event(layer.name, match, looks), match.bindings) for match in matches], []
+        bound_events: list[BoundEvent] = []
+        same: dict[object, Instance] = {}
+        for match in matches:
+            # Matches of the same events are one event, whatever they bind.
+            key = match.start, match.end, frozenset(match.events)
+            event = same.get(key)
+            if event is None:
+                same[key] = event = _event(layer.name, match, looks)
+            bound_events.append((event, match.bindings))
+        return bound_events, list(same.values())
+
+    def begun(self, name: str, now: int) -> list[Begun]:
+        """The matches of a pattern that have begun and can still be completed."""
+        return [match for layer in self._layers if layer.name == name for match in layer.matcher.begun(now)]
+
+    def save(self) -> bytes:
+        """The states of all patterns, as bytes from which they can continue."""
+        return json.dumps([layer.matcher.save().decode() for layer in self._layers]).encode()
+
+    def load(self, saved: bytes) -> None:
+        """Brings patterns that have seen nothing to where others were saved."""
+        for number, (layer, state) in enumerate(zip(self._layers, json.loads(saved), strict=True)):
+            layer.matcher.load(state.encode())
+            self._schedule(number)
+
+
+def _event(name: str, match: Match, with_triples: bool) -> Instance:
+    """A match as an event; its triples are needed where a clause looks at them."""
+    triples = dict.fromkeys(triple for event in match.events for triple in event.triples) if with_triples else ()
+    return Instance(name, match.start, match.end, events=match.events, triples=tuple(triples))
+
+
+# Saved events ---------------------------------------------------------------------------------------------------------
+
+
+def event_data(event: Instance) -> list[object]:
+    """An event as what JSON can write.
+
+    >>> read_event(event_data(Instance("<A>", 1, 2, "<x>"))).individual
+    '<x>'
+    """
+    parts = [event_data(part) for part in event.events]
+    return [event.event, event.start, event.end, event.individual, event.graph, parts, event.triples]
+
+
+def read_event(data: list[Any]) -> Instance:
+    """The event that was written."""
+    event, start, end, individual, graph, parts, triples = data
+    terms = tuple((subject, predicate, target) for subject, predicate, target in triples)
+    return Instance(event, start, end, individual, graph, tuple(map(read_event, parts)), terms)
+
+
+def read_solution(pairs: Iterable[Iterable[str]]) -> Solution:
+    """The solution that was written as pairs."""
+    return tuple((name, term) for name, term in pairs)

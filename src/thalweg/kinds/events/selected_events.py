@@ -5,7 +5,12 @@
 
 Whenever a window closes, each new solution rests on the events that carry its window triples. Solutions that rest on
 the same events make one selected event: its triples are theirs, those of the background among them, and its tick is
-that of the latest of those events. The query is evaluated as any other (`parts.queries`).
+that of the latest of those events. The query is evaluated as any other (`kinds/queries`).
+
+What is selected is handed on when a window closes, and what follows is output at the closing tick. Patterns are decided
+up to it: an event that is selected later, although its tick lies before, is output where it is asked for, and is not
+part of patterns any more. With one window and without `OPTIONAL`, `MINUS` and `EXISTS` there are none, because a new
+solution has a triple that is new.
 """
 
 import json
@@ -14,13 +19,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventLine
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.operator import Updates, Words
 from thalweg.diagnostics import Diagnostic
+from thalweg.ir.pattern_semantics import Instance
+from thalweg.kinds.events.event_stages import ArrivedEvent
+from thalweg.kinds.events.events_operator import EventsOperator, EventsSpec
 from thalweg.kinds.queries.choose_evaluator import choose_evaluator
 from thalweg.kinds.queries.evaluator import Row
 from thalweg.kinds.queries.per_window import triple_of
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.rspql.algebra import Pattern, patterns
 from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_ticks
 from thalweg.languages.rspql.query import Query
@@ -219,7 +229,7 @@ class SelectedEvents:
                 facts[event.facts[triple]] = None
         return frozenset(events), facts
 
-    def words_in_use(self) -> NDArray[np.int64]:
+    def words_in_use(self) -> Words:
         """The words that its windows need."""
         return self._evaluator.words_in_use()
 
@@ -269,3 +279,114 @@ def _stored_pattern(pattern: Pattern) -> Pattern:
 def _stored(term: str) -> str:
     """A term as rows have it; most are IRIs, which are as they are."""
     return term if term[:5] == "<http" else as_stored(term)
+
+
+# The operator --------------------------------------------------------------------------------------------------------
+
+
+class SelectingOperator(EventsOperator):
+    """Events behind a selection; conclusions of other parts wait for the next closing tick, too."""
+
+    def __init__(self, spec: EventsSpec, context: Context, dictionary: Dictionary) -> None:
+        super().__init__(spec, context, dictionary)
+        program = spec.part.program
+        query = program.selections[0].query
+        assert query is not None
+        self._streams = StreamsRead(query, (*context.streams, *(spec.streams or ())))
+        self._streams.check(context.names_streams)
+        self._selection = SelectedEvents(query, program.background, dictionary, self._streams, context.report)
+        self._waiting: list[ArrivedEvent] = []
+        self._decided: int | None = None
+        self._late = 0
+
+    def _lines(self, tick: int, updates: Updates) -> Iterator[EventLine]:
+        """What is known at the ticks up to one at which windows close; events that are selected are classified here."""
+        if self._classifier.now is None:
+            assert self._first is not None
+            self._selection.begin(self._first)
+        self._waiting += self._arriving.at(tick, (), self._arriving.concluded(updates.held))
+        for closing, selected in self._selection.advance(tick, updates.events):
+            ready = [event for event in self._waiting if event.tick <= closing]
+            self._waiting = [event for event in self._waiting if event.tick > closing]
+            yield from self._closed(closing, [*ready, *map(self._classified, selected)])
+
+    def _classified(self, event: SelectedEvent) -> ArrivedEvent:
+        code = self.dictionary.code
+        facts = [(fact.predicate, tuple(map(code, fact.terms))) for fact in event.facts]
+        return self._arriving.arrived(event.tick, self._classifier.classify(event.graph, facts))
+
+    def _closed(self, closing: int, arrived: Sequence[ArrivedEvent]) -> Iterator[EventLine]:
+        """What follows of the events that are known when a window closes."""
+        rejected: dict[str, list[str]] = {}
+        events: dict[int, dict[str, list[Instance]]] = {}
+        for event in arrived:
+            if event.rejected:
+                rejected.setdefault(event.rejected, []).append(event.graph)
+            for instance in event.instances:
+                if instance.event in self._output:
+                    yield AbstractEvent(closing, instance.event, instance.individual, instance.graph, instance.start)
+                events.setdefault(instance.start, {}).setdefault(instance.event, []).append(instance)
+        yield from self._reject(closing, rejected)
+        if self._reasons is not None:
+            self._found = [(instance, ()) for event in arrived for instance in event.instances]
+        for tick in sorted({*events, closing}):
+            if self._decided is not None and tick <= self._decided:
+                self._late += sum(map(len, events[tick].values()))
+                continue
+            self._decided = tick
+            for end, (complex_event, bindings) in self._layers.advance(tick, events.get(tick, {})):
+                if self._reasons is not None:
+                    self._found.append((complex_event, bindings))
+                if complex_event.event in self._output:
+                    yield ComplexEvent(self._selection.closing_after(end), complex_event, bindings)
+
+    def looks(self, after: int, before: int) -> Iterable[int]:
+        """The ticks between two others at which windows close."""
+        return self._selection.evaluations(after + 1, before - 1)
+
+    def _doubts(self) -> Iterator[Diagnostic]:
+        """What could not be decided, streams that never came, and what was selected too late."""
+        yield from super()._doubts()
+        yield from self._streams.summary()
+        if self._late:
+            several = self._late > 1
+            message = f"{self._late} selected event{'s were' if several else ' was'} not part of patterns: "
+            message += "a window had closed behind " + ("their ticks" if several else "its tick")
+            help_ = "use one window, and no `OPTIONAL`, `MINUS` or `EXISTS`, in the selection"
+            yield Diagnostic("W813", message, help=help_)
+
+    def words_in_use(self) -> Words:
+        """The words of the terms that conclusions and windows still need."""
+        return np.concatenate([self._selection.words_in_use(), super().words_in_use()])
+
+    def _snapshot(self) -> bytes:
+        waiting = [
+            [
+                event.tick,
+                event.graph,
+                event.rejected,
+                [[instance.event, instance.individual, instance.triples] for instance in event.instances],
+            ]
+            for event in self._waiting
+        ]
+        about = {"waiting": waiting, "decided": self._decided, "late": self._late}
+        selection = b"" if self._classifier.now is None else self._selection.save()
+        return frame([json.dumps(about).encode(), selection, super()._snapshot()])
+
+    def _resume(self, data: bytes) -> None:
+        about, selection, state = unframe(data)
+        super()._resume(state)
+        saved = json.loads(about)
+        self._decided, self._late = saved["decided"], saved["late"]
+        self._waiting = [
+            ArrivedEvent(tick, graph, rejected, tuple(_instance(tick, graph, *fields) for fields in instances))
+            for tick, graph, rejected, instances in saved["waiting"]
+        ]
+        if selection:
+            assert self._first is not None
+            self._selection.load(selection, self._first)
+
+
+def _instance(tick: int, graph: str, event: str, individual: str, triples: list[list[str]]) -> Instance:
+    terms = tuple((subject, predicate, target) for subject, predicate, target in triples)
+    return Instance(event, tick, tick, individual, graph, triples=terms)

@@ -14,9 +14,8 @@ from thalweg.ir.pattern_text import show_pattern
 from thalweg.ir.patterns import Clause, Pattern
 from thalweg.kinds.classes.ladder import Ladder
 from thalweg.kinds.classes.why_class import ClassProof, why_class
-from thalweg.kinds.events.begun_matches import Begun, bound_text, event_summary, short
-from thalweg.kinds.events.restrictions import TripleIndex, holds
-from thalweg.kinds.events.subscriptions import Subscriptions
+from thalweg.kinds.events.event_clauses import Subscriptions, TripleIndex, holds
+from thalweg.kinds.events.matcher import Begun
 from thalweg.languages.cascade.event_definitions import CascadeProgram, ClassText
 from thalweg.model.explanation import Explanation
 from thalweg.model.fact import Fact
@@ -51,9 +50,9 @@ class EventProof:
         return "\n".join(self._lines(times))
 
     def _lines(self, times: TimeFormat) -> Iterator[str]:
-        yield f"{short(self.event, times)}   {self.definition}"
+        yield f"{_short(self.event, times)}   {self.definition}"
         if self.bindings:
-            yield f"  binds {bound_text(self.bindings)}"
+            yield f"  binds {_bound_text(self.bindings)}"
         for match in self.found:
             yield f"  clause  {match.triple}   ({match.source})"
         for condition in self.filters:
@@ -66,7 +65,7 @@ class EventProof:
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         """The proof as a dictionary that JSON can write."""
-        data = {**event_summary(self.event, times), "definition": self.definition}
+        data = {**_event_summary(self.event, times), "definition": self.definition}
         if self.event.events:
             data["bindings"] = dict(self.bindings)
             data["events"] = [part.as_data(times) for part in self.parts]
@@ -97,7 +96,7 @@ class EventExplanation(Explanation):
         """As text: the proof, or what has begun where there is none."""
         if self.proof is not None:
             also = [
-                f"also {short(event, times)}{f' with {bound_text(bound)}' if bound else ''}"
+                f"also {_short(event, times)}{f' with {_bound_text(bound)}' if bound else ''}"
                 for event, bound in self.others[:MOST_SHOWN]
             ]
             more = len(self.others) - MOST_SHOWN
@@ -110,7 +109,7 @@ class EventExplanation(Explanation):
         lines = [f"  {self.name} is {self.definition}"]
         if not self.begun:
             return "\n".join([*lines, "  no match has begun"])
-        lines += [f"  begun: {match.render(times)}" for match in self.begun[:MOST_SHOWN]]
+        lines += [f"  begun: {_begun_text(match, times)}" for match in self.begun[:MOST_SHOWN]]
         more = len(self.begun) - MOST_SHOWN
         return "\n".join([*lines, *([f"  and {more} more have begun"] if more > 0 else [])])
 
@@ -121,10 +120,10 @@ class EventExplanation(Explanation):
             "definition": self.definition,
             "proof": None if self.proof is None else self.proof.as_data(times),
             "others": [
-                {**event_summary(event, times), **({"bindings": dict(bound)} if event.events else {})}
+                {**_event_summary(event, times), **({"bindings": dict(bound)} if event.events else {})}
                 for event, bound in self.others
             ],
-            "begun": [match.as_data(times) for match in self.begun],
+            "begun": [_begun_data(match, times) for match in self.begun],
             **{events.why: list(events.graphs) for events in self.rejected},
         }
 
@@ -275,3 +274,50 @@ def _terms(event: Instance, bindings: Solution) -> set[str]:
     """All by which an event can be named."""
     own = {event.individual, event.graph, *(term for _, term in bindings), *([event_id(event)] if event.events else [])}
     return own.union(*(_terms(part, ()) for part in event.events))
+
+
+# Texts ---------------------------------------------------------------------------------------------------------------
+
+
+def _begun_text(match: Begun, times: TimeFormat) -> str:
+    """A match that has begun, and until when it can be completed."""
+    listed = ", ".join(_short(event, times) for event in match.events)
+    bound = f" with {_bound_text(match.bindings)}" if match.bindings else ""
+    until = "" if match.until is None else times.text(match.until)
+    if match.complete:
+        return f"{listed}{bound}: is output at {until}, unless it is disturbed before"
+    return f"{listed}{bound}: can be completed {f'until {until}' if until else 'for ever'}"
+
+
+def _begun_data(match: Begun, times: TimeFormat) -> dict[str, object]:
+    events = [_event_summary(event, times) for event in match.events]
+    until = None if match.until is None else times.data(match.until)
+    return {"events": events, "bindings": dict(match.bindings), "until": until, "complete": match.complete}
+
+
+def _short(event: Instance, times: TimeFormat = AS_TICKS) -> str:
+    """An event in a few words.
+
+    >>> _short(Instance("<A>", 3, 3, "<x>", "<g>"))
+    '<A>(<x>) at 3 in <g>'
+    """
+    start, end = times.text(event.start), times.text(event.end)
+    when = f"at {start}" if event.start == event.end else f"from {start} to {end}"
+    if event.events:
+        individuals = ", ".join(sorted(event.individuals))
+        return f"{event.event} {when} of {individuals}"
+    graph = f" in {event.graph}" if event.graph else ""
+    return f"{event.event}({event.individual}) {when}{graph}"
+
+
+def _bound_text(bindings: Solution) -> str:
+    """What is bound, as it is asked for in a query."""
+    return " ".join(f"?{name}={term}" for name, term in bindings)
+
+
+def _event_summary(event: Instance, times: TimeFormat = AS_TICKS) -> dict[str, object]:
+    """An event as data, without those that it is made of."""
+    data: dict[str, object] = {"event": event.event, "from": times.data(event.start), "to": times.data(event.end)}
+    if not event.events:
+        data |= {"individual": event.individual, "graph": event.graph}
+    return data

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from thalweg.explain.continuous_query import QuerySpread
     from thalweg.explain.document import PlanDocument
     from thalweg.explain.wired_parts import ExplainedMember
+    from thalweg.kinds.queries.keyed_joins import SplitQuery
     from thalweg.languages.rspql.query import Query
 
 
@@ -74,11 +75,8 @@ class ContinuousQuery(Shipped, Member):
         What it hears of facts that other parts hold comes to one operator, too. `RejectedError` where the settings have
         no meaning for it, or it reads a stream that there is not.
         """
-        from thalweg.kinds.queries.count_rows import CountRowsSpec
-        from thalweg.kinds.queries.join_operator import JoinSpec
-        from thalweg.kinds.queries.keyed_joins import KeyedJoins, keyed_joins
-        from thalweg.kinds.queries.query_operator import QuerySpec
-        from thalweg.kinds.queries.streams_read import StreamsRead
+        from thalweg.kinds.queries.keyed_joins import SplitQuery, split_query
+        from thalweg.kinds.queries.query_operator import QuerySpec, StreamsRead
 
         if neighbours is None and context.settings.emit != "changes":
             raise _refused("emit")
@@ -86,13 +84,36 @@ class ContinuousQuery(Shipped, Member):
             raise _refused("memory")
         streams = context.streams if neighbours is None else (*context.streams, *neighbours.streams)
         StreamsRead(self.query, streams).check(context.names_streams)
-        is_alone = neighbours is None
         hears_held = neighbours is not None and neighbours.hears_held
-        may_split = (partitions or 1) > 1 and not hears_held and not context.explains
-        if not may_split or not isinstance(keyed_joins(self.query, self.background), KeyedJoins):
-            return Expansion((QuerySpec(self.query, self.background, streams, is_alone),))
-        join = JoinSpec(self.query, self.background, streams)
-        return Expansion((join, CountRowsSpec(join, is_alone)), (Edge(0, 1), Edge(0, 1, "events")))
+        if (partitions or 1) > 1 and not hears_held and not context.explains:
+            split = split_query(self.query, self.background)
+            # Each stage is one more shuffle, which what stands beside it waits for.
+            pays = neighbours is None or context.split == "always"
+            if isinstance(split, SplitQuery) and (pays or len(split.stages) == 1):
+                return self._split(split, streams, neighbours is None)
+        return Expansion((QuerySpec(self.query, self.background, streams, neighbours is None),))
+
+    def _split(self, split: "SplitQuery", streams: tuple[str, ...], reports_streams: bool) -> Expansion:
+        """An operator for each stage of the rules, and one that counts the rows of answers."""
+        from thalweg.kinds.queries.count_rows import CountRowsSpec
+        from thalweg.kinds.queries.join_operator import JoinSpec
+
+        last = len(split.stages)
+        joins = [
+            JoinSpec(self.query, self.background, streams, number, stage.reads_streams)
+            for number, stage in enumerate(split.stages)
+        ]
+        homes = {name: number for number, stage in enumerate(split.stages) for name, _ in stage.outputs}
+        edges = [
+            Edge(homes[name], number, "held", (name, False), called, exchange=exchange)
+            for number, stage in enumerate(split.stages)
+            for name, called, exchange in stage.reads
+        ]
+        answers = dict.fromkeys(answer.signature for answer in split.lowered.answers)
+        edges += (Edge(homes[name], last, "held", (name, False)) for name in answers)
+        edges += (Edge(join.number, last, "events") for join in joins if join.reads_streams)
+        counted = CountRowsSpec(self.query, self.background, streams, reports_streams)
+        return Expansion((*joins, counted), tuple(edges))
 
     # Beside other parts ---------------------------------------------------------------------------------------------
 
@@ -145,12 +166,13 @@ class ContinuousQuery(Shipped, Member):
 
     def _explained_spread(self, partitions: int) -> "QuerySpread":
         from thalweg.explain.continuous_query import QuerySpread
-        from thalweg.kinds.queries.keyed_joins import KeyedJoins, keyed_joins
+        from thalweg.ir.text import show
+        from thalweg.kinds.queries.keyed_joins import SplitQuery, split_query
 
-        joins = keyed_joins(self.query, self.background)
-        if isinstance(joins, KeyedJoins):
-            return QuerySpread(partitions, joins.keys)
-        return QuerySpread(partitions, reason=joins)
+        split = split_query(self.query, self.background)
+        if isinstance(split, SplitQuery):
+            return QuerySpread(partitions, tuple((tuple(map(show, stage.rules)), stage.keys) for stage in split.stages))
+        return QuerySpread(partitions, reason=split)
 
 
 def _answers(query: "Query") -> str:

@@ -40,9 +40,8 @@ class Rows(NamedTuple):
 class QueryEvaluator(Protocol):
     """Answers one query. Ticks never decrease."""
 
-    @property
-    def dictionary(self) -> Dictionary:
-        """The dictionary that codes facts that come in."""
+    dictionary: Dictionary
+    """The dictionary that codes facts that come in."""
 
     def begin(self, first: int) -> None:
         """The first tick of the run is known: windows count from it. Called once, before facts come."""
@@ -58,6 +57,8 @@ class QueryEvaluator(Protocol):
 
     def collect(self, waiting: Iterable[Batch]) -> None:
         """Forgets the terms that neither windows nor waiting batches use."""
+        words = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
+        self.dictionary.collect(np.concatenate([self.words_in_use(), *words]))
 
     def words_in_use(self) -> NDArray[np.int64]:
         """The words of the terms that are still needed, where the dictionary is shared with other parts."""

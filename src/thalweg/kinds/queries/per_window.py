@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.kinds.queries.evaluator import Row, Rows
+from thalweg.kinds.queries.evaluator import QueryEvaluator, Row, Rows
 from thalweg.languages.rspql.alternative_paths import alternatives_apart
 from thalweg.languages.rspql.closings import Closings, closings_of
 from thalweg.languages.rspql.graph_by_graph import graph_by_graph
@@ -125,7 +125,7 @@ class _Graph:
         return matched
 
 
-class PerWindow:
+class PerWindow(QueryEvaluator):
     """A query at work; `background` is what it sees besides its windows."""
 
     def __init__(
@@ -188,10 +188,6 @@ class PerWindow:
             if window.window.name == graph:
                 return window.matches(pattern)
         return {triple: [] for triple in self._store.triples(graph, pattern)}
-
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        words = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
-        self.dictionary.collect(np.concatenate([self.words_in_use(), *words]))
 
     def words_in_use(self) -> NDArray[np.int64]:
         """None: triples are kept as text."""

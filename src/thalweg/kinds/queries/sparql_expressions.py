@@ -6,7 +6,7 @@ question: there the engine's exact numbers are SPARQL's.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -94,17 +94,11 @@ class Asking:
         >>> [words.spell(word) for word in found]
         ['7.5', '0']
         """
-        rows = [
-            (number, self._terms(element))
-            for number, bag in enumerate(bags)
-            for element, count in bag.items()
-            for _ in range(1 if aggregation.distinct else count)
-        ]
         call = (
             f"({aggregation.function}({'DISTINCT ' if aggregation.distinct else ''}{aggregation.argument}) AS ?value__)"
         )
         answers = [UNBOUND] * len(bags)
-        if rows:
+        for rows in self._by_blank(aggregation, bags):
             store, pattern = _given(aggregation.variables, rows)
             inner = f"{{ SELECT ?row__ {call} WHERE {{ {pattern} }} GROUP BY ?row__ }}"
             for number, value in self._valued(store or self._store, inner):
@@ -114,6 +108,20 @@ class Asking:
             of_nothing = dict(self._valued(self._store, inner)).get(0, UNBOUND)
             answers = [value if bag else of_nothing for value, bag in zip(answers, bags, strict=True)]
         return answers
+
+    def _by_blank(self, aggregation: Aggregation, bags: Sequence[Counter[Key]]) -> Iterator[list[tuple[int, Terms]]]:
+        """The elements of bags with the numbers of these, and apart from them those of bags with blank nodes.
+
+        Sums of floating point numbers depend on the order, so it is that of the terms, and not that of their arrival.
+        """
+        listed: tuple[list[tuple[int, Terms]], ...] = [], []
+        for number, bag in enumerate(bags):
+            elements = sorted(((self._terms(element), count) for element, count in bag.items()), key=_in_order)
+            repeated = [
+                (number, terms) for terms, count in elements for _ in range(1 if aggregation.distinct else count)
+            ]
+            listed[any(_is_blank(terms) for terms, _ in elements)].extend(repeated)
+        return filter(None, listed)
 
     def _ask(self, expression: Asked, keys: Sequence[Key], for_value: bool) -> list[int]:
         rows = list(enumerate(map(self._terms, keys)))
@@ -141,6 +149,10 @@ class Asking:
         """The numbers of rows and the words of their values."""
         rows = store.ask(f"SELECT ?row__ ?value__ WHERE {{ {pattern} }}")
         return [(int(row or 0), self._dictionary.code(value)) for row, value in rows if value is not None]
+
+
+def _in_order(element: tuple[Terms, int]) -> tuple[str, ...]:
+    return tuple(term or "" for term in element[0])
 
 
 def _is_blank(row: Terms) -> bool:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.kinds.queries.construct import Constructed, fact_text
 from thalweg.kinds.queries.evaluator import Row, Rows, rdf_spelling
 from thalweg.kinds.queries.path_triples import Matches, Triple, ways
 from thalweg.kinds.queries.per_window import PerWindow
+from thalweg.kinds.queries.query_rows import Constructed, fact_text
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.lars.terms import TERM, ReadingError, canonical
 from thalweg.languages.rspql.algebra import Path, Pattern, patterns

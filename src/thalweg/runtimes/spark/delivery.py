@@ -36,7 +36,7 @@ from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.model.time import FOREVER
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, settled
-from thalweg.runtimes.late_facts import Late
+from thalweg.runtimes.intake import Late
 from thalweg.runtimes.spark.bucket_answers import deltas_of, grouped
 from thalweg.runtimes.spark.dataframe import (
     BECAME_UNKNOWN,

@@ -10,11 +10,10 @@ from thalweg.model.arrow import Lists, decode, encode, read_words, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.model.time import NEVER
 from thalweg.model.triples import TRIPLES, as_facts
+from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, wrap
-from thalweg.runtimes.watermark import Watermark
 
 _NO_EVENTS: Final = np.zeros(0, dtype=np.int64)
 
@@ -134,14 +133,8 @@ class Inbox:
             return
         words = self.recoded(lists)
         # Where the driver has read the events in turn, it knows which are late.
-        met = NEVER if header["decided"] is not None else self.watermark.late_before(header["group"])
-        watermarks = np.full(len(ticks), met, dtype=np.int64)
-        if len(lists["watermarks"]):
-            watermarks = np.maximum(watermarks, lists["watermarks"])
-        first, last = self.watermark.bounds
-        wanted = (ticks >= first) & (ticks <= last)
-        late = wanted & (ticks < watermarks)
-        on_time = wanted & (ticks >= watermarks)
+        group = None if header["decided"] is not None else header["group"]
+        on_time, late, watermarks = self.watermark.judge(ticks, lists["watermarks"], group)
         events = self._numbered(lists, on_time) if "events" in lists else None
         place = 0
         for route, signature, stream, count in zip(

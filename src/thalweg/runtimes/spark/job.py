@@ -223,11 +223,11 @@ class SparkWork:
 
 def spread(part: Part, context: Context, partitions: int) -> SparkWork:
     """Makes a part ready for Spark; what a worker would refuse is refused here."""
-    from thalweg.runtimes.local import start
+    from thalweg.runtimes.local import LocalRun
 
     plan = part.plan(context, partitions)
     if not plan.program.rules:
-        start(part, context).run.close()
+        LocalRun(part, context).close()
     text, identity = part.identity(context)
     about = {"clock": context.clock, "streams": context.streams, "text": text, "identity": identity}
     job = Job(plan, context.settings, partitions, name=uuid4().hex, **about)  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
-from thalweg.runtimes.embedded import Items
+from thalweg.runtimes.intake import Items
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import FORMAT, Job
@@ -143,14 +143,14 @@ def run(
             delivery.withdraw()
             replace_file(folder / MALFORMED, seal_json({"malformed": feeder.malformed.render()}, FORMAT))
         shed = delivery.shedding.summary()
-        late = delivery.late
+        late, far = delivery.late, feeder.intake.far
         return RunOutcome(
             delivery.done.batch + 1,
             delivery.rows,
-            late.summary(feeder.far.count),
+            late.summary(),
             shed,
             feeder.malformed,
-            late.count,
+            late.count + far.count,
             delivery.guaranteed,
         )
 
@@ -201,10 +201,9 @@ def _stop(query: "StreamingQuery") -> None:
 
 
 def _counts(delivery: Delivery, feeder: Feeder) -> Iterator[Counted]:
-    """The counts of far and of late facts; workers report far ones as late, so they are subtracted there."""
-    yield from feeder.far.counts()
-    late, far = delivery.late, feeder.far.count
-    yield Counted("late", late.count - far, lambda: late.summary(far))
+    """The counts of far facts, which the driver knows at once, and of late ones, which the workers report."""
+    yield from feeder.intake.far.counts()
+    yield from delivery.late.counts()
 
 
 def _beat(
@@ -214,7 +213,7 @@ def _beat(
         if warnings is not None:
             warnings.look()
         last = delivery.done.tick
-        shown.beat(last, feeder.facts, max(0, feeder.watermark.reached - last))
+        shown.beat(last, feeder.facts, max(0, feeder.intake.watermark.reached - last))
 
     return beat
 

@@ -25,13 +25,10 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.checkpoint_folder import damaged
-from thalweg.runtimes.embedded import Items, stopped_at
-from thalweg.runtimes.plausible_times import Far, FarFacts
+from thalweg.runtimes.intake import Intake, Items, stopped_at
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import Parcel, parcels_batch
-from thalweg.runtimes.unzoned_times import UnzonedTimes
-from thalweg.runtimes.watermark import Watermark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -269,9 +266,6 @@ class Feeder(threading.Thread):
         self.error: BaseException | None = None
         self.read = 0
         self.facts = 0
-        self.watermark = Watermark(job.settings.delay, job.settings.first, job.settings.last)
-        self.far = FarFacts()
-        """Facts whose time is far from those around them: they are late, and reported as far."""
         self._job = job
         self._spool = spool
         self._packer = packer
@@ -282,8 +276,15 @@ class Feeder(threading.Thread):
             if job.plan.program.hints.static_schema
             else None
         )
-        self._look = look or watch
-        self._observe = observe
+        look = look or watch
+        self.intake = Intake(
+            job.settings,
+            packer.words,
+            report,
+            look=() if look is None else (look,),
+            observe=observe,
+            times=TimeFormat(job.settings.calendar),
+        )
         self._stopped = threading.Event()
         self._writing = threading.Lock()
         self._pace = Pace()
@@ -311,11 +312,11 @@ class Feeder(threading.Thread):
     def _feed(self) -> None:
         waiting: list[Arrived] = []
         facts, skipped = 0, self._last.events if self._items.repeats else 0
-        self.watermark.widen(self._items.groups)
-        self.watermark.resume(self._last.decided, self._last.highest)
-        unzoned = UnzonedTimes(self._job.settings.calendar.clock, self._report)
+        intake, watermark = self.intake, self.intake.watermark
+        watermark.widen(self._items.groups)
+        watermark.resume(self._last.decided, self._last.highest)
         for item in self._items:
-            unzoned.see()
+            intake.check_zone()
             if self._stopped.is_set():
                 return
             if isinstance(item, Diagnostic):
@@ -324,50 +325,25 @@ class Feeder(threading.Thread):
                     break
                 self._report(item)
             elif item is None:
-                self._follow()
+                intake.follow(self._items)
             else:
                 self.read += 1
-                arrived = self._met(item)
+                arrived = intake.meet(item, self._items.group)
                 if self.read > skipped:
-                    self._see(item)
+                    intake.see(item)
                     waiting.append(arrived)
                     size = arrived[1].size
                     facts += size
                     self.facts += size
-                if self.watermark.is_complete:
+                if watermark.is_complete:
                     break
-            if (item is None and (waiting or self.watermark.reached > self._last.decided)) or facts >= self._pace.size:
+            if (item is None and (waiting or watermark.reached > self._last.decided)) or facts >= self._pace.size:
                 self._write(waiting)
                 waiting, facts = [], 0
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
-        if (warning := self.far.summary()) is not None:
+        # Workers report what is late.
+        for warning in intake.summaries():
             self._report(warning)
-
-    def _follow(self) -> None:
-        """Sees which groups of streams are silent, and which have ended; the last one ends with the input."""
-        self.watermark.rest(self._items.resting)
-        if len(self._items.ended) < self._items.groups:
-            for group in self._items.ended:
-                self.watermark.end(group)
-        self.watermark.settle()
-
-    def _met(self, item: tuple[int, Batch] | Far) -> Arrived:
-        """An event with the watermark that it meets; one that is far is late, whatever its time says."""
-        if isinstance(item, tuple):
-            return *item, self.watermark.meet_in(self._items.group, item[0])
-        return item.tick, item.batch, max(item.tick, self.watermark.reached) + 1
-
-    def _see(self, item: tuple[int, Batch] | Far) -> None:
-        """Shows what comes to those that look at it, and counts what is far."""
-        words = self._packer.words
-        batch = item[1] if isinstance(item, tuple) else item.batch
-        if self._look is not None:
-            self._look(batch)
-        if isinstance(item, Far):
-            facts = [str(fact) for fact in batch.facts(words)]
-            self.far.add(item.tick, facts, TimeFormat(self._job.settings.calendar))
-        elif self._observe is not None:
-            self._observe(*item, words)
 
     def _write(self, items: list[Arrived], ended: bool = False, cut_short: bool = False) -> None:
         self._forget()
@@ -389,9 +365,9 @@ class Feeder(threading.Thread):
     def _add(self, items: list[Arrived], ended: bool, cut_short: bool) -> None:
         number = self._last.number + 1
         self._packer.part = number
-        parcels = list(self._packer.pack(items, ended, cut_short, self.watermark.reached))
+        parcels = list(self._packer.pack(items, ended, cut_short, self.intake.watermark.reached))
         read = max(self.read, self._last.events)
-        self._last = Segment(number, read, self.watermark.reached, self.watermark.highs)
+        self._last = Segment(number, read, self.intake.watermark.reached, self.intake.watermark.highs)
         self._spool.write(self._last, self._job.labelled(parcels))
         words = self._packer.words
         if words.wants_collection:

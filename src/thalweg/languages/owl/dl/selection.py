@@ -6,7 +6,7 @@ becomes: the event gives the individual a value above 0.5 and a feature, and eve
 road. Rules are followed backwards, from an individual to its neighbours; all disjuncts count, and a value that must
 exist may be anything. What cannot be followed further counts as possible: the query may select an individual that has
 no class, and never leaves out one of the event's own that has. It says nothing about events that contradict; a run
-drops events by what `kinds/classes/event_selection.py` does with all of the background.
+drops events by what `kinds/classes/ladder.py` does with all of the background.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Events that look alike are decided once: the signature of an event, and the cache of decisions by signature.
+"""Events become the classes of their individuals; those that look alike are decided once.
 
     <obs7> :observedProperty <road1> ; :hasValue "0.031"^^xsd:double       and the same of <obs8> and 0.044
 
@@ -6,19 +6,207 @@ have one signature: individuals of the event's own are renamed, in an order that
 those of the background stay as they are; a literal is its cell (`owl/dl/data_ranges.py`), and its number among the
 equal ones of the event where equality can matter. A signature describes an event up to the names of its own, so no
 two events that could be decided differently share one; that two which look alike have two signatures only costs time.
+What is not in the cache of decisions is asked of the ladder (`ladder.py`).
+
+A `Classifier` keeps nothing between two ticks but that cache. The buckets of a run in one process share the background.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from threading import Lock
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from thalweg.kinds.classes.event_selection import EventSelection
-from thalweg.kinds.classes.ladder import SELECTION, Decision, EventFacts, Ladder
+from thalweg.answers.event_answers import UndecidedEvents
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.exchange import GATHER, Exchange
+from thalweg.dataflow.operator import OpSpec
+from thalweg.diagnostics import Diagnostic
+from thalweg.ir.annotate_terms import SUPPLIED
+from thalweg.kinds.classes.ladder import (
+    SELECTION,
+    UNDECIDED,
+    Decision,
+    EventFacts,
+    EventSelection,
+    Key,
+    Ladder,
+    way_out,
+)
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts
 from thalweg.languages.owl.dl.data_ranges import value
+from thalweg.languages.owl.dl.datatypes_of import expected_kinds
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.literals import parts
+from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS, THING
+
+T = TypeVar("T")
+
+INCONSISTENT: Final = "inconsistent"
+
+
+class ClassifierSpec(OpSpec):
+    """An operator that classifies events: they come with all their facts, but for what is only about terms."""
+
+    keeps_events: ClassVar[bool] = True
+
+    def routes(self, signature: Predicate) -> tuple[tuple[int, Exchange], ...]:
+        return () if signature in SUPPLIED else ((0, GATHER),)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedEvent:
+    """An event: the name of its graph, its facts as words, why it was `rejected`, individuals with their classes."""
+
+    graph: str
+    facts: list[tuple[str, tuple[int, ...]]]
+    rejected: str = ""
+    classes: Sequence[tuple[str, str]] = ()
+
+
+class Classifier:
+    """Classifies events; classes at the places that are `hidden` are left out. `now` is the last tick."""
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        report: Callable[[Diagnostic], None],
+        dictionary: Dictionary,
+        hidden: frozenset[int] = frozenset(),
+    ) -> None:
+        self.now: int | None = None
+        self.dictionary = dictionary
+        datatypes = Datatypes(expected_kinds(ladder.program.axioms), ladder.program.form.roles, report)
+        self._signatures = Signatures(ladder.program, dictionary.spell, datatypes.look)
+        self.decisions = Decisions(ladder, self._signatures)
+        self.counts: Counter[str] = Counter()
+        self.examples: dict[str, str] = {}
+        self.reasons: Counter[str] = Counter()
+        self._labels = {place: wanted.label for place, wanted in enumerate(ladder.program.asked) if place not in hidden}
+
+    def classified(self, tick: int, batches: Iterable[Batch]) -> Iterator[ClassifiedEvent]:
+        """The events of a tick with their classes."""
+        self.now = tick
+        for batch in batches:
+            for graph, rows in batch.events():
+                facts = [(signature.name, words) for signature, words in rows if 0 < signature.arity < 3]
+                if facts:
+                    yield self.classify(graph, facts)
+
+    def classify(self, graph: str, facts: list[tuple[str, tuple[int, ...]]]) -> ClassifiedEvent:
+        """An event of a graph with its classes."""
+        self.counts["events"] += 1
+        decision, subjects = self.decisions.decide(facts)
+        if decision.classes is None:
+            self.counts[INCONSISTENT] += 1
+            return ClassifiedEvent(graph, facts, INCONSISTENT)
+        if decision.by == SELECTION:
+            self.counts["dropped"] += 1
+            return ClassifiedEvent(graph, facts)
+        if decision.by == UNDECIDED:
+            self.counts[UNDECIDED] += 1
+            self.examples.setdefault(decision.reason, graph)
+            self.reasons[decision.reason] += 1
+            return ClassifiedEvent(graph, facts, UNDECIDED)
+        spell, labels = self.dictionary.spell, self._labels
+        classes = [
+            (labels[place], spell(subject))  # type: ignore[arg-type]
+            for subject, places in zip(subjects, decision.classes, strict=True)
+            for place in places
+            if place in labels
+        ]
+        return ClassifiedEvent(graph, facts, classes=classes)
+
+    def forget(self) -> None:
+        """The words of terms may get another meaning."""
+        self._signatures.forget()
+
+    def summary(self) -> Iterator[Diagnostic]:
+        """The events that were not decided, one warning for each reason."""
+        return (events.warning() for events in self.undecided())
+
+    def undecided(self) -> Iterator[UndecidedEvents]:
+        """The events that were not decided, by their reasons."""
+        for reason, count in self.reasons.items():
+            yield UndecidedEvents(reason, count, self.examples[reason], way_out(reason))
+
+    def start_counting(self) -> None:
+        """Forgets what was done so far; of what is known, nothing."""
+        for counts in (self.counts, self.reasons, self.examples, self.decisions.by, self.decisions.ladder.seconds):
+            counts.clear()
+        self.decisions.hits = self.decisions.misses = 0
+
+    def account(self) -> dict[str, object]:
+        """The counts of events and decisions, for the report."""
+        ladder = self.decisions.ladder
+        return {
+            "events": self.counts["events"],
+            "dropped": self.counts["dropped"],
+            "inconsistent": self.counts[INCONSISTENT],
+            "undecided": self.counts[UNDECIDED],
+            "hits": self.decisions.hits,
+            "misses": self.decisions.misses,
+            "decided": dict(sorted(self.decisions.by.items())),
+            "seconds": {by: round(seconds, 6) for by, seconds in sorted(ladder.seconds.items())},
+        }
+
+
+class Datatypes:
+    """Warns once for each property whose numbers have another datatype than all ranges that the ontology has for it.
+
+    And once for each of the `roles`, the object properties, that has a literal.
+    """
+
+    def __init__(
+        self, expected: dict[str, frozenset[str]], roles: Iterable[str], report: Callable[[Diagnostic], None]
+    ) -> None:
+        self._expected = expected
+        self._roles = set(roles)
+        self._report = report
+
+    def look(self, property: str, literal: str) -> None:
+        """Looks at a literal of a property."""
+        if property in self._roles:
+            self._roles.remove(property)
+            self._report(_literal_of_role(property, literal))
+        expected = self._expected.get(property)
+        if not expected:
+            return
+        datatype = parts(literal)[1]
+        kind = _KINDS.get(datatype.rpartition("#")[2].rstrip(">"))
+        if kind is None or kind in expected or expected.isdisjoint(_KINDS.values()):
+            return
+        del self._expected[property]
+        ranges = " and ".join(f"xsd:{name}" for name in sorted(expected))
+        message = (
+            f"`{property}` has the value `{literal}`, an xsd:{kind}, but the ontology's ranges for it are of {ranges}: "
+            "no such value is in them"
+        )
+        target = min(expected)
+        help_ = f'write values as `"0.5"^^xsd:{target}`, or ranges as `xsd:{kind}[…]`: OWL 2 keeps datatypes apart'
+        self._report(Diagnostic("W704", message, help=help_))
+
+
+def _literal_of_role(property: str, literal: str) -> Diagnostic:
+    message = (
+        f"`{property}` has the value `{literal}`, but the ontology has axioms about it as an object property: "
+        "they do not apply to literals"
+    )
+    help_ = (
+        f"declare it in the ontology: `{property} a owl:DatatypeProperty`, or `Declaration(DataProperty({property}))`"
+    )
+    return Diagnostic("W705", message, help=help_)
+
+
+_KINDS: Final = {"decimal": "decimal", "integer": "decimal", "double": "double", "float": "float"}
+
+
+# Decisions by signature ----------------------------------------------------------------------------------------------
 
 Handle = Hashable
 """The form of a term in a stream: the term itself, or its word in a dictionary."""
@@ -33,13 +221,78 @@ DIFFERENT: Final = 4
 MOST_KEPT: Final = 100_000
 MOST_CODES: Final = 65_536
 
-
-Key = tuple[Hashable, ...]
 _Coded = tuple[int, Handle, Handle | None, int]
 # The only individual of an event's own; others are numbered downwards from here.
 _OWN: Final = -2
 # There is no value, or it is a literal.
 _NOTHING: Final = -1
+
+
+class Decisions:
+    """Decides events, those with one signature once; the oldest decisions are dropped where there are too many.
+
+    The subjects of an event are classified, and its objects where the program says `all`.
+
+    `selects`: events that have no class asked for are found before the ladder; by default where classes were chosen.
+
+    >>> from thalweg.languages.owl import axioms as ax
+    >>> from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
+    >>> program = compile_abstraction("x", ax.Ontology((ax.SubClassOf("<B>", "<A>"),)))
+    >>> decisions = Decisions(Ladder(program), Signatures(program))
+    >>> for one in ("<x>", "<y>"):
+    ...     found, subjects = decisions.decide([("<B>", (one,))])
+    ...     print(found.classes, subjects)
+    ((0, 1),) ['<x>']
+    ((0, 1),) ['<y>']
+    >>> decisions.hits, decisions.misses
+    (1, 1)
+    """
+
+    def __init__(
+        self, ladder: Ladder, signatures: "Signatures", most: int = MOST_KEPT, selects: bool | None = None
+    ) -> None:
+        self.ladder = ladder
+        self.signatures = signatures
+        self.hits = 0
+        self.misses = 0
+        self.by: dict[str, int] = {}
+        self._most = most
+        self._known: dict[Hashable, Decision] = {}
+        self._selects = ladder.program.chosen if selects is None else selects
+
+    @property
+    def size(self) -> int:
+        """How many decisions are kept."""
+        return len(self._known)
+
+    @cached_property
+    def selection(self) -> EventSelection | None:
+        """What drops events before the ladder; made when the first event needs it."""
+        return EventSelection(self.ladder, self.signatures.numbers) if self._selects else None
+
+    def decide(self, facts: Sequence[Given]) -> tuple[Decision, Sequence[Handle]]:
+        """The decision about an event, and the individuals that it classifies in the order of the decision."""
+        if self.ladder.program.individuals == "all":
+            facts = self.signatures.with_objects(facts)
+        key, subjects = self.signatures.signature(facts)
+        decision = self._known.get(key)
+        if decision is not None:
+            self.hits += 1
+            return decision, subjects
+        self.misses += 1
+        decision = self._decide(key, subjects, facts)
+        self.by[decision.by] = self.by.get(decision.by, 0) + 1
+        if len(self._known) >= self._most:
+            del self._known[next(iter(self._known))]
+        self._known[key] = decision
+        return decision, subjects
+
+    def _decide(self, key: Key, subjects: Sequence[Handle], facts: Sequence[Given]) -> Decision:
+        before = perf_counter()
+        if self.selection and self.selection.drops(key, partial(self.signatures.event, subjects, facts)):
+            self.ladder.seconds[SELECTION] += perf_counter() - before
+            return Decision(((),) * len(subjects), SELECTION)
+        return self.ladder.decide(self.signatures.event(subjects, facts))
 
 
 class Signatures:
@@ -286,68 +539,79 @@ def _value(handle: Handle | None, names: dict[Handle, int], individuals: dict[Ha
     return _NOTHING if handle is None else _name(handle, names, individuals)
 
 
-class Decisions:
-    """Decides events, those with one signature once; the oldest decisions are dropped where there are too many.
+# In buckets ----------------------------------------------------------------------------------------------------------
 
-    The subjects of an event are classified, and its objects where the program says `all`.
+# A process works for one run; a session that is used again may have a second one while the first is let go.
+_MOST_RUNS: Final = 2
 
-    `selects`: events that have no class asked for are found before the ladder; by default where classes were chosen.
 
-    >>> from thalweg.languages.owl import axioms as ax
-    >>> from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
-    >>> program = compile_abstraction("x", ax.Ontology((ax.SubClassOf("<B>", "<A>"),)))
-    >>> decisions = Decisions(Ladder(program), Signatures(program))
-    >>> for one in ("<x>", "<y>"):
-    ...     found, subjects = decisions.decide([("<B>", (one,))])
-    ...     print(found.classes, subjects)
-    ((0, 1),) ['<x>']
-    ((0, 1),) ['<y>']
-    >>> decisions.hits, decisions.misses
-    (1, 1)
+class OncePerRun(Generic[T]):
+    """Values that all buckets of a run share in a process, made by the first that needs them.
+
+    A run without a name shares nothing.
+
+    >>> values = OncePerRun[list[int]]()
+    >>> values.of("run", lambda: [1]) is values.of("run", lambda: [2])
+    True
     """
 
-    def __init__(
-        self, ladder: Ladder, signatures: Signatures, most: int = MOST_KEPT, selects: bool | None = None
-    ) -> None:
-        self.ladder = ladder
-        self.signatures = signatures
-        self.hits = 0
-        self.misses = 0
-        self.by: dict[str, int] = {}
-        self._most = most
-        self._known: dict[Hashable, Decision] = {}
-        self._selects = ladder.program.chosen if selects is None else selects
+    def __init__(self) -> None:
+        self._values: OrderedDict[str, T] = OrderedDict()
+        self._lock = Lock()
 
-    @property
-    def size(self) -> int:
-        """How many decisions are kept."""
-        return len(self._known)
+    def of(self, run: str, make: Callable[[], T]) -> T:
+        """The value of a run."""
+        if not run:
+            return make()
+        with self._lock:
+            if run not in self._values:
+                self._values[run] = make()
+                if len(self._values) > _MOST_RUNS:
+                    self._values.popitem(last=False)
+            return self._values[run]
 
-    @cached_property
-    def selection(self) -> EventSelection | None:
-        """What drops events before the ladder; made when the first event needs it."""
-        return EventSelection(self.ladder, self.signatures.numbers) if self._selects else None
 
-    def decide(self, facts: Sequence[Given]) -> tuple[Decision, Sequence[Handle]]:
-        """The decision about an event, and the individuals that it classifies in the order of the decision."""
-        if self.ladder.program.individuals == "all":
-            facts = self.signatures.with_objects(facts)
-        key, subjects = self.signatures.signature(facts)
-        decision = self._known.get(key)
-        if decision is not None:
-            self.hits += 1
-            return decision, subjects
-        self.misses += 1
-        decision = self._decide(key, subjects, facts)
-        self.by[decision.by] = self.by.get(decision.by, 0) + 1
-        if len(self._known) >= self._most:
-            del self._known[next(iter(self._known))]
-        self._known[key] = decision
-        return decision, subjects
+@dataclass(frozen=True)
+class ClosedBackground:
+    """What decides events, and the lock of the bucket that adds an event to it and takes it back.
 
-    def _decide(self, key: Key, subjects: Sequence[Handle], facts: Sequence[Given]) -> Decision:
-        before = perf_counter()
-        if self.selection and self.selection.drops(key, partial(self.signatures.event, subjects, facts)):
-            self.ladder.seconds[SELECTION] += perf_counter() - before
-            return Decision(((),) * len(subjects), SELECTION)
-        return self.ladder.decide(self.signatures.event(subjects, facts))
+    `hidden` has the places of classes that are not shown, because everything is in them.
+    """
+
+    ladder: Ladder
+    hidden: frozenset[int]
+    lock: Lock = field(default_factory=Lock)
+
+
+_CLOSED: Final = OncePerRun[ClosedBackground]()
+
+
+def closed_background(run: str, program: AbstractionProgram) -> ClosedBackground:
+    """The closed background of a run in this process; it was checked before that nothing contradicts."""
+
+    def close() -> ClosedBackground:
+        ladder = Ladder(program, program.reasoner)
+        return ClosedBackground(ladder, ladder.hidden())
+
+    return _CLOSED.of(run, close)
+
+
+class BucketClassifier(Classifier):
+    """Classifies the events of a bucket."""
+
+    def __init__(self, program: AbstractionProgram, context: Context, dictionary: Dictionary) -> None:
+        closed = closed_background(context.run, program)
+        super().__init__(closed.ladder, context.report, dictionary, closed.hidden)
+        self.lock = closed.lock
+        self._listen = context.listen
+
+    def report(self, over: bool, account: bool = False) -> None:
+        """Reports what was done since the last time: which events could not be decided, and the `account`."""
+        if self.now is None or not (over or self.counts):
+            return
+        with self.lock:
+            if account:
+                self._listen(None, self.account())
+            for events in self.undecided():
+                self._listen(None, events)
+            self.start_counting()

@@ -1,15 +1,16 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import NaiveEngine
+from naive import RECENT
 
-from thalweg.answers.emit import emitter_of
-from thalweg.dataflow.context import Settings
+from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.kinds.part import Unwatched
+from thalweg.kinds.rules.rule_part import Rules
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.runtimes.embedded import Embedded, Observing
+from thalweg.model.time import Clock
+from thalweg.runtimes.local import LocalRun
+from thalweg.runtimes.observer import Observer
 
 
 class Listed(list):
@@ -21,24 +22,24 @@ class Listed(list):
         return ()
 
 
-class Answering(NaiveEngine):
-    """The naive engine, whose changes become answers."""
+class Counted(LocalRun):
+    """Counts how often it is called: there is nothing to evaluate at ticks at which nothing comes."""
 
-    def __init__(self, settings):
-        super().__init__(first=settings.first)
-        self._emitter = emitter_of(settings.emit)
-        self.step, self.finish = self._emitter.step, self._emitter.finish
+    calls: list[int]
+
+    def advance(self, tick, batches):
+        self.calls.append(tick)
+        return super().advance(tick, batches)
 
 
 class Run:
-    """The runtime over the naive engine; an item is a tick with names for `p`, a diagnostic, or None for a wait."""
+    """Rules in this process; an item is a tick with names for `p`, a diagnostic, or None for a wait."""
 
     def __init__(self, *items, late=None, emit="snapshot", **settings):
         self.reports = []
-        self.settings = Settings(emit=emit, **settings)
-        self.engine = Answering(self.settings)
-        observing = Observing(self.reports.append, late=late)
-        self.runtime = Embedded(self.engine, self.settings, Unwatched(), observing)
+        context = Context(Settings(emit=emit, **settings), Clock(), self.reports.append)
+        self.run = Counted(Rules(RECENT), context, Observer(late=late))
+        self.run.calls = []
         self.items = Listed(self._coded(item) for item in items)
 
     def _coded(self, item):
@@ -47,16 +48,16 @@ class Run:
         tick, *names = item
         batch = Batch(stream="s")
         for name in names:
-            batch.add(Predicate("p", 1), [self.engine.dictionary.code(name)])
+            batch.add(Predicate("p", 1), [self.run.dictionary.code(name)])
         return tick, batch
 
     def lines(self):
-        return [str(answer) for piece in self.runtime.answers(self.items) if piece for answer in piece.answers()]
+        return [str(answer) for piece in self.run.answers(self.items) if piece for answer in piece.answers()]
 
     def told_at_each_wait(self):
         """The answers, cut where the runtime says that it has nothing more to say."""
         parts = [[]]
-        for piece in self.runtime.answers(self.items):
+        for piece in self.run.answers(self.items):
             if piece is None:
                 parts.append([])
             else:
@@ -110,10 +111,10 @@ def test_without_events_there_is_a_timeline_only_where_both_ends_are_known():
     assert Run(first=2, last=3).lines() == ['{"t":2,"facts":[]}', '{"t":3,"facts":[]}']
 
 
-def test_the_engine_is_called_for_events_only():
+def test_operators_are_called_for_events_only():
     run = Run((3, "a"), (500, "b"), (502, "c"), emit="changes")
     run.lines()
-    assert run.engine.calls == [3, 500, 502]
+    assert run.run.calls == [3, 500, 502]
 
 
 def test_a_live_stream_is_answered_before_the_wait():
@@ -149,13 +150,13 @@ def test_a_malformed_line_stops_the_run_after_what_came_before_it():
     run = Run((3, "a"), Diagnostic("E301", "what?"), (4, "b"), last=9, emit="changes")
     told = []
     with pytest.raises(RejectedError, match="what"):
-        told += (str(piece) for piece in run.runtime.answers(run.items))
-    assert run.engine.now == 3
+        told += (str(piece) for piece in run.run.answers(run.items))
+    assert run.run.now == 3
 
 
 def test_answers_before_a_malformed_line_are_delivered():
     run = Run((3, "a"), Diagnostic("E301", "what?"), last=9, emit="intervals")
-    answers = run.runtime.answers(run.items)
+    answers = run.run.answers(run.items)
     assert str(next(answers)) == '{"fact":"q(a)","from":3,"until":null}'
     with pytest.raises(RejectedError):
         next(answers)
@@ -169,7 +170,7 @@ def test_a_malformed_line_can_be_skipped():
 
 def test_an_interrupt_ends_the_timeline_at_the_last_event():
     run = Run((3, "a"), (4, "b"), (5, "c"), last=9)
-    run.runtime._interrupt.asked = True
+    run.run._interrupt.asked = True
     assert run.lines() == ['{"t":3,"facts":["q(a)"]}']
 
 

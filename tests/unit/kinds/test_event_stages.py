@@ -3,10 +3,10 @@
 from thalweg import api
 from thalweg.diagnostics import Source
 from thalweg.ir.patterns import Clause, Occurs, Pattern, Triple
-from thalweg.kinds.classes.abstract_events import ClassifiedEvent
+from thalweg.kinds.classes.classifier import ClassifiedEvent
 from thalweg.kinds.events import EventCascade
-from thalweg.kinds.events.restrictions import TripleIndex, known_besides
-from thalweg.kinds.events.usable_events import UsableEvents
+from thalweg.kinds.events.event_clauses import TripleIndex, known_besides
+from thalweg.kinds.events.event_stages import UsableEvents
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 from thalweg.model.rdf import RDF_TYPE
 

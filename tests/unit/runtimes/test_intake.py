@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg.model.event import Batch
 from thalweg.model.time import FOREVER
-from thalweg.runtimes.watermark import Watermark
+from thalweg.runtimes.intake import Late, Reorder, Watermark
 
 TICKS = st.lists(st.integers(0, 30))
 DELAYS = st.integers(0, 10)
@@ -27,7 +28,7 @@ def state(watermark):
     return watermark.of(), watermark.start, watermark.decided, watermark.is_complete, watermark.is_over
 
 
-# Event by event -----------------------------------------------------------------------------------------------------
+# Watermark, event by event ------------------------------------------------------------------------------------------
 
 
 def test_without_delay_a_step_back_is_late():
@@ -62,7 +63,7 @@ def test_lateness_depends_on_the_events_before(ticks, delay):
         assert watermark.decided is None or watermark.decided < max(ticks[: number + 1]) - delay
 
 
-# Batch by batch -----------------------------------------------------------------------------------------------------
+# Watermark, batch by batch ------------------------------------------------------------------------------------------
 
 
 def test_what_is_seen_counts_once_it_is_settled():
@@ -163,3 +164,63 @@ def test_what_was_saved_goes_on_alike(watermark, before, after, cut_short):
         each.end(cut_short=cut_short)
         each.settle()
     assert state(other) == state(watermark)
+
+
+# Order ----------------------------------------------------------------------------------------------------------------
+
+
+def numbered(number):
+    return Batch(stream=str(number))
+
+
+def numbers(left):
+    return [(tick, [int(batch.stream) for batch in batches]) for tick, batches in left]
+
+
+def test_batches_leave_in_the_order_of_time_and_those_of_a_tick_in_the_order_of_arrival():
+    buffer = Reorder()
+    for number, tick in enumerate((5, 7, 6, 5, 8)):
+        buffer.add(tick, numbered(number))
+    assert numbers(buffer.up_to(4)) == []
+    assert numbers(buffer.up_to(7)) == [(5, [0, 3]), (6, [2]), (7, [1])]
+    assert [batch.stream for batch in buffer.waiting()] == ["4"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30))))
+def test_nothing_is_lost(steps):
+    buffer, left = Reorder(), []
+    for number, (tick, last) in enumerate(steps):
+        buffer.add(tick, numbered(number))
+        found = list(buffer.up_to(last))
+        assert [tick for tick, _ in found] == sorted({tick for tick, _ in found if tick <= last})
+        left += found
+    left += buffer.up_to(30)
+    assert sorted((tick, number) for tick, some in numbers(left) for number in some) == sorted(
+        (tick, number) for number, (tick, _) in enumerate(steps)
+    )
+    assert buffer.waiting() == []
+
+
+# Late facts -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_late_channel_gets_a_line_for_each_event_and_there_is_no_warning():
+    lines = []
+    late = Late(lines.append)
+    late.add(4, 5, "s", ["p(c)", "p(\u00e9)"])
+    late.add(3, 5, None, [])
+    assert lines[0] == '{"t":4,"watermark":5,"stream":"s","facts":["p(c)","p(\u00e9)"]}\n'
+    assert json.loads(lines[1]) == {"t": 3, "watermark": 5, "stream": None, "facts": []}
+    assert late.summary() is None
+
+
+def test_without_one_the_facts_are_counted_and_the_first_is_the_example():
+    late = Late()
+    assert late.summary() is None
+    late.add(3, 5, "s", [])
+    assert late.summary() is None
+    late.add(4, 5, "s", ["p(c)", "p(d)"])
+    late.add(1, 9, "s", ["p(e)"])
+    found = late.summary()
+    assert (found.code, found.severity) == ("W302", "warning")
+    assert found.message == "3 facts were late and ignored: `p(c) at 4` arrived when the watermark was 5"

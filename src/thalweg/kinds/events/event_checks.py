@@ -1,12 +1,22 @@
-"""Events that an explicit selection would lose: made up from what the classes ask for, and tried out.
+"""Events of a text that can never happen, and those that its selection would lose.
+
+Nothing can be in the class of an event:
+
+    NAMED EVENT :X AS :Reading and :Room          where the ontology has DisjointClasses(:Reading :Room)
+
+An individual of which nothing is known is put into the class: where that contradicts the ontology, the class is empty,
+and so are the patterns that need one of its events.
+
+An explicit selection loses events that a class asks for:
 
     :High = (:feature some :MainRoad) and (:value some xsd:double[> 0.025])
     WHERE { ?r a :MainRoad . WINDOW :w { ?o :feature ?r ; :value ?v FILTER(?v > 0.03) } }
     loses                    x :feature road1 ; :value 0.0275
 
-The derived selection of a class (`owl/dl/selection.py`) says which events can be in it. Each of its cases becomes some
-events, with individuals of the background and with values inside the ranges, near the numbers that the selection
-has. One that is in the class, and of which nothing in the class is selected, is lost.
+Events are made up from what the classes ask for, and tried out. The derived selection of a class
+(`owl/dl/selection.py`) says which events can be in it. Each of its cases becomes some events, with individuals of the
+background and with values inside the ranges, near the numbers that the selection has. One that is in the class, and of
+which nothing in the class is selected, is lost.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,14 +25,21 @@ from itertools import islice, pairwise, product
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic
-from thalweg.kinds.classes.ladder import Ladder
-from thalweg.kinds.classes.signatures import Decisions, Signatures
-from thalweg.kinds.events.restrictions import TripleIndex
+from thalweg.kinds.classes.classifier import Decisions, Signatures
+from thalweg.kinds.classes.contradiction import minimal
+from thalweg.kinds.classes.ladder import EventFacts, Ladder
+from thalweg.kinds.events.event_clauses import TripleIndex
 from thalweg.kinds.events.selected_events import SelectedEvents
-from thalweg.kinds.queries.streams_read import StreamsRead
+from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.cascade.event_definitions import CascadeProgram, Selection
-from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
-from thalweg.languages.owl.dl.data_ranges import value
+from thalweg.languages.cascade.impossible_patterns import impossible_patterns
+from thalweg.languages.cascade.token_reader import written
+from thalweg.languages.owl import structure
+from thalweg.languages.owl.axioms import Axiom, Declaration, Ontology, SubClassOf, mentioned, show
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Facts, compile_abstraction
+from thalweg.languages.owl.dl.clausify import clausify
+from thalweg.languages.owl.dl.data_ranges import Ranges, value
+from thalweg.languages.owl.dl.manchester import Vocabulary
 from thalweg.languages.owl.dl.selection import Atom, Every, Pattern, Some, derive_selection
 from thalweg.languages.rspql.algebra import patterns
 from thalweg.languages.rspql.lexer import tokens
@@ -33,13 +50,79 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.literals import LITERAL
 from thalweg.model.rdf import OWN, RDF_TYPE, XSD
+from thalweg.model.vocabulary import OWL, RDF, RDFS
 
-Facts = tuple[Fact, ...]
+_ANY: Final = f"{OWN}any>"
+# The words of OWL and of its datatypes.
+_WORDS: Final = tuple(f"<{space}" for space in (XSD, RDF, RDFS, OWL))
+_PROBE: Final = f"{OWN}probe:"
+MadeUpEvent = tuple[Fact, ...]
+"""The facts of an event that is tried out."""
 _OWN: Final = f"{OWN}x>"
 _MOST_CASES: Final = 64
 _MOST_EVENTS: Final = 32
 _MOST_VALUES: Final = 6
 _MOST_FOUND: Final = 3
+
+
+def impossible_events(program: CascadeProgram, abstraction: AbstractionProgram) -> Iterator[Diagnostic]:
+    """W815 for each event whose class is empty, and for the patterns that therefore match nothing."""
+    places = {event.name: event.span for event in program.events}
+    empty = dict(_empty_classes(program, abstraction))
+    for name, axioms in empty.items():
+        message = f"`{written(places[name])}` can never happen: nothing can be in its class"
+        help_ = "change the class, or one of these axioms" if axioms else "change the class, which contradicts itself"
+        yield Diagnostic("W815", message, places[name], help_, tuple(axioms))
+    reported = {name for name, _ in impossible_patterns(program.events, program.tick_length)}
+    for name, diagnostic in impossible_patterns(program.events, program.tick_length, empty):
+        if name not in reported:
+            yield diagnostic
+
+
+def _empty_classes(program: CascadeProgram, abstraction: AbstractionProgram) -> Iterator[tuple[str, list[str]]]:
+    """The events whose class is empty, each with axioms that make it so."""
+    ontology = _declaring(structure.read(abstraction.triples), program)
+    vocabulary = Vocabulary(ontology)
+    probes = {
+        f"{_PROBE}{number}>": (name, vocabulary.read(definition.text, {}))
+        for number, (name, definition) in enumerate(program.classes)
+    }
+    members = tuple(SubClassOf(probe, expression) for probe, (_, expression) in probes.items())
+    extended = replace(ontology, axioms=(*ontology.axioms, *members))
+    ladder = Ladder(
+        compile_abstraction(abstraction.name, extended, [(iri, iri) for iri in probes]), abstraction.reasoner
+    )
+    for probe, (name, _) in probes.items():
+        if ladder.consistent and _contradicts(ladder, probe):
+            yield name, _reasons(ladder, probe)
+
+
+def _declaring(ontology: Ontology, program: CascadeProgram) -> Ontology:
+    """An ontology that has all names of the classes, some of which only rules may know."""
+    declared = {name for names in Vocabulary(ontology).kinds.values() for name in names}
+    kinds = ("Class", "ObjectProperty", "DataProperty")
+    unknown = [name for name in sorted(program.named_classes - declared) if not name.startswith(_WORDS)]
+    new = [Declaration(kind, name) for name in unknown for kind in kinds]
+    return replace(ontology, declarations=(*ontology.declarations, *new))
+
+
+def _contradicts(ladder: Ladder, probe: str) -> bool:
+    return ladder.decide(EventFacts((_ANY,), Facts(classes=((probe, _ANY),)))).classes is None
+
+
+def _reasons(ladder: Ladder, probe: str) -> list[str]:
+    """As few axioms of the ontology as make a class empty."""
+    program = ladder.program
+
+    def suffice(axioms: Sequence[Axiom]) -> bool:
+        form = clausify(axioms, Ranges(program.ranges.definitions), [probe])
+        return _contradicts(Ladder(replace(program, axioms=tuple(axioms), form=form), ladder.reasoner), probe)
+
+    axioms = minimal(list(program.axioms), suffice)
+    return [show(axiom) for axiom in axioms if probe not in mentioned(axiom)]
+
+
+# Lost events ----------------------------------------------------------------------------------------------------------
 
 
 def lost_events(program: CascadeProgram, ladder: Ladder) -> Iterator[Diagnostic]:
@@ -76,7 +159,7 @@ class _Search:
         }
         self._reads_all = any((name or "?")[0] == "?" for name in self._read)
 
-    def lost(self, place: int) -> Facts | None:
+    def lost(self, place: int) -> MadeUpEvent | None:
         """An event that is in a class and is not selected as one."""
         alone = replace(self._program, asked=(self._program.asked[place],))
         cases = islice(_cases(derive_selection(alone)), _MOST_CASES)
@@ -94,11 +177,11 @@ class _Search:
                 return event
         return None
 
-    def _is_read(self, event: Facts) -> bool:
+    def _is_read(self, event: MadeUpEvent) -> bool:
         """Whether the selection looks at all names of an event: what states other classes is not meant by it."""
         return all(fact.predicate in self._read or self._reads_all for fact in event)
 
-    def _completed(self, event: Facts) -> Facts:
+    def _completed(self, event: MadeUpEvent) -> MadeUpEvent:
         """An event with the other triples that the selection asks for of the same individual."""
         names = {fact.predicate for fact in event if fact.terms[0] == _OWN}
         subjects = {pattern.terms[0] for pattern in self._window if pattern.terms[1] in names}
@@ -109,14 +192,14 @@ class _Search:
         ]
         return tuple(dict.fromkeys([*event, *more]))
 
-    def _has_class(self, event: Facts, place: int) -> bool:
+    def _has_class(self, event: MadeUpEvent, place: int) -> bool:
         if not event:
             return False
         decision, subjects = self._decisions.decide([(fact.predicate, fact.terms) for fact in event])
         pairs = zip(subjects, decision.classes or (), strict=False)
         return any(subject == _OWN and place in classes for subject, classes in pairs)
 
-    def _selected(self, event: Facts) -> Iterator[Facts]:
+    def _selected(self, event: MadeUpEvent) -> Iterator[MadeUpEvent]:
         """What is selected of an event, on any of the streams."""
         for stream in dict.fromkeys(window.stream for window in self._query.windows):
             name, words = local_name(stream), Dictionary()
@@ -133,7 +216,7 @@ class _Search:
 
     # Events that a case of the derived selection describes ----------------------------------------------------------
 
-    def _events(self, case: Sequence[Atom]) -> Iterator[Facts]:
+    def _events(self, case: Sequence[Atom]) -> Iterator[MadeUpEvent]:
         literals = [atom for atom in case if atom.range is not None and not _is_met(atom, case)]
         resources = [atom for atom in case if atom.range is None and atom.name != "!="]
         elsewhere = [atom for atom in resources if "?x" not in (atom.subject, atom.thing)]

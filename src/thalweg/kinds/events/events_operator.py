@@ -1,0 +1,203 @@
+"""Events as one operator: classes and patterns together, as they are in one process.
+
+Beside other parts of a plan, what these conclude comes in as events, and events go out as facts.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from thalweg.answers.event_answers import AbstractEvent, ComplexEvent, EventAnswers, EventLine, RejectedEvents
+from thalweg.dataflow.context import Context
+from thalweg.dataflow.operator import Operator, Output, Share, Updates, Words
+from thalweg.dataflow.state import StateFormat
+from thalweg.diagnostics import Diagnostic
+from thalweg.engine.proof import Proof
+from thalweg.ir.pattern_semantics import Instance
+from thalweg.kinds.classes.classifier import Classifier, ClassifierSpec
+from thalweg.kinds.events.event_clauses import known_besides
+from thalweg.kinds.events.event_stages import ArrivingEvents, facts_of, output_of
+from thalweg.kinds.events.matcher import BoundEvent, EventLayers
+from thalweg.kinds.events.why_event import EventExplanation, EventReasons
+from thalweg.model.arrow import frame, unframe
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
+
+if TYPE_CHECKING:
+    from thalweg.kinds.events import EventCascade
+
+# So many facts are kept for derivations that rest on events of earlier ticks.
+_MOST_KEPT: Final = 100_000
+_WINDOW: Final = re.compile(r" (?:in|always|before) \[[^\]]*\]\Z")
+
+
+@dataclass(frozen=True)
+class EventsSpec(ClassifierSpec):
+    """Classes and patterns together; with `streams`, which other parts make, they are facts of a stream, too."""
+
+    part: "EventCascade"
+    streams: tuple[str, ...] | None = None
+
+    gives_events: ClassVar[bool] = True
+
+    def open(self, context: Context, dictionary: Dictionary, share: Share) -> "EventsOperator":
+        if not self.part.program.selections:
+            return EventsOperator(self, context, dictionary)
+        from thalweg.kinds.events.selected_events import SelectingOperator
+
+        return SelectingOperator(self, context, dictionary)
+
+
+class EventsOperator(Operator):
+    """Events at work: those named in `output` are answers, and beside other parts all are facts of the stream.
+
+    One that will be asked why keeps what it found at its last tick.
+    """
+
+    format: ClassVar[StateFormat] = StateFormat("events")
+
+    def __init__(self, spec: EventsSpec, context: Context, dictionary: Dictionary) -> None:
+        part, program = spec.part, spec.part.program
+        ladder, doubts = part.classifier().ladder()
+        for doubt in doubts:
+            context.report(doubt)
+        self._context = context
+        self._name = program.name
+        self._published = spec.streams is not None
+        self._shown = part.output
+        self._output = part.names if self._published else part.output
+        self._first = context.settings.first
+        explained = part.names if context.explains else frozenset()
+        self._index = known_besides(ladder.program)
+        self._layers = EventLayers(program, self._index, looked_at=explained)
+        self._reasons = EventReasons(program, ladder, self._index) if context.explains else None
+        self._classifier = Classifier(ladder, context.report, dictionary)
+        words = dictionary if self._layers.looks or context.explains else None
+        self._arriving = ArrivingEvents(part, self._classifier, self._index, self._output | explained, words)
+        self._found: list[BoundEvent] = []
+        self._rejected: list[RejectedEvents] = []
+        self._last: tuple[int, frozenset[Fact]] = (-1, frozenset())
+        self._instances: dict[str, Instance] = {}
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """The words of its terms."""
+        return self._classifier.dictionary
+
+    def advance(self, tick: int, updates: Updates) -> Iterator[Output]:
+        if self._first is None:
+            self._first = tick if self.first is None else self.first
+        lines = sorted(self._lines(tick, updates), key=lambda line: (line.t, str(line)))
+        for at, group in groupby(lines, key=lambda line: line.t):
+            yield self._given(at, list(group))
+
+    def _lines(self, tick: int, updates: Updates) -> Iterator[EventLine]:
+        """What is known at a tick, and at those before it since the last one."""
+        events: dict[str, list[Instance]] = {}
+        rejected: dict[str, list[str]] = {}
+        graphs = self._arriving.concluded(updates.held)
+        for event in self._arriving.at(tick, updates.events, graphs):
+            if event.rejected:
+                rejected.setdefault(event.rejected, []).append(event.graph)
+            for instance in event.instances:
+                events.setdefault(instance.event, []).append(instance)
+                if instance.event in self._output:
+                    yield AbstractEvent(tick, instance.event, instance.individual, instance.graph)
+        yield from self._reject(tick, rejected)
+        matched = self._layers.advance(tick, events)
+        if self._reasons is not None:
+            self._found = [(instance, ()) for instances in events.values() for instance in instances]
+            self._found += (match for at, match in matched if at == tick)
+        for at, (complex_event, bindings) in matched:
+            if complex_event.event in self._output:
+                yield ComplexEvent(at, complex_event, bindings)
+
+    def _reject(self, tick: int, graphs_of: dict[str, list[str]]) -> list[RejectedEvents]:
+        """Events without classes, one line for each reason."""
+        self._rejected = [RejectedEvents(tick, why, tuple(sorted(graphs))) for why, graphs in graphs_of.items()]
+        return self._rejected
+
+    def _given(self, tick: int, lines: Sequence[EventLine]) -> Output:
+        if not self._published:
+            return Output(tick, EventAnswers(tuple(lines)))
+        facts = facts_of(lines)
+        self._last = tick, frozenset(facts)
+        self._remember(lines)
+        return output_of(tick, lines, self._shown, facts, self.dictionary, self._name)
+
+    def _remember(self, lines: Sequence[EventLine]) -> None:
+        """Keeps the latest events by the facts that they are, where it will be asked why."""
+        if self._reasons is None:
+            return
+        instances = {(event.event, event.individual, event.graph): event for event, _ in self._found}
+        for line in lines:
+            instance = line.instance if isinstance(line, ComplexEvent) else None
+            if isinstance(line, AbstractEvent):
+                instance = instances.get((line.event, line.individual, line.graph))
+            if instance is not None:
+                self._instances |= {f"{fact} at {line.t}": instance for fact in line.facts()}
+        while len(self._instances) > _MOST_KEPT:
+            del self._instances[next(iter(self._instances))]
+
+    def finish(self) -> Iterator[Output]:
+        """What could not be decided is reported; every event was answered at its tick."""
+        for diagnostic in self._doubts():
+            self._context.report(diagnostic)
+        return iter(())
+
+    def _doubts(self) -> Iterator[Diagnostic]:
+        yield from self._classifier.summary()
+        yield from self._index.doubts()
+
+    def words_in_use(self) -> Words:
+        """The words of conclusions that are still needed; patterns keep terms as text."""
+        return self._arriving.words_in_use()
+
+    # Why --------------------------------------------------------------------------------------------------------------
+
+    def why(self, fact: Fact) -> Proof | None:
+        """The event that a fact is, at its tick."""
+        tick, facts = self._last
+        if tick != self._classifier.now or fact not in facts:
+            return None
+        return Proof(str(fact), tick, "event", rule=f"an event of `{self._name}`")
+
+    def event_behind(self, leaf: Proof) -> Proof | None:
+        """A fact of a derivation with the events, and the triples of graphs, that it is as an event."""
+        written, _, tick = leaf.claim.rpartition(" at ")
+        instance = self._instances.get(f"{_WINDOW.sub('', written)} at {tick}")
+        if instance is None or self._reasons is None:
+            return None
+        return replace(self._reasons.steps(instance), claim=leaf.claim, until=leaf.until)
+
+    def why_event(self, fact: Fact) -> EventExplanation | None:
+        """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
+        assert self._reasons is not None
+        now = self._classifier.now or 0
+        begun = self._layers.begun(fact.predicate, now)
+        return self._reasons.explanation(fact, now, self._found, begun, self._rejected)
+
+    def lacking(self, fact: Fact) -> str:
+        return f"there is no event `{fact}` at this tick"
+
+    # Going on elsewhere -----------------------------------------------------------------------------------------------
+
+    def save(self) -> bytes:
+        return frame([self._snapshot(), self._arriving.save()])
+
+    def load(self, data: bytes) -> None:
+        state, arriving = unframe(data)
+        self._resume(state)
+        self._arriving.load(arriving)
+
+    def _snapshot(self) -> bytes:
+        now, layers = self._classifier.now, self._layers.save().decode()
+        return json.dumps({"first": self._first, "now": now, "layers": layers}).encode()
+
+    def _resume(self, data: bytes) -> None:
+        saved = json.loads(data)
+        self._first, self._classifier.now = saved["first"], saved["now"]
+        self._layers.load(saved["layers"].encode())
