@@ -153,6 +153,14 @@ def test_a_case_in_buckets(tallies: str, case: Case, loss: str, partitions: int,
 # Any stream ----------------------------------------------------------------------------------------------------------
 
 FULL = CROWD + "enter(P,R) :- badge(P,R), not fire(R).\nquiet(R) :- room(R), not doors(R,_).\nroom(a). room(b).\n"
+# Rules and tallies read each other through `before`: by the room, and by room and person.
+LOOP = """#record doors/2. full(R) :- doors(R,N) before [1], N >= 2.
+enter(P,R) :- badge(P,R), not full(R). late(P) :- enter(P,R) in [2], fire(R)."""
+TWO_KEYS = (
+    LOOP
+    + """ #record moves/2. tired(P) :- moves(P,N) before [2], N >= 2.
+leave(P,R) :- badge(P,R), tired(P)."""
+)
 BOTH = DOORS + "tally moves by P: enter(P,R) +1, leave(P,R) +1\n"
 
 
@@ -169,7 +177,7 @@ streams = st.lists(st.lists(facts(), max_size=4), min_size=1, max_size=12).map(
 
 @given(
     streams,
-    st.sampled_from(["", FULL]),
+    st.sampled_from(["", FULL, LOOP, TWO_KEYS]),
     st.sampled_from(["changes", "snapshot", "intervals"]),
     st.integers(1, 3),
     st.sampled_from(["auto", "always"]),
@@ -194,7 +202,17 @@ def whole(rules: str) -> Part:
     return load_part(texts(rules), report=silent)
 
 
-@pytest.mark.parametrize(("rules", "split", "widths"), [("", "auto", [3, 3]), (CROWD, "always", [3, 3, 3])])
+@pytest.mark.parametrize(
+    ("rules", "split", "widths"),
+    [
+        ("", "auto", [3, 3]),
+        (CROWD, "always", [3, 3, 3]),
+        # A loop with one key is in one fragment, one without is in one bucket.
+        (LOOP, "auto", [3, 3, 3]),
+        (LOOP, "always", [3, 3, 3]),
+        (TWO_KEYS, "always", [1]),
+    ],
+)
 def test_it_is_split_by_its_key(rules: str, split: str, widths: list[int]) -> None:
     buckets = Buckets(whole(rules), Settings(0, 5), 3, split=split)
     assert [fragment.width for fragment in buckets.job.fragments] == widths

@@ -33,8 +33,8 @@ SOLVED = (
     "<v>(X) :- <q>(X), not <r>(X,X).",
 )
 OPEN = ("{{<u>(X)}} :- <w>(X).", ":- <s>(X), <w>(X).", "<u>(X) ; <o>(X) :- <q>(X).")
-# With this one the program reads what rules conclude, and is not split.
-READING = "<v>(X) :- <d>(X), <s>(X)."
+# With one of these the program reads what rules conclude.
+READING = ("<v>(X) :- <d>(X), <s>(X).", "<o>(X) :- <d>(X), not <q>(X).", "<i>(X,Y) :- <j>(X,Y), <r>(Y,X).")
 ABOVE = (
     "<a>(X) :- <o>(X), not <d>(X).",
     "<a>(X) :- <v>(X) in [{n}], <s>(X) in [{m}].",
@@ -46,7 +46,12 @@ ABOVE = (
 )
 BACK = (
     "#record <o>/1. <d>(X) :- <o>(X) before [{k}].",
+    "#record <o>/1. <d>(X) :- <o>(X) before [{k}], not <w>(X) in [{m}].",
+    "#record <o>/1. <d>(Y) :- <o>(X) before [{k}], <r>(X,Y).",
     "#record <v>/1. <h>(X) :- <v>(X) before [{k}], <s>(X) in [{n}].",
+    # By the second argument, or by any.
+    "#record <i>/2. <j>(X,Y) :- <i>(X,Y) before [{k}], <s>(Y) in [{n}]. <j>(X,Y) :- <r>(Y,X).",
+    "#record <i>/2. <j>(Y,X) :- <i>(X,Y) before [{k}]. <j>(X,Y) :- <r>(Y,X).",
 )
 OF_EVENTS = ("<c>(X) :- <M_x>(E,X) in [{n}].", "<a>(X) :- <S>(X), not <o>(X).", "<b>(X) :- <K>(X), <d>(X).")
 ONTOLOGY = """Prefix(:=<http://ex/>)
@@ -111,7 +116,8 @@ def cases(draw: st.DrawFn) -> Case:
     if "solved" in kinds:
         several = draw(st.booleans())
         models = draw(st.sampled_from(("brave", "cautious"))) if several else "first"
-        solved = draw(texts(SOLVED + (OPEN if several else ()), 1)) + draw(st.sampled_from(("", "", READING)))
+        reading = draw(texts(READING, 1)) if draw(st.booleans()) else ""
+        solved = f"{draw(texts(SOLVED + (OPEN if several else ()), 1))} {reading}"
         header = f"#prefix ex: <{EX}>. " if of_rdf else ""
         found.append(Source("solved.lp", header + spelled(solved, of_rdf, "ex_")))
     if "events" in kinds:
@@ -134,17 +140,51 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(tuple(found), asking, draw(events(of_rdf, delay)), emit, delay, last)
 
 
-@given(
-    cases(),
+@st.composite
+def loops(draw: st.DrawFn) -> Case:
+    """Rules that read the past of an answer set program that reads them."""
+    of_rdf = draw(st.booleans())
+    below = draw(texts(BELOW[:2])) if draw(st.booleans()) else ""
+    rules = f"{below} {draw(texts(BACK, 1))} {draw(texts(ABOVE[:1]))}"
+    # In several pieces, and mostly with one answer whatever comes.
+    solved = f"{draw(texts(SOLVED))} {draw(texts(READING, 1))} {draw(st.sampled_from(('', '', '', OPEN[1])))}"
+    header = f"#prefix ex: <{EX}>. " if of_rdf else ""
+    sources = (
+        Source("rules.lars", f"@prefix : <{EX}> . {spelled(rules, of_rdf, ':')}"),
+        Source("solved.lp", header + spelled(solved, of_rdf, "ex_")),
+    )
+    window, slide = draw(st.none() | st.tuples(st.integers(1, 12), st.integers(1, 3))) or (None, None)
+    delay = draw(st.sampled_from((0, 2)))
+    emit = draw(st.sampled_from(("changes", "snapshot")))
+    return Case(
+        sources, SolveOptions("first", window, slide, workers=0), draw(events(of_rdf, delay)), emit, delay, LAST
+    )
+
+
+RUNS = (
     st.integers(1, 4),
     st.sampled_from(LOSSES),
     st.sampled_from((2, 3, 7, 1)),
     st.sampled_from(("always", "auto")),
     st.booleans(),
 )
+
+
+@given(cases(), *RUNS)
 def test_a_plan_that_is_split_answers_as_one_process_does(
     case: Case, size: int, loss: str, partitions: int, split: str, ends_later: bool
 ) -> None:
+    compare(case, size, loss, partitions, split, ends_later)
+
+
+@given(loops(), *RUNS)
+def test_a_loop_through_before_answers_as_one_process_does_with_a_key_or_without(
+    case: Case, size: int, loss: str, partitions: int, split: str, ends_later: bool
+) -> None:
+    compare(case, size, loss, partitions, split, ends_later)
+
+
+def compare(case: Case, size: int, loss: str, partitions: int, split: str, ends_later: bool) -> None:
     try:
         part = api.load_part(list(case.sources), solving=case.asking, report=lambda _: None)
     except RejectedError as error:
@@ -162,6 +202,9 @@ def test_a_plan_that_is_split_answers_as_one_process_does(
     operators = buckets.job.plan.operators
     fragments = [one for one in buckets.job.fragments if one.split]
     note(f"{[(one.number, one.operators, one.width) for one in buckets.job.fragments]}")
+    for fragment in buckets.job.fragments:
+        if any(edge.delayed and edge.target in fragment.operators for edge in buckets.job.plan.edges):
+            event("a loop with a key" if fragment.split else "a loop in one bucket")
     event(", ".join(sorted({type(operators[one]).__name__ for part in fragments for one in part.operators})) or "whole")
     found: list[str] = []
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]

@@ -7,9 +7,10 @@ bucket. Updates go from one fragment to another through Spark; fragments that ne
 time.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from thalweg.dataflow.exchange import Exchange
 from thalweg.dataflow.plan import Edge, Plan
 from thalweg.ir.dependency import by_level, least_levels
 from thalweg.model.predicate import Predicate
@@ -49,8 +50,8 @@ def loops_of(plan: Plan) -> tuple[frozenset[int], ...]:
 class Obstacle:
     """Why a loop is not split: an `operator` without a key, or one that reads `what` of a `source` by another key.
 
-    Where it is about `streams`, the two may need the same facts of streams by different keys; without a predicate it is
-    about events or records.
+    Where it is about `streams`, the two need facts of streams by different keys; without a predicate it is about events
+    or records.
     """
 
     operator: int
@@ -59,8 +60,10 @@ class Obstacle:
     streams: bool = False
 
 
-def obstacles(plan: Plan, loop: Collection[int], partitions: int) -> Iterator[Obstacle]:
-    """Why a loop is not split by one key; nothing where it is."""
+def obstacles(
+    plan: Plan, loop: Collection[int], partitions: int, streamed: Iterable[Predicate] = ()
+) -> Iterator[Obstacle]:
+    """Why a loop is not split by one key; nothing where it is. Facts of the `streamed` predicates may come to it."""
     specs = {number: plan.operators[number] for number in sorted(loop)}
     for number, spec in specs.items():
         if spec.width(partitions) == 1 or spec.by_event or spec.keeps_events or spec.counts_everything:
@@ -69,8 +72,13 @@ def obstacles(plan: Plan, loop: Collection[int], partitions: int) -> Iterator[Ob
         if edge.target in loop and edge.source in loop and not _is_local(plan, edge):
             yield Obstacle(edge.target, edge.source, None if edge.key is None else edge.key[0])
     # Facts of streams come to all operators of a bucket.
-    plain = [number for number, spec in specs.items() if spec.reads_streams and not spec.renames]
-    yield from (Obstacle(number, plain[0], streams=True) for number in plain[1:])
+    for signature in streamed:
+        exchanges: dict[Exchange, int] = {}
+        for number, spec in specs.items():
+            for _, exchange in spec.routes(signature) if spec.reads_streams and not spec.renames else ():
+                exchanges.setdefault(exchange, number)
+        first, *others = exchanges.values() or (0,)
+        yield from (Obstacle(number, first, signature, streams=True) for number in others)
 
 
 def _is_local(plan: Plan, edge: Edge) -> bool:

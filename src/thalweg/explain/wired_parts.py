@@ -141,9 +141,9 @@ class _Placement:
         if self.partitions == 1:
             return _TOGETHER
         fragment = self.placed[number]
-        loops = [loop for loop in self.wiring.loops if not loop.isdisjoint(fragment.places)]
-        looping = frozenset[int]().union(*loops)
         split = [place for place in fragment.places if self._is_split_before(number, place)]
+        loops = [loop for loop in self.wiring.loops if not loop.isdisjoint({*fragment.places} - {*split})]
+        looping = frozenset[int]().union(*loops)
         apart = [place for place in fragment.places if place not in looping and place not in split]
         reading = [place for place in apart if place in self.splittable]
         whole = [place for place in apart if place not in self.splittable]

@@ -27,7 +27,7 @@ class Neighbours:
 
     They derive some of what it reads; they read the `wanted` predicates of what it holds, all where that is None; and
     they make the streams that it hears, of held facts where it `hears_held`. It `is_alone` where it reads nothing but
-    streams.
+    streams; in a `loop` through the past, others read what its own results rest on.
     """
 
     derived: tuple[Predicate, ...] = ()
@@ -35,6 +35,7 @@ class Neighbours:
     streams: tuple[str, ...] = ()
     hears_held: bool = False
     is_alone: bool = True
+    loop: bool = False
 
 
 class StandsAlone(Protocol):

@@ -1,6 +1,6 @@
 """Rules and other kinds of part as one, wired by predicate: evaluated in this process, or in a bucket of Spark."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -98,7 +98,7 @@ class Mixed:
             found = {}
             for loop in loops_of(plan):
                 places = frozenset(plan.parts[number] for number in loop)
-                obstacle = next(obstacles(plan, loop, partitions), None)
+                obstacle = next(obstacles(plan, loop, partitions, self._streamed(places)), None)
                 if obstacle and any(self.is_split(place, context.split) for place in places - together):
                     source = None if obstacle.source is None else plan.parts[obstacle.source]
                     found[places] = replace(obstacle, operator=plan.parts[obstacle.operator], source=source)
@@ -106,6 +106,11 @@ class Mixed:
                 return plan, unkeyed
             unkeyed |= found
             together = together.union(*found)
+
+    def _streamed(self, places: Collection[int]) -> list[Predicate]:
+        """Predicates of which members at some places may read facts of streams."""
+        ports = (self._ports(place) for place in places)
+        return sorted({name for port in ports if port is not None for name in port.mentions})
 
     def _wired(self, context: Context, partitions: int | None, together: frozenset[int]) -> Plan:
         """The plan whose places are split where it pays, apart from those that stay `together`."""
@@ -194,6 +199,7 @@ class Mixed:
             tuple(sorted({*streams, *heard, *map(self._name, place.events)})),
             hears_held=bool(streams or heard),
             is_alone=not self.wiring.sources(number),
+            loop=any(number in loop for loop in self.wiring.loops),
         )
 
     def _edges(
@@ -304,7 +310,8 @@ def _words(obstacle: Obstacle) -> str:
         return f"{reader} has no key"
     giver = f"part {obstacle.source + 1}"
     if obstacle.streams:
-        return f"{reader} and {giver} may need the same facts of streams by different keys"
+        readers = reader if reader == giver else f"{giver} and {reader}"
+        return f"{readers} need `{obstacle.what}` of streams by different keys"
     what = "events" if obstacle.what is None else f"`{written(obstacle.what)}`"
     return f"{reader} does not read {what} by the key by which {giver} gives it"
 

@@ -7,7 +7,7 @@ what it derives must have it there, too, if another rule joins it. A rule with a
 wherever its facts are. What the program knows by itself is everywhere.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import product
 
 from thalweg.ir.dependency import resting_on
@@ -30,6 +30,37 @@ def find_keys(outlines: Sequence[Outline], carried: frozenset[Predicate]) -> Key
     {'p/2': 1, 'q/1': 0}
     """
     return _Search(outlines, carried).run()
+
+
+def located(
+    outlines: Sequence[Outline], carried: frozenset[Predicate], inputs: Collection[Predicate], keys: Keys
+) -> dict[Predicate, frozenset[int]]:
+    """The places of each predicate at which the key of its bucket stands, where inputs are spread by `keys`.
+
+    An input without a key is spread by its first argument.
+
+    >>> from thalweg.ir.outline import Occurrence
+    >>> a, b, p = Predicate("a", 2), Predicate("b", 1), Predicate("p", 2)
+    >>> turn = Outline((a,), (Occurrence(p, args=("X", "Y")),), head_args=(("Y", "X"),))
+    >>> keep = Outline((b,), (Occurrence(a, args=("X", "Y")),), head_args=(("X",),))
+    >>> places = located([turn, keep], frozenset({a, b, p}), [p], {})
+    >>> sorted(places[a]), sorted(places[b])
+    ([1], [])
+    """
+    rules = [outline for outline in outlines if outline.heads]
+    places = {head: frozenset(range(head.arity)) for rule in rules for head in rule.heads}
+    places |= {name: frozenset({keys.get(name, 0)}) for name in inputs}
+    while True:
+        narrowed = dict(places)
+        for rule in rules:
+            body = [need for need in rule.body if need.predicate in carried]
+            standing = [{need.args[place] for place in places[need.predicate] if need.args} for need in body]
+            shared = set.intersection(*standing) - {None} if standing else set()
+            for head, args in zip(rule.heads, rule.head_args or ((),) * len(rule.heads), strict=True):
+                narrowed[head] &= {place for place, name in enumerate(args) if name in shared}
+        if narrowed == places:
+            return places
+        places = narrowed
 
 
 class _Search:

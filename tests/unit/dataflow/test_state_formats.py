@@ -34,7 +34,7 @@ FROM NAMED WINDOW :w ON STREAM :in [RANGE 3s, SLIDE 1s] WHERE {{ WINDOW :w {{ ?x
 
 # The form of each state, by its name and version. Where a form changes, its version must.
 FORMS = {
-    ("answer set piece", 2): ["69a514eace5ca2ee"],
+    ("answer set piece", 3): ["252048561a4e16cc", "a63eeda51e76987b"],
     ("answer sets", 1): ["dc617934ee97408b"],
     ("classes", 1): ["47dbebec5d6543d8"],
     ("classify", 1): ["8600f005dbc76515"],
@@ -59,6 +59,13 @@ def classes() -> Part:
     return api.load_part([Source("site.ofn", ONTOLOGY)], ontology=api.OntologyOptions(task="abstraction", profile="dl"))
 
 
+def loop() -> Part:
+    rules = f"@prefix : <{EX}> . #record :o/1. :d(X) :- :o(X) before [2]."
+    solved = f"#prefix ex: <{EX}>. ex_o(X) :- ex_s(X). ex_o(X) :- ex_d(X), ex_q(X)."
+    sources = [Source("rules.lars", rules), Source("solved.lp", solved)]
+    return api.load_part(sources, solving=SolveOptions(workers=0), report=lambda _: None)
+
+
 def events() -> list[Event]:
     facts = ("s(<{0}x>)", "r(<{0}x>,<{0}y>)", "w(<{0}x>)", "q(<{0}z>)")
     named = [f"<{EX}{text[0]}>{text[1:].format(EX)}" for text in facts]
@@ -68,7 +75,7 @@ def events() -> list[Event]:
 def executors() -> Iterator[Executor]:
     """Operators of all kinds, whole and split, in the middle of a run."""
     settings = Settings(first=0, last=9, emit="changes")
-    for part in (mixed(), classes()):
+    for part in (mixed(), classes(), loop()):
         run = LocalRun(part, Context(settings, Clock(), lambda _: None, saves=True))
         for event in events():
             batch = Batch(stream="in")

@@ -23,6 +23,7 @@ Ontology(Declaration(DataProperty(:v)) DisjointClasses(:Hot :Cold)
 EVENTS = "PREFIX : <http://ex/> NAMED EVENT :H AS :Hot NAMED EVENT :M { MATCH EVERY :H SEQ :H WITHIN (3 s) }"
 COLD = ((), (), ("<http://ex/Cold>(<http://ex/o5>)", "<http://ex/v>(<http://ex/o5>,30)"))
 SPLITS = ("auto", "always")
+LOOP = "#record closed/1. slow(R) :- closed(R) before [2]. go(R) :- closed(R)."
 OF_EVENTS = "@prefix : <http://ex/> . hot(E) :- :H(E). seen(E) :- :M(E) in [2]."
 
 
@@ -68,7 +69,7 @@ def test_places_that_read_others_are_split_where_that_is_asked_for() -> None:
     ("texts", "together"),
     [
         (("go(R) :- slow(R), not closed.", "closed :- slow(_), works."), (0,)),
-        (("#record closed/1. slow(R) :- closed(R) before [2]. go(R) :- closed(R).", "closed(R) :- slow(R)."), (0, 1)),
+        ((LOOP, "closed(R) :- slow(R). :- closed(R), open(R)."), (0, 1)),
     ],
     ids=["no key", "a loop through the past"],
 )
@@ -79,6 +80,58 @@ def test_a_plan_without_such_places_is_in_one_bucket(texts: tuple[str, str], tog
     split = buckets(plan(*texts), split="always").job
     assert widths(split) == [1, 2]
     assert split.fragments[0].operators == together
+
+
+OF_TWO = "#record o/2. d(X,Y) :- o(X,Y) before [2]. d(X,Y) :- r(X,Y)."
+BY_SECOND = "#record o/2. d(X,Y) :- o(X,Y) before [2], not q(Y). d(X,Y) :- r(X,Y)."
+
+
+@pytest.mark.parametrize(
+    ("texts", "split", "expected"),
+    [
+        ((LOOP, "closed(R) :- slow(R)."), "auto", [((0, 1), 2), ((2, 3), 1)]),
+        ((LOOP, "closed(R) :- slow(R). closed(R) :- works(R), not done(R)."), "auto", [((0, 1, 2), 2), ((3, 4), 1)]),
+        ((LOOP, "closed(R) :- slow(R)."), "always", [((0, 1), 2), ((2,), 1), ((3,), 2)]),
+        # What several buckets would derive is put together in one.
+        ((LOOP, "closed(R) :- slow(S), on(S,R)."), "always", [((0, 1), 1), ((2,), 2)]),
+        # Another bucket may have no answer.
+        ((LOOP, "{ closed(R) } :- slow(R)."), "always", [((0, 1), 1), ((2,), 2)]),
+        ((OF_TWO, "o(X,Y) :- d(X,Y), s(X)."), "always", [((0, 1), 2), ((2,), 1)]),
+        ((BY_SECOND, "o(X,Y) :- d(X,Y), s(Y)."), "always", [((0, 1), 2), ((2,), 1)]),
+        # Rules and answer sets need different keys.
+        ((BY_SECOND, "o(X,Y) :- d(X,Y), s(X)."), "always", [((0, 1), 1)]),
+        ((OF_TWO, "o(Y,X) :- d(X,Y), s(X)."), "always", [((0, 1), 1)]),
+    ],
+)
+def test_a_loop_through_the_past_is_split_where_all_of_it_has_one_key(
+    texts: tuple[str, str], split: str, expected: list[object]
+) -> None:
+    job = buckets(plan(*texts), split=split).job
+    assert [(fragment.operators, fragment.width) for fragment in job.fragments] == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (
+            (LOOP, "closed(R) :- slow(R)."),
+            "on Spark parts 1, 2 share their partitions: a loop through `before` has one key",
+        ),
+        (
+            (LOOP, "closed(R) :- slow(R). :- closed(R), open(R)."),
+            "on Spark parts 1, 2 are together in one partition: "
+            "parts 1 and 2 are a loop through `before` that no key splits, as part 2 has no key",
+        ),
+        (
+            (BY_SECOND, "o(X,Y) :- d(X,Y), s(X)."),
+            "on Spark parts 1, 2 are together in one partition: parts 1 and 2 are a loop through `before` that no key "
+            "splits, as part 1 does not read `o/2` by the key by which part 2 gives it",
+        ),
+    ],
+    ids=["one key", "no key", "two keys"],
+)
+def test_explain_says_whether_a_loop_has_a_key(texts: tuple[str, str], sentence: str) -> None:
+    assert sentence in plan(*texts).explain(2, split="always").as_text().splitlines()
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -247,10 +300,10 @@ def test_facts_that_a_query_does_not_join_are_reported_late_once() -> None:
 @pytest.mark.parametrize(
     ("split", "behind", "last"),
     [
-        ("auto", [(["X0"], 2), (None, 1)], ["on Spark parts 2, 3 are together in one partition: "]),
+        ("auto", [(["R"], 2), (None, 1)], ["on Spark parts 2, 3 are together in one partition: "]),
         (
             "always",
-            [(None, 1), (["X0"], 2), (["R"], 2)],
+            [(None, 1), (["R"], 2), (["R"], 2)],
             [
                 "on Spark part 3 is split: 2 partitions by R",
                 "on Spark what the buckets of part 2 give is put together in one partition",
@@ -265,7 +318,7 @@ def test_explain_says_what_runs_where(split: str, behind: list[object], last: li
     assert stages == [(["S"], 2), (["R"], 2), (["C"], 2), *behind]
     assert [partitions for _, partitions in stages] == widths(buckets(part, split=split).job)
     expected = [
-        "on Spark part 1 is split: 2 partitions by S, 2 partitions by X0",
+        "on Spark part 1 is split: 2 partitions by S, 2 partitions by R",
         "on Spark part 2 is split: 2 partitions by R, 2 partitions by C",
         *last,
     ]

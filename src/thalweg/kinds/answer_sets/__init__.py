@@ -89,7 +89,7 @@ class AnswerSets(Member):
         """
         from thalweg.kinds.answer_sets.answers_operator import AnswersSpec
         from thalweg.kinds.answer_sets.combine_operator import CombineSpec
-        from thalweg.kinds.answer_sets.pieces import split_pieces
+        from thalweg.kinds.answer_sets.pieces import located_heads, split_pieces
         from thalweg.kinds.answer_sets.solve_operator import SolveSpec
 
         if neighbours is None and context.settings.emit != "changes":
@@ -104,13 +104,22 @@ class AnswerSets(Member):
             grows = not part.program.declared and (neighbours is not None or partitions is None)
             return Expansion((AnswersSpec(part, frame, neighbours, grows, frame.tuples),))
         on_change = neighbours is not None and self.on_change
+        # In a loop, others read answers in the bucket that finds them; a time limit could cut off some of them.
+        is_keyed = (
+            neighbours is not None
+            and neighbours.loop
+            and neighbours.wanted is not None
+            and part.options.seconds is None
+        )
+        located = tuple(sorted(located_heads(part.program, pieces).items())) if is_keyed else ()
         solving = []
         for number, piece in enumerate(pieces):
             read = () if neighbours is None else neighbours.derived
             derived = tuple(name for name in read if piece.exchange(name, part.program.names) is not None)
             shared = neighbours is not None and bool(frame.tuples or derived)
-            solving.append(SolveSpec(part, frame, piece, number, derived, shared, on_change, frame.tuples))
-        combining = CombineSpec(part, frame, tuple(piece.piece.inputs for piece in pieces), neighbours, on_change)
+            solving.append(SolveSpec(part, frame, piece, number, derived, shared, on_change, frame.tuples, located))
+        inputs = tuple(piece.piece.inputs for piece in pieces)
+        combining = CombineSpec(part, frame, inputs, neighbours, on_change, located=located)
         edges = tuple(Edge(number, len(pieces), "records") for number in range(len(pieces)))
         return Expansion((*solving, combining), edges)
 

@@ -19,7 +19,7 @@ from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.answer_sets import AnswerSets
 from thalweg.kinds.answer_sets.answers_operator import AnsweringOperator, listener
-from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning
+from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning, place_of
 from thalweg.kinds.answer_sets.windowed import Answered, PieceShare, TimeoutLog
 from thalweg.kinds.member import Neighbours
 from thalweg.languages.asp.frame import Frame
@@ -33,7 +33,10 @@ from thalweg.solvers.combine import combine
 
 @dataclass(frozen=True)
 class CombineSpec(OpSpec):
-    """Combines the answers of pieces, which have the `inputs`; `on_change`, each bucket answers when its own change."""
+    """Combines the answers of pieces, which have the `inputs`; `on_change`, each bucket answers when its own change.
+
+    What is `located` in buckets is given there.
+    """
 
     part: AnswerSets
     frame: Frame
@@ -41,12 +44,14 @@ class CombineSpec(OpSpec):
     neighbours: Neighbours | None
     on_change: bool
     reads_streams: bool = field(default=False, init=False)
+    located: tuple[tuple[Predicate, int], ...] = ()
 
     def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:
         return ()
 
     def gives(self, key: HeldKey) -> bool:
-        return not key[1] and self.part.program.writes(key[0])
+        is_here = place_of(key[0], self.part.program, self.located) is None
+        return not key[1] and is_here and self.part.program.writes(key[0])
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> "CombineOperator":
         return CombineOperator(self, context, dictionary)

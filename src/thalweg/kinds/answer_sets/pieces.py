@@ -4,19 +4,20 @@ The facts of a piece go to one bucket, or by a key to as many as there are parti
 clingo go to the same bucket.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from thalweg.dataflow.exchange import GATHER, Exchange, Hash, Words, spelled_hashes
+from thalweg.kinds.answer_sets.windowed import mentioned_names
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.asp.terms import Names
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import record
 from thalweg.planning.input_dependency import Piece, analyse
-from thalweg.planning.keys import Keys
+from thalweg.planning.keys import Keys, located
 
 if TYPE_CHECKING:
     from thalweg.languages.asp.program import AspProgram
@@ -61,7 +62,42 @@ class SplitPiece:
             return GATHER
         # Facts without a key may go anywhere.
         column = next((self.keys[name] for name in sorted(inputs) if name in self.keys), 0)
+        return self.by(column, names)
+
+    def derives(self, predicate: Predicate, program: "AspProgram") -> bool:
+        """Whether the piece derives facts of a predicate."""
+        heads = {head for number in self.piece.rules for head in program.outlines[number].heads}
+        return not mentioned_names(program).known_as(predicate).isdisjoint(heads)
+
+    @staticmethod
+    def by(column: int, names: Names) -> Hash:
+        """By one argument: terms that are one symbol to clingo go to the same bucket."""
         return Hash(column, Symbols(tuple(sorted(names.prefixes.items()))))
+
+
+def place_of(predicate: Predicate, program: "AspProgram", located: Iterable[tuple[Predicate, int]]) -> int | None:
+    """The argument that locates answers of a predicate under each name that the program has for it."""
+    places = dict(located)
+    arguments = {places.get(name) for name in mentioned_names(program).known_as(predicate) & program.shown}
+    return arguments.pop() if len(arguments) == 1 else None
+
+
+def located_heads(program: "AspProgram", pieces: Sequence[SplitPiece]) -> dict[Predicate, int]:
+    """The derived predicates whose facts are in the bucket of one of their arguments, with that argument.
+
+    Only where no answer of one bucket can take back what another one derives: each has one answer, and always has.
+    """
+    dependency = analyse(program.outlines, program.inputs)
+    if not dependency.deterministic or any(outline.kind != "rule" for outline in program.outlines):
+        return {}
+    carried = frozenset(name for name, inputs in dependency.reaching.items() if inputs)
+    places: dict[Predicate, frozenset[int]] = {}
+    for split in pieces:
+        own = [program.outlines[number] for number in split.piece.rules]
+        known = located(own, carried, split.piece.inputs, split.keys) if split.buckets > 1 else {}
+        for head in {head for outline in own for head in outline.heads}:
+            places[head] = places.get(head, known.get(head, frozenset())) & known.get(head, frozenset())
+    return {name: min(arguments) for name, arguments in places.items() if arguments}
 
 
 def split_pieces(program: "AspProgram", frame: Frame, partitions: int) -> Iterator[SplitPiece]:

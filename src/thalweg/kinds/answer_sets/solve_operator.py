@@ -4,7 +4,7 @@ All buckets of all pieces close the same windows and number them alike. Only whe
 changes, each bucket answers when its own content does.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -17,8 +17,10 @@ from thalweg.dataflow.exchange import GATHER, Exchange
 from thalweg.dataflow.operator import HeldKey, Operator, OpSpec, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import Diagnostic
+from thalweg.engine import Given
 from thalweg.kinds.answer_sets import AnswerSets
-from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning, SplitPiece
+from thalweg.kinds.answer_sets.answers_operator import LastAnswer
+from thalweg.kinds.answer_sets.pieces import PieceAnswer, PieceWarning, SplitPiece, place_of
 from thalweg.kinds.answer_sets.solve_options import evaluator
 from thalweg.kinds.answer_sets.solving import pool_of
 from thalweg.kinds.answer_sets.windowed import Answered, HeldWindows, ProgramInputs, Windowed, mentioned_names
@@ -41,7 +43,8 @@ class SolveSpec(OpSpec):
     """The piece with a `number` of a program; `on_change`, only windows that differ from the last one are answered.
 
     Other parts of a plan derive some of its inputs (`derived`). Where it is `shared`, two spellings of a term count as
-    two facts, as they do to these parts.
+    two facts, as they do to these parts. Of the predicates that are `located` at an argument, others read the answers
+    of each bucket.
     """
 
     part: AnswerSets
@@ -52,6 +55,7 @@ class SolveSpec(OpSpec):
     shared: bool
     on_change: bool
     counts_everything: bool
+    located: tuple[tuple[Predicate, int], ...] = ()
     shares: ClassVar[bool] = False
 
     def width(self, partitions: int) -> int:
@@ -72,6 +76,14 @@ class SolveSpec(OpSpec):
     def held_routes(self, key: HeldKey) -> Iterable[tuple[Predicate, Exchange]]:
         exchange = self.split.exchange(key[0], self.part.program.names)
         return () if exchange is None else ((key[0], exchange),)
+
+    def gives(self, key: HeldKey) -> bool:
+        is_derived = not key[1] and self.split.derives(key[0], self.part.program)
+        return is_derived and place_of(key[0], self.part.program, self.located) is not None
+
+    def location(self, key: HeldKey) -> Exchange | None:
+        place = place_of(key[0], self.part.program, self.located) if self.gives(key) else None
+        return None if place is None else self.split.by(place, self.part.program.names)
 
     def placement(self, partitions: int) -> "PlanStage | None":
         stages = self.part.explain(partitions).stages
@@ -107,7 +119,7 @@ class SolveSpec(OpSpec):
 class SolveOperator(Operator):
     """Answers the windows of a bucket. While a batch is repeated nothing is solved: its answers have been handed on."""
 
-    format = StateFormat("answer set piece", 2)
+    format = StateFormat("answer set piece", 3)
 
     def __init__(self, spec: SolveSpec, context: Context, dictionary: Dictionary, share: Share) -> None:
         part, piece = spec.part, spec.split.piece
@@ -132,6 +144,8 @@ class SolveOperator(Operator):
         self._number = 0
         self._records: list[PieceAnswer] = []
         self._warnings: list[PieceWarning] = []
+        # What is wrong with answers is reported where they are combined.
+        self._answers = LastAnswer(dictionary, lambda warning: None) if spec.located else None
 
     @property
     def is_settled(self) -> bool:
@@ -142,7 +156,7 @@ class SolveOperator(Operator):
         return self._counts_facts
 
     def advance(self, tick: int, updates: Updates) -> Iterator[Output]:
-        self._windows.silence(self.quiet)
+        self._windows.silence(self.quiet and self._answers is None)
         for batch in updates.events:
             self._inputs.only(batch)
         for _ in self._windows.advance(tick, self.first, updates):
@@ -154,14 +168,21 @@ class SolveOperator(Operator):
 
     def finish(self) -> Iterator[Output]:
         """The window of a stream that was too short for any."""
-        self._windows.silence(self.quiet)
+        self._windows.silence(self.quiet and self._answers is None)
         windowed = self._windows.windowed
         for _ in windowed.finish():
             yield from self._outputs(windowed.now or 0)
 
     def _outputs(self, least: int = 0) -> Iterator[Output]:
         records, self._records = self._records, []
-        return (Output(max(answer.t, least), records=(answer,)) for answer in records)
+        return (Output(max(answer.t, least), None, self._turn(answer), records=(answer,)) for answer in records)
+
+    def _turn(self, answer: PieceAnswer) -> Sequence[Given]:
+        """What begins and ends with an answer, where others read it."""
+        if self._answers is None:
+            return ()
+        self._answers.see(Solution(answer.t, answer.start, answer.sets))
+        return self._answers.turn(None)
 
     def _answered(self, solution: Answer, answered: Answered) -> None:
         self._give(solution, answered, 0)
@@ -201,14 +222,17 @@ class SolveOperator(Operator):
 
     def save(self) -> bytes:
         about = {"number": self._number, "strays": self._inputs.save()}
-        return frame([encode(about, {}), self._windows.snapshot()])
+        answer = b"" if self._answers is None else self._answers.save()
+        return frame([encode(about, {}), self._windows.snapshot(), answer])
 
     def load(self, data: bytes) -> None:
-        about, windows = unframe(data)
+        about, windows, answer = unframe(data)
         header, _ = decode(about)
         self._number = header["number"]
         self._inputs.load(header["strays"])
         self._windows.resume(windows)
+        if self._answers is not None:
+            self._answers.load(answer)
 
     def close(self) -> None:
         self._windows.close()
