@@ -346,7 +346,7 @@ def test_many_programs_are_spread_and_chained() -> None:
     """Else the properties above would be about nothing."""
     found = []
 
-    @settings(max_examples=min(300, 8 * settings().max_examples), phases=[Phase.generate])
+    @settings(max_examples=min(300, 12 * settings().max_examples), phases=[Phase.generate])
     @given(programs())
     def count(program: Program) -> None:
         stages = partition(program).stages

@@ -184,7 +184,17 @@ def test_a_gap_is_passed_over_only_where_no_bucket_has_facts() -> None:
     assert answers(found[1_497:1_499] + found[-1:]) == [[["q(a)"]], [[]], [["s(b)"]]]
 
 
-@pytest.mark.parametrize(("window", "slide", "how"), [(1, 1, "saved"), (5, 2, "replayed"), (5, 2, "none")])
+@pytest.mark.parametrize(
+    ("window", "slide", "how"),
+    [
+        (1, 1, "saved"),
+        (5, 2, "replayed"),
+        (5, 2, "none"),
+        pytest.param(1, 1, "none", marks=pytest.mark.slow),
+        pytest.param(1, 1, "replayed", marks=pytest.mark.slow),
+        pytest.param(5, 2, "saved", marks=pytest.mark.slow),
+    ],
+)
 def test_gaps_are_the_same_in_buckets_that_are_lost_and_in_one_process(
     tmp_path: Path, how: str, window: int, slide: int
 ) -> None:

@@ -20,7 +20,7 @@ def test_a_program_is_accepted(program: Program) -> None:
 def test_programs_cover_the_language() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=min(300, 8 * settings().max_examples), phases=[Phase.generate])
+    @settings(max_examples=min(300, 12 * settings().max_examples), phases=[Phase.generate])
     @given(programs())
     def look(program: Program) -> None:
         for rule in program.rules:
