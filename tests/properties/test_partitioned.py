@@ -197,7 +197,7 @@ def test_what_is_guaranteed_is_the_same_in_buckets_and_kept(
     rows = answers(rule_job(program, how, partitions), scenario.events, cuts(data, scenario.events), repeat(kept))
     assert {(tick, fact): until for tick, ended, fact, until in rows if not ended and until < FOREVER} == promised
     for (tick, fact), until in promised.items():
-        assert not any(fact in change.end for change in changes if tick < change.t <= until), (fact, tick, until)
+        assert not any(fact in change.columns[1] for change in changes if tick < change.t <= until), (fact, tick, until)
 
 
 @given(st.one_of(scenarios(), remembering_scenarios()), st.data())

@@ -181,7 +181,7 @@ class SolveOperator(Operator):
         """What begins and ends with an answer, where others read it."""
         if self._answers is None:
             return ()
-        self._answers.see(Solution(answer.t, answer.start, answer.sets))
+        self._answers.see(Answer("answer sets", answer.t, answer.sets, answer.start))
         return self._answers.turn(None)
 
     def _answered(self, solution: Answer, answered: Answered) -> None:
