@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.intake import Items
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
+    from thalweg.runtimes.spark.feed import Feed
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
 
 
@@ -223,7 +224,10 @@ def run_on_spark(
     need_spark()
     from thalweg.runtimes.continued_output import need_no_output
     from thalweg.runtimes.spark.delivery import Delivery
+    from thalweg.runtimes.spark.recorded_feed import recorded_feed
+    from thalweg.runtimes.spark.recordings import are_recorded
     from thalweg.runtimes.spark.run import LEDGER, is_claimed, run
+    from thalweg.runtimes.spark.spool import driver_feed
 
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
         need_no_output(out)
@@ -233,10 +237,10 @@ def run_on_spark(
     how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(options.emit))
     settings = _settings(options, observer.with_until or how.format == "text")
 
-    def deliver(ledger: Path) -> Delivery:
+    def deliver(ledger: Path, feed: "Feed") -> Delivery:
         observer.ready()
         watching = report, listen, work.watch.present, observer.see
-        return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts)
+        return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts, feed.hear)
 
     def listen(solution: Any, note: Any) -> None:
         if not work.watch.hear(note):
@@ -252,16 +256,21 @@ def run_on_spark(
         work = spread(part, replace(context, split=options.split or "auto"), partitions)
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
+        job = work.job
+        if observer.observe is None and not observer.progress and are_recorded(transports):
+            # A group each: tasks read them apart.
+            job = replace(job, groups=len(transports))
+            open_feed = partial(recorded_feed, job, transports, timing.clock, mapped, report, looking)
+        else:
+            open_feed = partial(driver_feed, job, items, report, looking, observer.observe)
         outcome = run(
-            work.job,
-            items,
+            job,
+            open_feed,
             target,
             deliver,
             interrupt,
             report,
             options=unchanging,
-            look=looking,
-            observe=observer.observe,
             compiles=part.compiles,
             warnings=_live_warnings(report, mapped) if observer.warns_live and is_live else None,
         )
@@ -306,7 +315,7 @@ def _unchanging(on: On, options: RunOptions, sinks: dict[str, str | None], forma
 
 
 def _ended(outcome: "RunOutcome", report: Callable[[Diagnostic], None]) -> "RunOutcome":
-    for summary in (outcome.late_warning, outcome.shed_warning):
+    for summary in (outcome.late_warning, outcome.far_warning, outcome.shed_warning):
         if summary is not None:
             report(summary)
     if outcome.malformed is not None:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import repeat
+from itertools import accumulate, repeat
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -380,6 +380,8 @@ class ParquetTransport(PathTransport):
 
     wanted: Collection[str] = ()
     rows: int | None = None
+    groups: Sequence[int] | None = None
+    """Which groups of rows are read; None for all."""
     repeats: bool = field(default=True, init=False)
     _rows: int = field(default=0, init=False)
     _file: Any = field(init=False, repr=False)
@@ -402,7 +404,7 @@ class ParquetTransport(PathTransport):
             columns = [name for name in names if name in COLUMNS or name in self.wanted]
             columns = columns if has_times(columns) or any(name in self.wanted for name in columns) else names
             passed = 0
-            for batch in self._file.iter_batches(self.rows or ROWS, columns=columns):
+            for batch in self._file.iter_batches(self.rows or ROWS, self.groups, columns):
                 if interrupt.asked:
                     return
                 passed += len(batch)
@@ -416,6 +418,12 @@ class ParquetTransport(PathTransport):
             raise unreadable(self.name, error) from error
         finally:
             self.close()
+
+    def rows_before_groups(self) -> tuple[int, ...]:
+        """The number of rows before each group of rows."""
+        metadata = self._file.metadata
+        sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+        return tuple(accumulate(sizes[:-1], initial=0)) if sizes else ()
 
     def position(self) -> int:
         return self._rows

@@ -131,7 +131,7 @@ class Streams:
     def __iter__(self) -> Iterator[Timed | Far | None]:
         for item in self._items():
             if self._notation.is_mixed:
-                raise RejectedError([_mixed_times()])
+                raise RejectedError([mixed_times()])
             yield item
 
     def _items(self) -> Iterator[Timed | Far | None]:
@@ -294,7 +294,8 @@ class Streams:
         self._recorded.seek(position["recorded"])
 
 
-def _mixed_times() -> Diagnostic:
+def mixed_times() -> Diagnostic:
+    """The error that times are written in two ways."""
     message = "some times of this run are timestamps and others bare ticks, which cannot be compared"
     help_ = "write all times, also `--from` and `--to`, as timestamps such as `2026-11-15T08:00:00Z`, or all as ticks"
     return Diagnostic("E309", message, help=help_)
@@ -395,7 +396,7 @@ class Values:
         for events in self._together():
             for item in self._coded(events):
                 if self._clock.notation.is_mixed:
-                    raise RejectedError([_mixed_times()])
+                    raise RejectedError([mixed_times()])
                 if times.passes(item):
                     yield item
                 else:

@@ -136,6 +136,8 @@ class Watermark:
     _resting: frozenset[int] = frozenset()
     _cut_short: bool = False
     _followed: int | None = None
+    _cut: tuple[int, int] | None = None
+    """The tick and the group at which the input was cut short, where other groups may have to come to it."""
 
     def __post_init__(self) -> None:
         self.bounds = self.first or 0, FOREVER if self.last is None else self.last
@@ -174,6 +176,10 @@ class Watermark:
         """Whether all groups have ended."""
         return len(self._ended) == self.groups
 
+    def has_ended(self, group: int) -> bool:
+        """Whether no more events of a group will come."""
+        return group in self._ended
+
     def of(self, group: int = 0) -> int:
         """Events of a group before this tick are late."""
         return self._highest[group] - self.delay
@@ -201,16 +207,39 @@ class Watermark:
             return max(self.meet(tick, group), self.reached + 1)
         return max(min(self.meet(tick, number) for number in range(self.groups)), self.reached + 1)
 
-    def judge(self, ticks: Ticks, met: Ticks, group: int | None) -> tuple[Mask, Mask, Ticks]:
-        """Which of many facts are on time, which are late, and the watermarks that they met, as columns.
+    def judge(self, ticks: Ticks, met: Ticks, least: int, group: int) -> tuple[Mask, Mask, Ticks]:
+        """Which of many facts of a group are on time, which are late, and the watermarks that they met, as columns.
 
-        `met` has those that are known, or nothing; facts of a `group` have met at least that of the group.
+        `met` has those that are known, or nothing; all have met at least the `least`.
         """
-        least = NEVER if group is None else self.late_before(group)
-        met = np.maximum(met, least) if len(met) else np.full(len(ticks), least, dtype=np.int64)
+        met = np.where(met >= FAR, np.maximum(met, FAR + least), np.maximum(met, least)) if len(met) else met
+        met = met if len(met) else np.full(len(ticks), least, dtype=np.int64)
         first, last = self.bounds
         wanted, late = (ticks >= first) & (ticks <= last), ticks < met
+        if self._cut is not None:
+            wanted &= ticks < self._cut[0] + (group <= self._cut[1])
         return wanted & ~late, wanted & late, met
+
+    def before_next(self, group: int) -> int:
+        """Events of a group before this tick are late, where all that came before them has been seen in order."""
+        return max(max(self._highest[group], self._fresh.get(group, NEVER)) - self.delay, NEVER)
+
+    def see_next(self, group: int, ticks: Ticks) -> None:
+        """Sees ticks of events that come behind all that were seen of a group; they count once `settle` is called."""
+        ticks = ticks[ticks >= self.before_next(group)]
+        if len(ticks):
+            self._fresh[group] = max(int(ticks.max()), self._fresh.get(group, NEVER))
+            if self._cut is not None:
+                ticks = ticks[ticks < self._cut[0] + (group <= self._cut[1])]
+            self._lowest = min(int(ticks.min(initial=FOREVER)), self._lowest)
+
+    def cut(self, group: int, high: int) -> None:
+        """A group cannot be read behind its highest tick: what others have behind it takes no part.
+
+        Time ends there as soon as all others have come to it.
+        """
+        self._cut = (high, group) if self._cut is None else min(self._cut, (high, group))
+        self.end(group, cut_short=True)
 
     def see(self, group: int, ticks: Ticks) -> None:
         """Sees the ticks of many events, in any order; they count once `settle` is called."""
@@ -279,6 +308,9 @@ class Watermark:
             reached = last
         else:
             reached = NEVER if self.highest == NEVER else max(self.highest, first)
+        if self._cut is not None and (reached >= self._cut[0] or not flowing):
+            self._ended = {*range(self.groups)}
+            reached = self._cut[0] if self._cut[0] == NEVER else max(self._cut[0], first)
         self.reached = min(reached, last)
 
     def save(self) -> dict[str, Any]:
@@ -289,6 +321,8 @@ class Watermark:
             "ended": sorted(self._ended),
             "cut_short": self._cut_short,
         }
+        if self._cut is not None:
+            state |= {"cut": self._cut}
         return state if self._followed is None else state | {"followed": self._followed}
 
     def load(self, saved: dict[str, Any]) -> None:
@@ -296,6 +330,7 @@ class Watermark:
         self._lowest, self._highest = saved["lowest"], list(saved["highest"])
         self._ended, self._cut_short = set(saved["ended"]), saved["cut_short"]
         self._followed = saved.get("followed")
+        self._cut = tuple(saved["cut"]) if "cut" in saved else None
         self._decide()
 
 
@@ -420,6 +455,12 @@ class FarFacts:
         if facts and not self._count:
             self._example = f"`{facts[0]} at {self._times.text(tick)}`"
         self._count += len(facts)
+
+    def merge(self, count: int, example: str) -> None:
+        """Adds far facts that were counted elsewhere, with the first of them."""
+        if count and not self._count:
+            self._example = example
+        self._count += count
 
     @property
     def count(self) -> int:

@@ -279,7 +279,7 @@ def test_buckets_judge_columns_as_a_local_run_judges_each_event(ticks, delay, fi
         met.append(driver.meet(item, 0)[2])
     local.end(cut_short=False)
     columns = np.array(ticks, dtype=np.int64), np.array(met, dtype=np.int64)
-    on_time, behind, _ = Watermark(delay, first, 25).judge(*columns, None)
+    on_time, behind, _ = Watermark(delay, first, 25).judge(*columns, NEVER, 0)
     waited = [tick for tick, batches in local.decided() for _ in batches]
     assert waited == sorted(columns[0][on_time].tolist())
     assert local.late.count == behind.sum()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from datetime import tzinfo
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from thalweg.connectors.mapping.dialect import StatedDialect
 from thalweg.connectors.mapping.mapping import Mapping, Path
@@ -74,6 +74,37 @@ class Tally:
     def malformed(self) -> None:
         """A message came that could not be read."""
         self._malformed += 1
+
+    def save(self) -> dict[str, Any]:
+        """What became of the mappings, as JSON; they and their paths are numbers."""
+        numbers = {mapping: number for number, mapping in enumerate(self.mappings)}
+        return {
+            "facts": [[numbers[mapping], self._facts[mapping]] for mapping in self.mappings if mapping in self._fitted],
+            "empty": [
+                [numbers[mapping], mapping.paths.index(path), rows]
+                for mapping, counts in self._empty.items()
+                for path, rows in counts.items()
+            ],
+            "names": [*self._names],
+            "unfit": self._unfit,
+            "malformed": self._malformed,
+        }
+
+    def merge(self, saved: Table[str, Any]) -> None:
+        """Adds what became of the same mappings elsewhere.
+
+        >>> from thalweg.connectors.mapping.read_mapping import read_mappings
+        >>> here, there = (Tally(read_mappings("temp(device, v) at ts")) for _ in range(2))
+        >>> there.fitted(there.mappings[0], 3); here.merge(there.save()); list(here.summary())
+        []
+        """
+        for number, facts in saved["facts"]:
+            self.fitted(self.mappings[number], facts)
+        for number, path, rows in saved["empty"]:
+            self.empty(self.mappings[number], self.mappings[number].paths[path], rows)
+        self.met(saved["names"])
+        self._unfit += saved["unfit"]
+        self._malformed += saved["malformed"]
 
     def summary(self, is_resumed: bool = False) -> Iterator[Diagnostic]:
         """The warnings at the end of a run; one that `is_resumed` may have fitted mappings before."""

@@ -29,7 +29,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.records import of_json
 from thalweg.model.time import FOREVER, NEVER
 from thalweg.runtimes.spark.outbox import Taken, stacked
-from thalweg.runtimes.spark.wire import ANSWERS, CAME, EMPTY, FAILED, LATE, MALFORMED, Words, error_of, unwrap
+from thalweg.runtimes.spark.wire import ANSWERS, CAME, DIGEST, EMPTY, FAILED, LATE, MALFORMED, Words, error_of, unwrap
 
 ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact string"
 """The rows of the fragments: answers, late facts, warnings, what has been decided, why a worker could not go on."""
@@ -140,6 +140,9 @@ def opened(payload: bytes, emit: str) -> Iterator[Any]:
     if content.kind in (MALFORMED, EMPTY, CAME):
         texts = lists["texts"]
         yield _table([content.kind] * len(texts), np.zeros(len(texts), np.int64), lists["counts"], None, texts)
+        return
+    if content.kind == DIGEST:
+        yield _table([DIGEST], [0], None, None, [json.dumps(header)])
         return
     if content.kind == FAILED:
         text = str(error_of(header["error"]))

@@ -45,12 +45,12 @@ from thalweg.runtimes.spark.bucket_answers import (
     is_record,
 )
 from thalweg.runtimes.spark.job import FORMAT
-from thalweg.runtimes.spark.wire import FAILED, error_of, warning_of
+from thalweg.runtimes.spark.wire import DIGEST, FAILED, error_of, warning_of
 
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
 
-_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED, NOTE, OPEN)
+_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED, NOTE, OPEN, DIGEST)
 # Each is reported once for the property that its message begins with.
 _WITH_EXAMPLES: Final = ("W704", "W705", "W811")
 
@@ -119,10 +119,16 @@ class Delivery:
         present: Callable[[Answer], Answer] = lambda answer: answer,
         see: Callable[[Answer], None] = lambda answer: None,
         shows_facts: bool = True,
+        hear: Callable[[list[dict[str, Any]]], None] = lambda digests: None,
     ) -> None:
-        """`shows_facts`: some answers are about facts that begin and end, which buckets send in columns."""
+        """`shows_facts`: some answers are about facts that begin and end, which buckets send in columns.
+
+        `hear` takes the digests of the blocks that were read for a batch, before its answers are written.
+        """
         self._ledger = ledger
         self._shows_facts = shows_facts
+        self._hear = hear
+        self._heard = -1
         written = written or AnswerFormat(columns=FactColumns(emit))
         begins = not ledger.exists()
         self.done = Delivered() if begins else Delivered.read(ledger)
@@ -181,6 +187,9 @@ class Delivery:
             raise EndedError("the run has ended")
 
     def _deliver(self, batch: int, sent: _Sent) -> None:
+        if batch > self._heard:
+            self._heard = batch
+            self._hear([json.loads(row["fact"]) for row in sent.reports[DIGEST]])
         if sent.reports[FAILED]:
             first = min(sent.reports[FAILED], key=lambda row: (row["t"], row["fact"]))
             self._deliver_before(first["t"], sent)

@@ -10,6 +10,7 @@ from thalweg.model.arrow import Lists, decode, encode, read_words, terms_of
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import NEVER
 from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
@@ -106,20 +107,45 @@ class Inbox:
         """Takes in the facts of a batch, and settles how far time has come; gives the reports of late ones."""
         arrived = sorted(contents, key=lambda content: [content.header[name] for name in ("group", "part", "number")])
         out: list[Parcel] = []
+        arrived = self._cut(arrived)
         for content in arrived:
             self._take(content, out)
+            if content.header["ordered"]:
+                self.watermark.see_next(content.header["group"], content.lists["seen"])
         for content in arrived:
             header = content.header
             if header["decided"] is not None:
                 self.watermark.follow(header["decided"])
-            self.watermark.see(header["group"], content.lists["seen"])
+            if not header["ordered"]:
+                self.watermark.see(header["group"], content.lists["seen"])
             if header["ended"]:
                 self.watermark.end(header["group"], header["cut_short"])
         for group in range(self._job.groups) if self._job.bounded else ():
             self.watermark.end(group)
         self.watermark.rest(self._silence.resting(arrived))
         self.watermark.settle()
+        if self.watermark.is_complete and any(content.header["ordered"] for content in arrived):
+            # Tasks read on until they are stopped.
+            for group in range(self._job.groups):
+                self.watermark.end(group)
         return out
+
+    def _cut(self, contents: list[Content]) -> list[Content]:
+        """The contents without those behind a line at which the reading of their group has stopped.
+
+        What other groups have at later ticks than that line takes no part either, so it is known before they are taken.
+        """
+        highest = list(self.watermark.highs)
+        taken: list[Content] = []
+        for content in contents:
+            header, seen = content.header, content.lists["seen"]
+            group = header["group"]
+            if not (header["ordered"] and self.watermark.has_ended(group)):
+                taken.append(content)
+                highest[group] = max(int(seen.max(initial=NEVER)), highest[group])
+                if header["stopped"]:
+                    self.watermark.cut(group, highest[group])
+        return taken
 
     def waiting(self) -> list[Batch]:
         """All words that are still needed."""
@@ -132,9 +158,9 @@ class Inbox:
         if not len(ticks):
             return
         words = self.recoded(lists)
-        # Where the driver has read the events in turn, it knows which are late.
-        group = None if header["decided"] is not None else header["group"]
-        on_time, late, watermarks = self.watermark.judge(ticks, lists["watermarks"], group)
+        on_time, late, watermarks = self.watermark.judge(
+            ticks, lists["watermarks"], self._least(header), header["group"]
+        )
         events = self._numbered(lists, on_time) if "events" in lists else None
         place = 0
         for route, signature, stream, count in zip(
@@ -158,6 +184,14 @@ class Inbox:
                 self._waiting.append(run.where(on_time[part]))
             place += count
         self._arrived += int(lists["places"].max()) + 1
+
+    def _least(self, header: dict[str, Any]) -> int:
+        """The watermark that all facts of a parcel have met, beside those that they bring along."""
+        if header["decided"] is not None:
+            # The driver has read the events in turn, and knows which are late.
+            return NEVER
+        group = header["group"]
+        return self.watermark.before_next(group) if header["ordered"] else self.watermark.late_before(group)
 
     def _numbered(self, lists: Lists, wanted: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> Words:
         """The events of a parcel's facts, numbered on; the names of the graphs of those that are wanted are noted."""

@@ -1,7 +1,7 @@
 """From events to parcels: each fact goes where the routes of fragments send it, and the ticks go to every bucket."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -17,14 +17,31 @@ from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, wrap
 
 _EMPTY: Final = np.zeros(0, dtype=np.int64)
 
-_GOES_ON: Final[dict[str, object]] = {"ended": False, "cut_short": False, "decided": None}
-
 # Which ticks there were matters before the timeline has begun; then the least and the greatest are enough.
 _MOST_TICKS: Final = 10_000
 
 
 Arrived = tuple[int, Batch, int]
 """An event: its tick, its facts, and the watermark that it met."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTime:
+    """What a parcel says of the time of its group of streams.
+
+    All ticks up to the one that is `decided` are; without one, the buckets find out by the ticks that they see.
+    `ordered`: parts of the group follow each other in the order of their numbers, so that an event is late by those
+    before it; else by those of earlier batches. With `stopped`, nothing behind it is read, because it is malformed.
+    """
+
+    cut_short: bool = False
+    decided: int | None = None
+    ordered: bool = False
+    stopped: bool = False
+
+
+GOES_ON: Final = GroupTime()
+_GOES_ON: Final[dict[str, object]] = {"ended": False, **asdict(GOES_ON)}
 
 
 @dataclass(slots=True)
@@ -61,7 +78,7 @@ class _Origins:
 class Packer:
     """Packs what one partition of the input brings in one batch; `part` tells partitions apart."""
 
-    def __init__(self, job: Job, group: int, part: int) -> None:
+    def __init__(self, job: Job, group: int, part: int | Sequence[int]) -> None:
         self.job = job
         self.group = group
         self.part = part
@@ -70,12 +87,10 @@ class Packer:
         self._events = 0
         self._keeps_events = any(job.keeps_events(fragment.number) for fragment in job.fragments)
 
-    def pack(
-        self, events: Sequence[Arrived], ended: bool = False, cut_short: bool = False, decided: int | None = None
-    ) -> Iterator[Parcel]:
+    def pack(self, events: Sequence[Arrived], ended: bool = False, time: GroupTime = GOES_ON) -> Iterator[Parcel]:
         """The parcels of events in the order of arrival; those without facts count, too, unless they are late.
 
-        All ticks up to the one that is `decided` are; without one, the buckets find out by the ticks that they see.
+        `ended`: nothing more will come of the group.
         """
         columns = [(tick, watermark, batch.size) for tick, batch, watermark in events]
         ticks, watermarks, sizes = np.array(columns, dtype=np.int64).reshape(-1, 3).T
@@ -86,9 +101,7 @@ class Packer:
         if self._keeps_events:
             origins = _Origins.of((batch for _, batch, _ in events), self._events)
             self._events += len(origins.graphs)
-        return self._pack(
-            arrivals, ticks[~late], met, {"ended": ended, "cut_short": cut_short, "decided": decided}, origins
-        )
+        return self._pack(arrivals, ticks[~late], met, {"ended": ended, **asdict(time)}, origins)
 
     def pack_unordered(self, arrivals: Iterable[CodedFacts]) -> Iterator[Parcel]:
         """The parcels of facts whose order of arrival is not known: none is late because of another."""

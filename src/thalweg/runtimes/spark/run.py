@@ -17,15 +17,12 @@ from thalweg.diagnostics import Counted, Diagnostic, FailedError, RejectedError
 from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.kinds.rules.rule_engine import RuleEngine
-from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
-from thalweg.runtimes.intake import Items
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
+from thalweg.runtimes.spark.feed import Feed
 from thalweg.runtimes.spark.job import FORMAT, Job
-from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.progress_line import ProgressLine
 from thalweg.runtimes.spark.session import (
     java_errors,
@@ -36,7 +33,7 @@ from thalweg.runtimes.spark.session import (
     stop_session,
 )
 from thalweg.runtimes.spark.shutdown import Guard
-from thalweg.runtimes.spark.spool import Feeder, Observe, Spool
+from thalweg.runtimes.spark.spool import CHECKPOINT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,6 +67,7 @@ class RunOutcome:
     batches: int = 0
     answers: int = 0
     late_warning: Diagnostic | None = None
+    far_warning: Diagnostic | None = None
     shed_warning: Diagnostic | None = None
     malformed: Diagnostic | None = None
     late: int = 0
@@ -79,23 +77,20 @@ class RunOutcome:
 
 def run(
     job: Job,
-    items: Callable[[Dictionary], Items],
+    open_feed: Callable[[Path], Feed],
     target: SparkTarget,
-    deliver: Callable[[Path], Delivery],
+    deliver: Callable[[Path, Feed], Delivery],
     interrupt: Interrupt,
     report: Callable[[Diagnostic], None],
     watch: "Callable[[StreamingQuery, Delivery], None] | None" = None,
     options: Mapping[str, object] | None = None,
-    look: Callable[[Dictionary], Callable[[Batch], object]] | None = None,
-    observe: Observe | None = None,
     compiles: bool = True,
     warnings: LiveWarnings | None = None,
 ) -> RunOutcome:
-    """Runs a job to the end of its streams, or until it is interrupted; `items` opens the streams.
+    """Runs a job to the end of its streams, or until it is interrupted; `open_feed` opens what brings facts to it.
 
-    `look` makes a function that sees every batch that comes in, and `observe` sees it with its tick. What `compiles`
-    needs the engine's kernels. `warnings` are given while a live run goes on. A run is resumed with the same `options`:
-    what was read and where answers went cannot change on the way.
+    What `compiles` needs the engine's kernels. `warnings` are given while a live run goes on. A run is resumed with the
+    same `options`: what was read and where answers went cannot change on the way.
     """
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
@@ -108,10 +103,7 @@ def run(
             return _over(folder, report)
         if compiles:
             compile_kernels()
-        packer = Packer(job, 0, 0)
-        spool = Spool(folder)
-        spool.check()
-        feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words), observe)
+        feed = open_feed(folder)
         try:
             session = open_session(
                 target.master, job.partitions, verbose=target.verbose, jars=target.jars, short=target.short
@@ -124,32 +116,33 @@ def run(
             raise
         stack.callback(stop_session, session)
         claim.make(folder)
-        delivery = deliver(folder / LEDGER)
+        delivery = deliver(folder / LEDGER, feed)
         stack.callback(delivery.close)
         guard.delivering(delivery)
         if warnings is not None:
-            warnings.watch(lambda: _counts(delivery, feeder))
-        feeder.start()
-        stack.callback(feeder.stop)
+            warnings.watch(lambda: _counts(delivery, feed))
+        feed.start()
+        stack.callback(feed.stop)
         with _failures(interrupt, delivery):
-            query = start_query(session, job, spool, delivery)
+            query = start_query(session, job, feed, delivery, folder)
             stack.callback(_stop, query)
             shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
-            beat = watch or _beat(shown, feeder, warnings)
-            _follow(query, feeder, delivery, lambda: _must_stop(interrupt, guard, feeder, target), beat)
-        if feeder.error is not None:
-            raise feeder.error
-        if feeder.malformed is not None:
+            beat = watch or _beat(shown, feed, warnings)
+            _follow(query, feed, delivery, lambda: _must_stop(interrupt, guard, feed, target), beat)
+        if feed.error is not None:
+            raise feed.error
+        if feed.malformed is not None:
             delivery.withdraw()
-            replace_file(folder / MALFORMED, seal_json({"malformed": feeder.malformed.render()}, FORMAT))
+            replace_file(folder / MALFORMED, seal_json({"malformed": feed.malformed.render()}, FORMAT))
         shed = delivery.shedding.summary()
-        late, far = delivery.late, feeder.intake.far
+        late, far = delivery.late, feed.far
         return RunOutcome(
             delivery.done.batch + 1,
             delivery.rows,
             late.summary(),
+            far.summary(),
             shed,
-            feeder.malformed,
+            feed.malformed,
             late.count + far.count,
             delivery.guaranteed,
         )
@@ -182,17 +175,17 @@ def is_claimed(folder: Path | None) -> bool:
     return folder is not None and (folder / MANIFEST).exists()
 
 
-def start_query(session: "SparkSession", job: Job, spool: Spool, delivery: Delivery) -> "StreamingQuery":
-    """Starts the query that reads the spool, reasons and delivers."""
+def start_query(session: "SparkSession", job: Job, feed: Feed, delivery: Delivery, folder: Path) -> "StreamingQuery":
+    """Starts the query that reads, reasons and delivers."""
     from thalweg.runtimes.spark.dataframe import chain
 
     def deliver(answers: Any, batch: int) -> None:
         delivery.deliver(batch, answers.toArrow())
         if not batch % TRIMMED:
-            spool.progress.trim()
+            feed.trim()
 
-    writing = chain(job, spool.load(session)).writeStream.foreachBatch(deliver)
-    return writing.option("checkpointLocation", f"file:{spool.checkpoint.absolute()}").start()
+    writing = chain(job, feed.load(session)).writeStream.foreachBatch(deliver)
+    return writing.option("checkpointLocation", f"file:{(folder / CHECKPOINT).absolute()}").start()
 
 
 def _stop(query: "StreamingQuery") -> None:
@@ -200,27 +193,27 @@ def _stop(query: "StreamingQuery") -> None:
         query.stop()
 
 
-def _counts(delivery: Delivery, feeder: Feeder) -> Iterator[Counted]:
+def _counts(delivery: Delivery, feed: Feed) -> Iterator[Counted]:
     """The counts of far facts, which the driver knows at once, and of late ones, which the workers report."""
-    yield from feeder.intake.far.counts()
+    yield from feed.far.counts()
     yield from delivery.late.counts()
 
 
 def _beat(
-    shown: ProgressLine, feeder: Feeder, warnings: LiveWarnings | None
+    shown: ProgressLine, feed: Feed, warnings: LiveWarnings | None
 ) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
         if warnings is not None:
             warnings.look()
         last = delivery.done.tick
-        shown.beat(last, feeder.facts, max(0, feeder.intake.watermark.reached - last))
+        shown.beat(last, feed.facts, max(0, feed.reached - last))
 
     return beat
 
 
 def _follow(
     query: "StreamingQuery",
-    feeder: Feeder,
+    feed: Feed,
     delivery: Delivery,
     must_stop: Callable[[], bool],
     watch: "Callable[[StreamingQuery, Delivery], None]",
@@ -228,18 +221,18 @@ def _follow(
     """Waits until all has been answered, or until it must stop."""
     while not delivery.done.over:
         watch(query, delivery)
-        if feeder.error is not None or must_stop():
+        if feed.error is not None or must_stop():
             return
         if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
             raise FailedError(Diagnostic("E407", "Spark stopped the run"))
 
 
-def _must_stop(interrupt: Interrupt, guard: Guard, feeder: Feeder, target: SparkTarget) -> bool:
+def _must_stop(interrupt: Interrupt, guard: Guard, feed: Feed, target: SparkTarget) -> bool:
     """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read."""
     if not interrupt.asked:
         return False
     if target.checkpoint is None:
-        feeder.finish()
+        feed.finish()
     return target.checkpoint is not None or guard.quiet
 
 

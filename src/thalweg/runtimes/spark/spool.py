@@ -12,10 +12,10 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -25,14 +25,17 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.checkpoint_folder import damaged
-from thalweg.runtimes.intake import Intake, Items, stopped_at
+from thalweg.runtimes.intake import FarFacts, Intake, Items, stopped_at
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Arrived, Packer
+from thalweg.runtimes.spark.pace import Pace
+from thalweg.runtimes.spark.pack import Arrived, GroupTime, Packer
 from thalweg.runtimes.spark.wire import Parcel, parcels_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+CHECKPOINT: Final = "spark"
+"""The folder of Spark's own checkpoint in that of a run."""
 # A batch takes this many segments at most, so that its answers are not long in coming.
 MOST_SEGMENTS: Final = 16
 # Segments that may wait: more would only fill the disk.
@@ -41,9 +44,6 @@ MOST_WAITING: Final = 2 * MOST_SEGMENTS
 FIRST_SEGMENT: Final = 5_000
 SEGMENT: Final = 100_000
 LEAST_SEGMENT: Final = 250
-# Seconds of a batch that is too long: what a crash interrupts is reasoned about again.
-LONGEST_BATCH: Final = 10.0
-_GROWTH: Final = 8
 PAUSE: Final = 0.02
 _NO_WORDS: Final = np.zeros(0, dtype=np.int64)
 # How many segments Spark remembers to have read; those that are still on disk must be among them.
@@ -88,8 +88,7 @@ class Spool:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.checkpoint = folder / "spark"
-        self.progress = Progress(self.checkpoint)
+        self.progress = Progress(folder / CHECKPOINT)
         self._folder = folder / "spool"
         self._folder.mkdir(parents=True, exist_ok=True)
         # A copy of a checkpoint may have lost their ages.
@@ -217,33 +216,6 @@ def _number(entry: str) -> int:
     return int(Path(json.loads(entry)["path"]).name.split("_")[0])
 
 
-class Pace:
-    """How many facts a segment has, so that no batch takes long, however costly the rules are.
-
-    The first batches are small. When one has taken little time, segments become larger, and smaller after one that has
-    taken too long; the first one of all does not count against them, because everything is started for it.
-
-    >>> pace = Pace()
-    >>> for seconds in (20.0, 1.0, 7.0, 1.5, 20.0):
-    ...     pace.see(seconds)
-    ...     print(pace.size, end=" ")
-    5000 40000 40000 100000 50000
-    """
-
-    def __init__(self) -> None:
-        self.size = min(FIRST_SEGMENT, SEGMENT)
-        self._begun = False
-
-    def see(self, seconds: float) -> None:
-        """A batch has taken so long."""
-        if seconds < LONGEST_BATCH / 2:
-            self.size *= _GROWTH
-        elif seconds > LONGEST_BATCH and self._begun:
-            self.size = max(LEAST_SEGMENT, int(self.size * LONGEST_BATCH / seconds))
-        self.size = min(SEGMENT, self.size)
-        self._begun = True
-
-
 Observe = Callable[[int, Batch, Dictionary], object]
 """Sees what comes: the tick, the facts, and what they are coded with."""
 
@@ -287,10 +259,27 @@ class Feeder(threading.Thread):
         )
         self._stopped = threading.Event()
         self._writing = threading.Lock()
-        self._pace = Pace()
+        self._pace = Pace(FIRST_SEGMENT, LEAST_SEGMENT, SEGMENT)
         self._done = spool.progress.last
         written = spool.segments()
         self._last = written[-1] if written else Segment(-1, 0, NEVER, (NEVER,))
+
+    @property
+    def far(self) -> FarFacts:
+        return self.intake.far
+
+    @property
+    def reached(self) -> int:
+        return self.intake.watermark.reached
+
+    def load(self, session: "SparkSession") -> "DataFrame":
+        return self._spool.load(session)
+
+    def hear(self, digests: Sequence[dict[str, Any]]) -> None:
+        """There are none: the driver has seen all facts itself."""
+
+    def trim(self) -> None:
+        self._spool.progress.trim()
 
     def stop(self) -> None:
         """Ends without saying that the streams have ended: they may be read on."""
@@ -341,9 +330,6 @@ class Feeder(threading.Thread):
                 self._write(waiting)
                 waiting, facts = [], 0
         self._write(waiting, ended=True, cut_short=self.malformed is not None)
-        # Workers report what is late.
-        for warning in intake.summaries():
-            self._report(warning)
 
     def _write(self, items: list[Arrived], ended: bool = False, cut_short: bool = False) -> None:
         self._forget()
@@ -365,7 +351,8 @@ class Feeder(threading.Thread):
     def _add(self, items: list[Arrived], ended: bool, cut_short: bool) -> None:
         number = self._last.number + 1
         self._packer.part = number
-        parcels = list(self._packer.pack(items, ended, cut_short, self.intake.watermark.reached))
+        time = GroupTime(cut_short, self.intake.watermark.reached)
+        parcels = list(self._packer.pack(items, ended, time))
         read = max(self.read, self._last.events)
         self._last = Segment(number, read, self.intake.watermark.reached, self.intake.watermark.highs)
         self._spool.write(self._last, self._job.labelled(parcels))
@@ -374,3 +361,20 @@ class Feeder(threading.Thread):
             waiting = (rows for batch in self._items.waiting() for rows in batch.rows.values())
             in_use = np.concatenate([_NO_WORDS, *(np.asarray(rows, dtype=np.int64).reshape(-1) for rows in waiting)])
             words.collect(in_use)
+
+
+def driver_feed(
+    job: Job,
+    items: Callable[[Dictionary], Items],
+    report: Callable[[Diagnostic], None],
+    look: Callable[[Dictionary], Callable[[Batch], object]],
+    observe: Observe | None,
+    folder: Path,
+) -> Feeder:
+    """Streams that the driver reads, with the spool in a folder.
+
+    `look` makes a function that sees every batch that comes in, and `observe` sees it with its tick.
+    """
+    packer, spool = Packer(job, 0, 0), Spool(folder)
+    spool.check()
+    return Feeder(job, spool, packer, items(packer.words), report, look(packer.words), observe)

@@ -45,6 +45,8 @@ EMPTY: Final = "empty"
 CAME: Final = "came"
 """The predicates of facts that came, where a table does not say them."""
 FAILED: Final = "failed"
+DIGEST: Final = "digest"
+"""What the driver must know of a block that a task has read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,244 @@
+"""A task reads a block of a recorded file, and packs its facts.
+
+    block ──reader──▶ items ──▶ times that are far from those around them ──▶ Packer ──▶ parcels for buckets
+                                                                         └──▶ a digest for the driver
+
+The driver does not see a fact. What it reports in the end comes in the digest of each block: the predicates that came,
+with the first fact of each, how many events and facts there were, what is malformed, and what became of mappings.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from thalweg.connectors.files import FILE_BLOCK, FileTransport, shortened, unreadable
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.lines import State
+from thalweg.connectors.tabular import ParquetTransport
+from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError, Source, Span
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
+from thalweg.model.time import NEVER, TimeFormat
+from thalweg.runtimes.intake import Intake
+from thalweg.runtimes.plausible_times import Far, PlausibleTimes, Timed, TimeLimits
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.pack import Arrived, GroupTime, Packer
+from thalweg.runtimes.spark.recordings import Block, Reading, RecordedFile, Recording, open_file
+from thalweg.runtimes.spark.wire import DIGEST, OUT, Parcel, failure, warning_text, wrap
+
+# Facts that are worth a parcel for each bucket.
+_TOGETHER: Final = 200_000
+# Bytes behind a block that say whether the times of its last rows are far.
+_VOTES: Final = 1 << 16
+
+
+def parcels_of(job: Job, stream: Recording, block: Block, reading: Reading) -> Iterator[list[Parcel]]:
+    """The parcels of a block, some at a time; where it cannot be read, one that says so."""
+    try:
+        yield from _BlockTask(job, stream, block, reading).parcels()
+    except RejectedError as error:
+        yield [failure(job.buckets(0)[0], error, reached=NEVER)]
+
+
+@dataclass(slots=True)
+class Digest:
+    """What the driver must know of a block."""
+
+    events: int = 0
+    facts: int = 0
+    came: dict[tuple[str | None, Predicate], list[str]] = field(default_factory=dict)
+    """The terms of the first fact of each predicate on each stream."""
+    malformed: list[Diagnostic] = field(default_factory=list)
+
+    def see(self, batch: Batch, words: Dictionary) -> None:
+        """Takes in a batch."""
+        self.events += batch.rows_arrived
+        self.facts += batch.size
+        for predicate, rows in batch.rows.items():
+            key = batch.stream, predicate
+            if key not in self.came:
+                self.came[key] = [words.spell(int(word)) for word in rows[: predicate.arity]]
+
+
+class _BlockTask:
+    """The work of one task."""
+
+    def __init__(self, job: Job, stream: Recording, block: Block, reading: Reading) -> None:
+        self._job = job
+        self._stream = stream
+        self._block = block
+        self._file = stream.files[block.file]
+        self._clock = reading.own_clock()
+        self._tally = reading.tally()
+        self._packer = Packer(job, block.group, (block.file, block.start))
+        self._digest = Digest()
+        self._high = NEVER
+        words = self._packer.words
+        self._reader = open_file(self._file, stream.stream, reading, words, self._clock, self._tally)
+        settings = job.settings
+        times = TimeFormat(replace(settings.calendar, clock=self._clock))
+        # Only lateness is found out here; nothing waits.
+        self._intake = Intake(settings, words, times=times)
+        self._times = PlausibleTimes(TimeLimits(self._clock, settings.max_ahead, settings.delay))
+
+    def parcels(self) -> Iterator[list[Parcel]]:
+        events: list[Arrived] = []
+        facts, is_stopped = 0, False
+        for item in self._items():
+            if isinstance(item, Diagnostic):
+                self._digest.malformed.append(item)
+                is_stopped = self._job.settings.on_error == "stop"
+                if is_stopped:
+                    break
+                continue
+            arrived = self._take(item)
+            events.append(arrived)
+            facts += arrived[1].size
+            if facts >= _TOGETHER:
+                yield list(self._packer.pack(events, time=GroupTime(ordered=True)))
+                events, facts = [], 0
+        time = GroupTime(cut_short=is_stopped, ordered=True, stopped=is_stopped)
+        parcels = self._packer.pack(events, self._block.ended and not is_stopped, time)
+        yield [*parcels, self._summary(is_stopped)]
+
+    def _take(self, item: tuple[int, Batch] | Far) -> Arrived:
+        self._intake.see(item)
+        batch = item.batch if isinstance(item, Far) else item[1]
+        self._digest.see(batch, self._packer.words)
+        tick, batch, met = self._intake.meet(item, 0)
+        self._high = max(self._high, NEVER if isinstance(item, Far) else tick)
+        return tick, batch, met
+
+    def _summary(self, is_stopped: bool) -> Parcel:
+        digest, notation, far = self._digest, self._clock.notation, self._intake.far
+        header = {
+            "kind": DIGEST,
+            "place": [self._block.group, self._block.file, self._block.start],
+            "events": digest.events,
+            "facts": digest.facts,
+            "high": self._high,
+            "stopped": is_stopped,
+            "came": [[stream, str(predicate), terms] for (stream, predicate), terms in digest.came.items()],
+            "malformed": [*map(warning_text, map(self._placed, digest.malformed))],
+            "far": far.save(),
+            "notation": [notation.stamped, notation.bare, notation.unzoned],
+            "tally": self._tally.save(),
+        }
+        return wrap(OUT, self._job.buckets(0)[0], header, {})
+
+    # Items ----------------------------------------------------------------------------------------------------------
+
+    def _items(self) -> Iterator[Timed | Far]:
+        """The items of the block; where the times of the last ones are doubtful, those behind it decide."""
+        own = 0
+        decided = 0
+        for item in self._own_items():
+            own += 1
+            for known in self._times.take(item):
+                decided += 1
+                yield known
+        if decided < own and not self._is_last:
+            behind = (known for item in self._items_behind() for known in self._times.take(item))
+            for known in islice(behind, own - decided):
+                decided += 1
+                yield known
+        yield from islice(self._times.release(), own - decided)
+
+    @property
+    def _is_last(self) -> bool:
+        """Whether the file ends with the block."""
+        return self._block.end == self._file.length
+
+    def _own_items(self) -> Iterator[Timed]:
+        file, block, reader = self._file, self._block, self._reader
+        if file.groups is not None:
+            yield from self._rows(file.groups)
+            return
+        if file.begun is None:
+            for data in FileTransport(Path(file.path)).blocks(Interrupt()):
+                yield from reader.feed(data)
+            yield from reader.finish()
+            return
+        lines = Lines(file)
+        if block.start:
+            reader.load(file.begun)
+        first, last = lines.first_from(block.start), lines.first_from(block.end)
+        for data in lines.between(first, last):
+            yield from reader.feed(data)
+        if first < last == file.size:
+            # Its last line may have no end.
+            yield from reader.finish()
+
+    def _rows(self, before: tuple[int, ...]) -> Iterator[Timed]:
+        block, reader = self._block, self._reader
+        transport = ParquetTransport(Path(self._file.path), self._stream.wanted, groups=range(block.start, block.end))
+        if block.start:
+            reader.load(_at_row(reader.save() or {}, before[block.start]))
+        for data in transport.blocks(Interrupt()):
+            yield from reader.feed(data)
+        yield from reader.finish()
+
+    def _items_behind(self) -> Iterator[Timed]:
+        if self._file.begun is not None:
+            lines = Lines(self._file)
+            start = lines.first_from(self._block.end)
+            for data in lines.between(start, min(start + _VOTES, self._file.size)):
+                yield from self._reader.feed(data)
+
+    def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
+        """A diagnostic with the number of its line in the file, of which the reader has seen a part."""
+        span, file = diagnostic.span, self._file
+        if span is NOWHERE or not self._block.start or file.groups is not None:
+            return diagnostic
+        lines = Lines(file)
+        skipped = lines.count_before(lines.first_from(self._block.start)) - file.lines
+        source = Source(span.source.name, span.source.text, span.source.first_line + skipped)
+        return replace(diagnostic, span=Span(source, span.start, span.end))
+
+
+def _at_row(state: State, row: int) -> State:
+    """The state of a reader of tables as it is behind some rows."""
+    inner = {"unmapped": _at_row(state["unmapped"], row)} if "unmapped" in state else {}
+    return {**state, **inner, "row": row}
+
+
+class Lines:
+    """The lines of a file, found from anywhere in it."""
+
+    def __init__(self, file: RecordedFile) -> None:
+        self._file = file
+        if Path(file.path).stat().st_size < file.size:
+            raise shortened(file.name)
+
+    def first_from(self, start: int) -> int:
+        """Where the first line begins at a place or behind it."""
+        if not start:
+            return 0
+        at = start - 1
+        for data in self.between(at, self._file.size):
+            line_end = data.find(b"\n")
+            if line_end >= 0:
+                return at + line_end + 1
+            at += len(data)
+        return self._file.size
+
+    def between(self, start: int, end: int) -> Iterator[bytes]:
+        """The bytes between two places, some at a time."""
+        with self._open() as opened:
+            opened.seek(start)
+            while start < end and (data := opened.read(min(FILE_BLOCK, end - start))):
+                start += len(data)
+                yield data
+
+    def count_before(self, end: int) -> int:
+        """How many line breaks there are before a place."""
+        return sum(data.count(b"\n") for data in self.between(0, end))
+
+    def _open(self) -> Any:
+        try:
+            return Path(self._file.path).open("rb")
+        except OSError as error:
+            raise unreadable(self._file.name, error) from error

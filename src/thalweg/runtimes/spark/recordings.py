@@ -1,0 +1,384 @@
+"""Recorded streams as a source of Spark: files are cut into blocks, which tasks read.
+
+    readings.csv, 80 MB    blocks of some MB, each from one line end to another
+    readings.parquet       blocks of row groups
+    events.nq              one block, because an event may go on anywhere in the file
+
+A file is cut where each line stands for itself, and the reader needs nothing of those before it but their number: facts
+with one statement or more on each line, JSON Lines, timestamped N-Triples, and CSV without quotes. What a reader has
+found out from the beginning of a file, such as the header of a table, goes with each block. Compressed files, documents
+of RDF, and tables whose local times go by their order are read as a whole.
+
+The offsets of the query say how far each stream has been read. All streams go on together, each by the same share of
+its size, so that recordings of the same hours wait for each other as little as possible.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from thalweg.connectors.files import FILE_BLOCK, FileTransport, FolderTransport, PathTransport, unreadable
+from thalweg.connectors.lines import State
+from thalweg.connectors.mapping.dialect import StatedDialect
+from thalweg.connectors.mapping.mapping import Mapping
+from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.readers import OrderedReader, Reader, format_of, open_ordered
+from thalweg.connectors.tabular import ParquetTransport
+from thalweg.connectors.transport import Transport
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.shipped import Shipped
+from thalweg.model.time import Clock, Notation
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.pace import Pace
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from pyspark.sql import DataFrame, SparkSession
+
+# Bytes that a batch takes: at first, so that the first answers come soon, and at most.
+FIRST_BATCH: Final = 2 << 20
+LARGEST_BATCH: Final = 128 << 20
+SMALLEST_BATCH: Final = 64 << 10
+# Bytes that are worth a task.
+SMALLEST_BLOCK: Final = 512 << 10
+# Bytes at the beginning of a file that say what its reader must know.
+_BEGINNING: Final = 256 << 10
+# What makes lines of a format depend on others, where it stands behind the beginning.
+_BINDING: Final = {"facts": (b"/*", b"prefix"), "csv": (b'"',)}
+_LINES: Final = frozenset({"facts", "json", "triples", "csv"})
+
+
+@dataclass(frozen=True)
+class Reading(Shipped):
+    """How streams are read: times, mappings, and what becomes of malformed lines."""
+
+    clock: Clock
+    mappings: tuple[Mapping, ...] = ()
+    stated: dict[str, StatedDialect] = field(default_factory=dict)
+    zones: "dict[str, tzinfo]" = field(default_factory=dict)
+
+    def tally(self) -> Tally:
+        """Counts what becomes of the mappings."""
+        return Tally(self.mappings, self.stated, self.zones)
+
+    def own_clock(self) -> Clock:
+        """A clock that notes by itself how times are written; what the options say of that is known."""
+        notation = self.clock.notation
+        return replace(self.clock, notation=Notation(notation.stamped, notation.bare))
+
+
+@dataclass(frozen=True)
+class RecordedFile:
+    """A file of a recorded stream: its name as the user wrote it, where it is, and how many bytes it has.
+
+    `begun` is the state of a reader behind the beginning of a file that is cut, which has `lines` line breaks. A table
+    of Parquet has `groups` of rows, each with the number of rows before it.
+    """
+
+    name: str
+    path: str
+    size: int
+    begun: State | None = None
+    lines: int = 0
+    groups: tuple[int, ...] | None = None
+
+    @property
+    def length(self) -> int:
+        """In how many steps it can be read at most: bytes, groups of rows, or one."""
+        if self.groups is not None:
+            return max(1, len(self.groups))
+        return max(1, self.size) if self.begun is not None else 1
+
+    def steps(self, size: int) -> int:
+        """How many steps have about as many bytes, at least one."""
+        return max(1, size * self.length // max(1, self.size))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """How far a stream has been read: up to a step in one of its files."""
+
+    file: int = 0
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class Recording(Shipped):
+    """A recorded stream: its number among the groups of streams, its name, and its files in the order of reading."""
+
+    group: int
+    stream: str
+    files: tuple[RecordedFile, ...]
+    wanted: tuple[str, ...] = ()
+    """The columns of tables that mappings name."""
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+    @property
+    def end(self) -> Position:
+        return Position(len(self.files))
+
+    def behind(self, position: Position, size: int) -> Position:
+        """The position some bytes further on, which is at least one step, or at the end."""
+        file, step = position.file, position.step
+        while file < len(self.files):
+            whole = self.files[file]
+            taken = min(whole.steps(size), whole.length - step)
+            size -= taken * whole.size // whole.length
+            file, step = (file + 1, 0) if step + taken == whole.length else (file, step + taken)
+            if size <= 0:
+                break
+        return Position(file, step)
+
+    def blocks(self, start: Position, end: Position, size: int) -> Iterator["Block"]:
+        """What is between two positions, in blocks of about as many bytes."""
+        while start < end:
+            file = self.files[start.file]
+            last = min(start.step + file.steps(size), end.step if start.file == end.file else file.length)
+            behind = Position(start.file + 1) if last == file.length else Position(start.file, last)
+            yield Block(self.group, start.file, start.step, last, ended=behind == self.end)
+            start = behind
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The steps of a file that one task reads; with `ended` the stream ends behind it."""
+
+    group: int
+    file: int
+    start: int
+    end: int
+    ended: bool
+
+
+# How files are cut ----------------------------------------------------------------------------------------------------
+
+
+def are_recorded(transports: Sequence[Transport]) -> bool:
+    """Whether all streams are made of files, which tasks can read."""
+    kinds = FileTransport | FolderTransport | ParquetTransport
+    return bool(transports) and all(isinstance(transport, kinds) for transport in transports)
+
+
+def recordings(transports: Sequence[Transport], reading: Reading) -> tuple[Recording, ...]:
+    """The streams with their files, cut where that is possible; `RejectedError` where one cannot be read."""
+    wanted = tuple(sorted(reading.tally().columns))
+    return tuple(
+        Recording(group, transport.stream, tuple(_files(transport, reading)), wanted)
+        for group, transport in enumerate(transports)
+    )
+
+
+def _files(transport: Transport, reading: Reading) -> Iterator[RecordedFile]:
+    assert isinstance(transport, PathTransport)
+    if not isinstance(transport, FolderTransport):
+        yield _file(transport, transport.stream, reading)
+        return
+    for part in transport.parts():
+        assert isinstance(part, PathTransport)
+        try:
+            yield _file(part, transport.stream, reading)
+        finally:
+            part.close()  # type: ignore[attr-defined]
+
+
+def _file(transport: PathTransport, stream: str, reading: Reading) -> RecordedFile:
+    path = transport.path
+    file = RecordedFile(transport.name, str(path.absolute()), path.stat().st_size)
+    if isinstance(transport, ParquetTransport):
+        return replace(file, groups=transport.rows_before_groups())
+    format = format_of(transport.name)
+    if format not in _LINES or path.suffix in (".gz", ".json") or file.size < 2 * SMALLEST_BLOCK:
+        return file
+    beginning = _beginning(path)
+    if any(_has(path, sign, len(beginning)) for sign in _BINDING.get(format, ())):
+        return file
+    state = _behind(beginning, open_file(file, stream, reading, Dictionary(), reading.own_clock(), reading.tally()))
+    return file if state is None else replace(file, begun=state, lines=beginning.count(b"\n"))
+
+
+def _has(path: Path, sign: bytes, start: int) -> bool:
+    """Whether a sign stands in a file behind its first bytes."""
+    before = b""
+    with _opened(path) as file:
+        file.seek(start)
+        while block := file.read(FILE_BLOCK):
+            if sign in before + block:
+                return True
+            before = block[-len(sign) :]
+    return False
+
+
+def _beginning(path: Path) -> bytes:
+    """The first lines of a file."""
+    with _opened(path) as file:
+        lines: bytes = file.read(_BEGINNING)
+    return lines[: lines.rfind(b"\n") + 1]
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return path.open("rb", buffering=0)
+    except OSError as error:
+        raise unreadable(str(path), error) from error
+
+
+def open_file(
+    file: RecordedFile, stream: str, reading: Reading, words: Dictionary, clock: Clock, tally: Tally
+) -> Reader:
+    """The reader of a file."""
+    return open_ordered(file.name, stream, words, clock, tally)
+
+
+def _behind(beginning: bytes, reader: Reader) -> State | None:
+    """The state of a reader behind the first lines; None where those after them depend on more than that."""
+    if isinstance(reader, OrderedReader) or not beginning:
+        return None
+    if any(isinstance(item, Diagnostic) for item in reader.feed(beginning)):
+        return None
+    state = reader.save()
+    if state is None or state.get("rest") or state.get("facts", {}).get("pending", "").strip():
+        return None
+    return json.loads(json.dumps(state))  # type: ignore[no-any-return]
+
+
+# Offsets --------------------------------------------------------------------------------------------------------------
+
+
+def offset_of(positions: Iterable[Position]) -> dict[str, str]:
+    """Positions as Spark keeps them.
+
+    >>> offset_of([Position(0, 512), Position(2)])
+    {'0': '0/512', '1': '2/0'}
+    """
+    return {str(group): f"{position.file}/{position.step}" for group, position in enumerate(positions)}
+
+
+def positions_of(offset: dict[str, str]) -> list[Position]:
+    """The inverse of `offset_of`.
+
+    >>> positions_of({"1": "2/0", "0": "0/512"})
+    [Position(file=0, step=512), Position(file=2, step=0)]
+    """
+    return [Position(*map(int, offset[group].split("/"))) for group in sorted(offset, key=int)]
+
+
+class Offsets:
+    """How far the next batch reads: small batches first, larger ones as long as they take little time."""
+
+    def __init__(self, streams: Sequence[Recording]) -> None:
+        self._streams = streams
+        self._pace = Pace(FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH)
+        self._planned: float | None = None
+
+    def first(self) -> list[Position]:
+        """Before anything was read."""
+        return [Position() for _ in self._streams]
+
+    def last(self) -> list[Position]:
+        """Behind everything."""
+        return [stream.end for stream in self._streams]
+
+    def next(self, start: Sequence[Position]) -> list[Position]:
+        """The positions at which the batch ends that begins at others."""
+        if [*start] == self.last():
+            return [*start]
+        now = time.monotonic()
+        if self._planned is not None:
+            self._pace.see(now - self._planned)
+        self._planned = now
+        pairs = [*zip(self._streams, start, strict=True)]
+        size = sum(stream.size for stream, position in pairs if position < stream.end)
+        share = min(1.0, self._pace.size / max(1, size))
+        return [stream.behind(position, int(stream.size * share)) for stream, position in pairs]
+
+    def blocks(self, start: Sequence[Position], end: Sequence[Position], tasks: int) -> list[Block]:
+        """What a batch reads, in about as many blocks as there are tasks that can run at once."""
+        spans = [*zip(self._streams, start, end, strict=True)]
+        size = sum(_bytes(*span) for span in spans)
+        block = max(SMALLEST_BLOCK, -(-size // max(1, tasks)))
+        return [part for stream, begin, last in spans for part in stream.blocks(begin, last, block)]
+
+
+def _bytes(stream: Recording, start: Position, end: Position) -> int:
+    """About how many bytes are between two positions."""
+    total = 0
+    for number, file in enumerate(stream.files):
+        first = start.step if number == start.file else 0 if number > start.file else file.length
+        last = end.step if number == end.file else file.length if number < end.file else 0
+        total += max(0, last - first) * file.size // file.length
+    return total
+
+
+# The source -----------------------------------------------------------------------------------------------------------
+
+
+def read_recordings(session: "SparkSession", job: Job, streams: tuple[Recording, ...], reading: Reading) -> "DataFrame":
+    """The parcels of all streams as a stream of Spark, which ends when everything was read."""
+    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition, ReadLimit
+    from pyspark.sql.types import StructType
+
+    from thalweg.runtimes.spark.processor import PARCELS
+    from thalweg.runtimes.spark.read_block import parcels_of
+    from thalweg.runtimes.spark.wire import parcels_batch
+
+    name = f"thalweg_{job.name}"
+    tasks = max(job.partitions, os.cpu_count() or 1)
+
+    class Part(InputPartition):  # type: ignore[misc]
+        def __init__(self, block: Block) -> None:
+            super().__init__(None)
+            self.block = block
+
+    class Blocks(DataSourceStreamReader):  # type: ignore[misc]
+        """Plans batches in the driver, and reads blocks in tasks."""
+
+        def __init__(self) -> None:
+            self._offsets = Offsets(streams)
+
+        def initialOffset(self) -> dict[str, str]:  # noqa: N802
+            return offset_of(self._offsets.first())
+
+        def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+            from pyspark.sql.streaming.datasource import ReadMaxBytes
+
+            return ReadMaxBytes(LARGEST_BATCH)
+
+        def latestOffset(  # noqa: N802
+            self, start: dict[str, str] | None = None, limit: ReadLimit | None = None
+        ) -> dict[str, str]:
+            # Before version 4.2 Spark does not say where a batch begins.
+            whole = start is None or type(limit).__name__ == "ReadAllAvailable"
+            return offset_of(self._offsets.last() if whole else self._offsets.next(positions_of(start)))  # type: ignore[arg-type]
+
+        def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[Part]:
+            return [Part(block) for block in self._offsets.blocks(positions_of(start), positions_of(end), tasks)]
+
+        def read(self, partition: Part) -> Iterator[Any]:
+            stream = streams[partition.block.group]
+            for parcels in parcels_of(job, stream, partition.block, reading):
+                yield parcels_batch(job.labelled(parcels))
+
+    class Recordings(DataSource):  # type: ignore[misc]
+        """Files of facts, read by tasks."""
+
+        @classmethod
+        def name(cls) -> str:
+            return name
+
+        def schema(self) -> StructType:
+            return PARCELS
+
+        def streamReader(self, schema: StructType) -> Blocks:  # noqa: N802
+            return Blocks()
+
+    session.dataSource.register(Recordings)
+    return session.readStream.format(name).load()

@@ -1,0 +1,270 @@
+"""Recorded streams that tasks read, block by block, answer as in one process: cut anywhere, in any number of batches."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from thalweg import api
+from thalweg.answers.answer_formats import AnswerFormat
+from thalweg.cli import app
+from thalweg.connectors.mapping import mapped_csv
+from thalweg.connectors.mapping.read_mapping import read_mappings
+from thalweg.connectors.mapping.tally import Tally
+from thalweg.dataflow.context import Context, Settings
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.time import Calendar, Clock, TimeFormat
+from thalweg.runtimes.inputs import open_all
+from thalweg.runtimes.spark import recordings as recording
+from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA, opened
+from thalweg.runtimes.spark.delivery import Delivery
+from thalweg.runtimes.spark.job import spread
+from thalweg.runtimes.spark.read_block import parcels_of
+from thalweg.runtimes.spark.recorded_feed import RecordedFeed, recorded_feed
+from thalweg.runtimes.spark.recordings import Offsets, Position, Recording, offset_of, positions_of
+from thalweg.runtimes.spark.worker import Worker
+
+JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
+COUNTED = f"{JOIN} pair(X,Y) :- a(X) in [2 #], b(Y)."
+SCHEMA = pa.schema(
+    [("kind", pa.string()), ("t", pa.int64()), ("until", pa.int64()), ("stream", pa.string()), ("fact", pa.string())]
+)
+
+
+class Blocks:
+    """A run whose tasks and buckets are called in this process."""
+
+    def __init__(self, folder: Path, program: str, streams: Sequence[Path], partitions: int, **options: Any) -> None:
+        self.reported: list[Diagnostic] = []
+        maps = options.pop("map", ())
+        clock = Clock()
+        settings = Settings(calendar=Calendar(clock), **options)
+        tally = Tally(read_mappings(maps)) if maps else None
+        part = api.load_part([program], [])
+        transports = open_all(streams, tally)
+        work = spread(part, Context(settings, clock, self.reported.append), partitions)
+        self.job = replace(work.job, groups=len(transports))
+        self.feed: RecordedFeed = recorded_feed(
+            self.job,
+            transports,
+            clock,
+            tally,
+            self.reported.append,
+            lambda words: work.watch.look(words) or (lambda batch: None),
+            folder,
+        )
+        for transport in transports:
+            transport.close()
+        times = TimeFormat(settings.calendar)
+        self.out, self.late = folder / "out.jsonl", folder / "late.jsonl"
+        self.delivery = Delivery(
+            folder / "ledger",
+            str(self.out),
+            str(self.late),
+            settings.emit,
+            AnswerFormat(times=times, columns=part.answer_columns(settings.emit)),
+            self.reported.append,
+            present=work.watch.present,
+            hear=self.feed.hear,
+        )
+        self.workers = {
+            (fragment.number, bucket): Worker(self.job, fragment.number, bucket)
+            for fragment in self.job.fragments
+            for bucket in self.job.buckets(fragment.number)
+        }
+
+    def run(self, ends: Sequence[Sequence[Position]], block: int) -> None:
+        """Reads up to each of some positions in a batch of its own."""
+        streams, reading = self.feed._streams, self.feed._reading
+        start = Offsets(streams).first()
+        for batch, end in enumerate(ends):
+            parcels = []
+            for stream, first, last in zip(streams, start, end, strict=True):
+                for part in stream.blocks(first, last, block):
+                    parcels += [parcel for some in parcels_of(self.job, stream, part, reading) for parcel in some]
+            start = [*end]
+            self._batch(batch, parcels)
+            if self.delivery.done.over:
+                break
+        self.delivery.close()
+
+    def _batch(self, batch: int, parcels: list[Any]) -> None:
+        tables = [table for parcel in parcels if parcel.fragment < 0 for table in self._opened(parcel)]
+        for key, worker in self.workers.items():
+            # Tasks end in any order.
+            mine = [parcel.payload for parcel in reversed(parcels) if (parcel.fragment, parcel.bucket) == key]
+            if not mine:
+                continue
+            for parcel in worker.process(mine):
+                if parcel.fragment >= 0:
+                    parcels.append(parcel)
+                else:
+                    tables += self._opened(parcel)
+        self.delivery.deliver(batch, pa.Table.from_batches(tables, schema=SCHEMA))
+
+    def _opened(self, parcel: Any) -> list[Any]:
+        return list(opened(parcel.payload, self.job.settings.emit))
+
+
+def ends_of(streams: Sequence[Recording], sizes: Sequence[int]) -> list[list[Position]]:
+    """Where batches end that take about as many bytes of each stream."""
+    positions, ends = Offsets(streams).first(), []
+    for size in sizes:
+        positions = [stream.behind(position, size) for stream, position in zip(streams, positions, strict=True)]
+        ends.append(positions)
+    return [*ends, Offsets(streams).last()]
+
+
+def in_process(folder: Path, program: str, streams: Sequence[Path], *options: str) -> tuple[list[str], list[str], Any]:
+    """The answers and the late facts of the command, and how it ended."""
+    out, late = folder / "own.jsonl", folder / "own_late.jsonl"
+    source = folder / "p.lars"
+    source.write_text(program, encoding="utf-8")
+    words = [word for stream in streams for word in ("--stream", str(stream))]
+    words = ["run", str(source), *words, "--out", str(out), "--late", str(late), "--quiet", *options]
+    ended = CliRunner().invoke(app, words)
+    return lines_of(out), lines_of(late), ended
+
+
+def lines_of(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+def late_facts(lines: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The late facts of lines, which may each have one or more."""
+    late = map(json.loads, lines)
+    return sorted((line["t"], line["watermark"], line["stream"], fact) for line in late for fact in line["facts"])
+
+
+@contextmanager
+def small_blocks(beginning: int = 64) -> Iterator[None]:
+    """Files are cut although they are small, behind a beginning of as many bytes."""
+    with (
+        patch.object(recording, "SMALLEST_BLOCK", 1),
+        patch.object(recording, "_BEGINNING", beginning),
+        patch.object(mapped_csv, "_HEADER_NEEDS", 16),
+    ):
+        yield
+
+
+def compared(folder: Path, streams: Sequence[Path], sizes: Sequence[int], block: int, **options: Any) -> None:
+    """Both ways of reading answer the same, and find the same late."""
+    program = options.pop("program", JOIN)
+    flags = [f"--{name}={value}" for name, value in options.items() if name in ("delay", "emit")]
+    flags += ["--on-error", options.get("on_error", "stop")]
+    flags += [word for text in options.get("map", ()) for word in ("--map", text)]
+    answers, late, ended = in_process(folder, program, streams, *flags)
+    with small_blocks():
+        blocks = Blocks(folder, program, streams, 3, **options)
+        assert not isinstance(ended.exception, AssertionError)
+        blocks.run(ends_of(blocks.feed._streams, sizes), block)
+    assert lines_of(blocks.out) == answers
+    assert late_facts(lines_of(blocks.late)) == late_facts(late)
+    malformed = blocks.feed.malformed
+    assert (malformed is None) == (ended.exit_code == 0), ended.output
+    if malformed is not None:
+        assert malformed.render().splitlines()[1] in ended.output
+
+
+TICKS = st.lists(st.integers(0, 12), min_size=1, max_size=14)
+TERMS = ("x", "y", "z")
+
+
+@given(st.lists(TICKS, min_size=1, max_size=3), st.lists(st.integers(1, 90), max_size=4), st.integers(1, 60), st.data())
+def test_facts_that_tasks_read_are_answered_as_in_one_process(tmp_path_factory, streams, sizes, block, data):
+    folder = tmp_path_factory.mktemp("facts")
+    files = []
+    for number, ticks in enumerate(streams):
+        files.append(folder / f"s{number}.facts")
+        texts = [
+            f"{data.draw(st.sampled_from('ab'))}({data.draw(st.sampled_from(TERMS))}) at {tick}." for tick in ticks
+        ]
+        files[-1].write_text("\n".join(texts) + data.draw(st.sampled_from(["", "\n"])), encoding="utf-8")
+    # Of several streams that are out of order, tuple windows see one after the other where tasks read them.
+    in_order = len(files) == 1 or all(sorted(ticks) == ticks for ticks in streams)
+    program = COUNTED if in_order else JOIN
+    compared(folder, files, sizes, block, delay=data.draw(st.integers(0, 4)), program=program)
+
+
+@given(TICKS, st.lists(st.integers(1, 90), max_size=4), st.integers(1, 60), st.data())
+def test_malformed_lines_stop_tasks_where_one_process_stops(tmp_path_factory, ticks, sizes, block, data):
+    folder = tmp_path_factory.mktemp("wrong")
+    good = [
+        f"{data.draw(st.sampled_from('ab'))}({data.draw(st.sampled_from(TERMS))}) at {tick}." for tick in sorted(ticks)
+    ]
+    bad = [*good]
+    for at in sorted(data.draw(st.sets(st.integers(0, len(good)), max_size=2)), reverse=True):
+        bad.insert(at, "a(x at 3.")
+    files = [folder / "good.facts", folder / "bad.facts"]
+    for file, texts in zip(files, data.draw(st.permutations([good, bad])), strict=True):
+        file.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    compared(folder, files, sizes, block, on_error=data.draw(st.sampled_from(["stop", "skip"])))
+
+
+@given(
+    TICKS, st.lists(st.integers(1, 90), max_size=4), st.integers(1, 60), st.sampled_from(["csv", "jsonl", "parquet"])
+)
+def test_tables_that_tasks_read_are_answered_as_in_one_process(tmp_path_factory, ticks, sizes, block, format):
+    folder = tmp_path_factory.mktemp("tables")
+    rows = [{"sensor": TERMS[number % 3], "v": tick % 5, "ts": tick} for number, tick in enumerate(ticks)]
+    file = folder / f"readings.{format}"
+    if format == "csv":
+        file.write_text("sensor,v,ts\n" + "".join(f"{row['sensor']},{row['v']},{row['ts']}\n" for row in rows))
+    elif format == "jsonl":
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), file, row_group_size=3)
+    program = "warm(S) :- reading(S,V) in [2], V > 1. last(S,V) :- reading(S,V) in [1 # by S]."
+    compared(folder, [file], sizes, block, program=program, map=["reading(sensor, v) at ts"], delay=3)
+
+
+def test_a_file_is_cut_where_its_lines_stand_for_themselves(tmp_path):
+    texts = {
+        "a.facts": "p(x) at 3.\n",
+        "b.facts": "p(x) at 3. /* no\n*/\n",
+        "c.jsonl": '{"t": 3, "facts": ["p(x)"]}\n',
+        "d.csv": "p,3\n" * 9,
+        "e.csv": '"p(x,y)",3\n' * 9,
+        "f.nq": "<s> <p> <o> <g> .\n",
+    }
+    streams = []
+    for name, text in texts.items():
+        streams.append(tmp_path / name)
+        header = "fact,t\n" if name.endswith("csv") else ""
+        streams[-1].write_text(header + text * 30, encoding="utf-8")
+    with small_blocks(128):
+        transports = open_all(streams)
+        files = [stream.files[0] for stream in recording.recordings(transports, recording.Reading(Clock()))]
+    for transport in transports:
+        transport.close()
+    assert [file.begun is not None for file in files] == [True, False, True, True, False, False]
+
+
+def test_offsets_are_read_back():
+    positions = [Position(0, 7), Position(3), *(Position(1, number) for number in range(12))]
+    assert positions_of(json.loads(json.dumps(offset_of(positions)))) == positions
+
+
+def test_the_rows_of_answers_have_the_columns_of_the_schema():
+    assert [column.split()[0] for column in ANSWER_SCHEMA.split(", ")] == SCHEMA.names
+
+
+@pytest.mark.parametrize("bad", ["stop", "skip"])
+def test_a_malformed_line_has_its_number_in_the_file(tmp_path, bad):
+    file = tmp_path / "in.facts"
+    file.write_text("a(x) at 3.\n" * 40 + "a(x at 3.\n" + "b(x) at 4.\n" * 3, encoding="utf-8")
+    with small_blocks():
+        blocks = Blocks(tmp_path, JOIN, [file], 2, on_error=bad)
+        blocks.run(ends_of(blocks.feed._streams, [100, 100]), 50)
+    wrong = blocks.feed.malformed or blocks.reported[0]
+    assert f"{file}:41:" in wrong.render()
