@@ -257,6 +257,7 @@ def run_on_spark(
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
         job = work.job
+        open_feed: Callable[[Path], Feed]
         if observer.observe is None and not observer.progress and are_recorded(transports):
             # A group each: tasks read them apart.
             job = replace(job, groups=len(transports))

@@ -9,7 +9,7 @@ from thalweg.dataflow.context import Settings
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.model.time import FOREVER
+from thalweg.model.time import FOREVER, NEVER
 from thalweg.runtimes.intake import FAR, Intake, Late, Reorder, Watermark
 from thalweg.runtimes.plausible_times import Far
 

@@ -187,7 +187,7 @@ def _files(transport: Transport, reading: Reading) -> Iterator[RecordedFile]:
         try:
             yield _file(part, transport.stream, reading)
         finally:
-            part.close()  # type: ignore[attr-defined]
+            part.close()
 
 
 def _file(transport: PathTransport, stream: str, reading: Reading) -> RecordedFile:
@@ -257,18 +257,18 @@ def offset_of(positions: Iterable[Position]) -> dict[str, str]:
     """Positions as Spark keeps them.
 
     >>> offset_of([Position(0, 512), Position(2)])
-    {'0': '0/512', '1': '2/0'}
+    {'0': '0:512', '1': '2:0'}
     """
-    return {str(group): f"{position.file}/{position.step}" for group, position in enumerate(positions)}
+    return {str(group): f"{position.file}:{position.step}" for group, position in enumerate(positions)}
 
 
 def positions_of(offset: dict[str, str]) -> list[Position]:
     """The inverse of `offset_of`.
 
-    >>> positions_of({"1": "2/0", "0": "0/512"})
+    >>> positions_of({"1": "2:0", "0": "0:512"})
     [Position(file=0, step=512), Position(file=2, step=0)]
     """
-    return [Position(*map(int, offset[group].split("/"))) for group in sorted(offset, key=int)]
+    return [Position(*map(int, offset[group].split(":"))) for group in sorted(offset, key=int)]
 
 
 class Offsets:
@@ -323,7 +323,7 @@ def _bytes(stream: Recording, start: Position, end: Position) -> int:
 
 def read_recordings(session: "SparkSession", job: Job, streams: tuple[Recording, ...], reading: Reading) -> "DataFrame":
     """The parcels of all streams as a stream of Spark, which ends when everything was read."""
-    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition, ReadLimit
+    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
     from pyspark.sql.types import StructType
 
     from thalweg.runtimes.spark.processor import PARCELS
@@ -333,12 +333,7 @@ def read_recordings(session: "SparkSession", job: Job, streams: tuple[Recording,
     name = f"thalweg_{job.name}"
     tasks = max(job.partitions, os.cpu_count() or 1)
 
-    class Part(InputPartition):  # type: ignore[misc]
-        def __init__(self, block: Block) -> None:
-            super().__init__(None)
-            self.block = block
-
-    class Blocks(DataSourceStreamReader):  # type: ignore[misc]
+    class Blocks(DataSourceStreamReader):
         """Plans batches in the driver, and reads blocks in tasks."""
 
         def __init__(self) -> None:
@@ -347,27 +342,29 @@ def read_recordings(session: "SparkSession", job: Job, streams: tuple[Recording,
         def initialOffset(self) -> dict[str, str]:  # noqa: N802
             return offset_of(self._offsets.first())
 
-        def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        def getDefaultReadLimit(self) -> Any:  # noqa: N802
             from pyspark.sql.streaming.datasource import ReadMaxBytes
 
             return ReadMaxBytes(LARGEST_BATCH)
 
         def latestOffset(  # noqa: N802
-            self, start: dict[str, str] | None = None, limit: ReadLimit | None = None
+            self, start: dict[str, str] | None = None, limit: Any = None
         ) -> dict[str, str]:
             # Before version 4.2 Spark does not say where a batch begins.
             whole = start is None or type(limit).__name__ == "ReadAllAvailable"
             return offset_of(self._offsets.last() if whole else self._offsets.next(positions_of(start)))  # type: ignore[arg-type]
 
-        def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[Part]:
-            return [Part(block) for block in self._offsets.blocks(positions_of(start), positions_of(end), tasks)]
+        def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[InputPartition]:
+            return [
+                InputPartition(block) for block in self._offsets.blocks(positions_of(start), positions_of(end), tasks)
+            ]
 
-        def read(self, partition: Part) -> Iterator[Any]:
-            stream = streams[partition.block.group]
-            for parcels in parcels_of(job, stream, partition.block, reading):
+        def read(self, partition: InputPartition) -> Iterator[Any]:
+            block: Block = partition.value
+            for parcels in parcels_of(job, streams[block.group], block, reading):
                 yield parcels_batch(job.labelled(parcels))
 
-    class Recordings(DataSource):  # type: ignore[misc]
+    class Recordings(DataSource):
         """Files of facts, read by tasks."""
 
         @classmethod

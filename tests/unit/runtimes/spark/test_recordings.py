@@ -1,4 +1,4 @@
-"""Recorded streams that tasks read, block by block, answer as in one process: cut anywhere, in any number of batches."""
+"""Recorded streams that tasks read answer as in one process: cut anywhere, in any number of batches."""
 
 import json
 from collections.abc import Iterator, Sequence
