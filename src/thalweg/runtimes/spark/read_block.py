@@ -7,6 +7,7 @@ The driver does not see a fact. What it reports in the end comes in the digest o
 with the first fact of each, how many events and facts there were, what is malformed, and what became of mappings.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -164,7 +165,7 @@ class _BlockTask:
             return
         lines = Lines(file)
         if block.start:
-            reader.load(file.begun)
+            reader.load(json.loads(file.begun))
         first, last = lines.first_from(block.start), lines.first_from(block.end)
         for data in lines.between(first, last):
             yield from reader.feed(data)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.transport import Transport
@@ -11,15 +11,22 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
+from thalweg.model.records import as_json, of_json
+from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.model.time import NEVER, Clock, TimeFormat
+from thalweg.runtimes.checkpoint_folder import MANIFEST, read_sealed, replace_file
 from thalweg.runtimes.inputs import mixed_times
 from thalweg.runtimes.intake import FarFacts, unzoned
-from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.recordings import Reading, Recording, read_recordings, recordings
 from thalweg.runtimes.spark.wire import warning_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+CUT: Final = "recordings.json"
+"""The file of a run's folder that says how its recordings are cut."""
 
 
 @dataclass(slots=True)
@@ -48,6 +55,7 @@ class RecordedFeed:
         report: Callable[[Diagnostic], None],
         look: Callable[[Dictionary], Callable[[Batch], object]],
         tally: Tally | None,
+        folder: Path,
     ) -> None:
         self.malformed: Diagnostic | None = None
         self.error: BaseException | None = None
@@ -63,6 +71,7 @@ class RecordedFeed:
         self._highest = [NEVER] * len(streams)
         self._stopped_at: tuple[int, int] | None = None
         self._is_zone_reported = False
+        self._folder = folder
 
     @property
     def reached(self) -> int:
@@ -72,7 +81,10 @@ class RecordedFeed:
         return read_recordings(session, self._job, self._streams, self._reading)
 
     def start(self) -> None:
-        """Tasks read when the query asks them to."""
+        """Notes how files are cut, which positions in them depend on; tasks read when the query asks them to."""
+        cut = self._folder / CUT
+        if not cut.exists():
+            replace_file(cut, seal_json({"streams": as_json(self._streams)}, FORMAT))
 
     def stop(self) -> None:
         """The offsets of the query say how far was read."""
@@ -140,7 +152,11 @@ def recorded_feed(
     look: Callable[[Dictionary], Callable[[Batch], object]],
     folder: Path,
 ) -> RecordedFeed:
-    """Recorded streams that tasks read; nothing is kept in the folder of the run."""
+    """Recorded streams that tasks read; those of a run that is resumed are cut as they were."""
     tally = mapped or Tally()
     reading = Reading(clock, tally.mappings, tally.stated, tally.zones)
-    return RecordedFeed(job, recordings(transports, reading), reading, report, look, mapped)
+    if (folder / MANIFEST).exists() and (folder / CUT).exists():
+        streams = of_json(read_sealed(folder / CUT, FORMAT, unseal_json)["streams"])
+    else:
+        streams = recordings(transports, reading)
+    return RecordedFeed(job, streams, reading, report, look, mapped, folder)

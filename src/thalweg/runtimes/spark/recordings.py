@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.files import FILE_BLOCK, FileTransport, FolderTransport, PathTransport, unreadable
-from thalweg.connectors.lines import State
 from thalweg.connectors.mapping.dialect import StatedDialect
 from thalweg.connectors.mapping.mapping import Mapping
 from thalweg.connectors.mapping.tally import Tally
@@ -31,6 +30,7 @@ from thalweg.connectors.tabular import ParquetTransport
 from thalweg.connectors.transport import Transport
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.records import record
 from thalweg.model.shipped import Shipped
 from thalweg.model.time import Clock, Notation
 from thalweg.runtimes.spark.job import Job
@@ -73,18 +73,19 @@ class Reading(Shipped):
         return replace(self.clock, notation=Notation(notation.stamped, notation.bare))
 
 
+@record
 @dataclass(frozen=True)
 class RecordedFile:
     """A file of a recorded stream: its name as the user wrote it, where it is, and how many bytes it has.
 
-    `begun` is the state of a reader behind the beginning of a file that is cut, which has `lines` line breaks. A table
-    of Parquet has `groups` of rows, each with the number of rows before it.
+    `begun` is the state of a reader, as JSON, behind the beginning of a file that is cut, which has `lines` line
+    breaks. A table of Parquet has `groups` of rows, each with the number of rows before it.
     """
 
     name: str
     path: str
     size: int
-    begun: State | None = None
+    begun: str | None = None
     lines: int = 0
     groups: tuple[int, ...] | None = None
 
@@ -108,6 +109,7 @@ class Position:
     step: int = 0
 
 
+@record
 @dataclass(frozen=True)
 class Recording(Shipped):
     """A recorded stream: its number among the groups of streams, its name, and its files in the order of reading."""
@@ -238,8 +240,8 @@ def open_file(
     return open_ordered(file.name, stream, words, clock, tally)
 
 
-def _behind(beginning: bytes, reader: Reader) -> State | None:
-    """The state of a reader behind the first lines; None where those after them depend on more than that."""
+def _behind(beginning: bytes, reader: Reader) -> str | None:
+    """The state of a reader behind the first lines, as JSON; None where those after them depend on more than that."""
     if isinstance(reader, OrderedReader) or not beginning:
         return None
     if any(isinstance(item, Diagnostic) for item in reader.feed(beginning)):
@@ -247,7 +249,7 @@ def _behind(beginning: bytes, reader: Reader) -> State | None:
     state = reader.save()
     if state is None or state.get("rest") or state.get("facts", {}).get("pending", "").strip():
         return None
-    return json.loads(json.dumps(state))  # type: ignore[no-any-return]
+    return json.dumps(state)
 
 
 # Offsets --------------------------------------------------------------------------------------------------------------
