@@ -11,6 +11,7 @@ from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.open import open_stream, text_stream
 from thalweg.connectors.readers import ENDINGS, open_reader
+from thalweg.connectors.storage import is_stored
 from thalweg.connectors.transport import Transport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
@@ -29,6 +30,8 @@ def is_background_table(source: object) -> bool:
     if isinstance(source, HeldTable):
         return True
     source = source.origin if isinstance(source, NamedSource) else source
+    if isinstance(source, str) and is_stored(source):
+        return source.partition("?")[0].removesuffix(".gz").endswith(_TABLES)
     return isinstance(source, Path | Source) and name_of(source).removesuffix(".gz").endswith(_TABLES)
 
 

@@ -376,7 +376,7 @@ def _may_name_streams(transports: "Sequence[Transport]") -> bool:
     """Whether what comes may be of a stream with another name than that of what brings it."""
     from thalweg.connectors.readers import names_streams
 
-    return not transports or any(transport.live or names_streams(transport.name) for transport in transports)
+    return not transports or any(transport.live or names_streams(transport) for transport in transports)
 
 
 def _items(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from thalweg.connectors.files import FileTransport
+from thalweg.connectors.files import FileTransport, size_of
 from thalweg.connectors.transport import Transport
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Meter:
         bar = Progress(*columns, console=Console(stderr=True), transient=True)
         # How much a packed file holds is known only at its end.
         packed = any(file.path.suffix == ".gz" for file in self._files)
-        total = None if packed else sum(file.path.stat().st_size for file in self._files)
+        total = None if packed else sum(size_of(file.path) for file in self._files)
         bar.start()
         return bar, bar.add_task("", total=total)
 

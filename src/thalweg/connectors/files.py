@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import IO, Final, Protocol
 
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.partitions import Partition
+from thalweg.connectors.storage import StoredFile, storage_in, unreadable
 from thalweg.connectors.transport import Sink, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError
 
 FILE_BLOCK: Final = 1 << 20
 LIVE_BLOCK: Final = 1 << 16
+
+Location = Path | StoredFile
+"""A file of this machine, or one of another file system."""
 
 
 class Readable(Protocol):
@@ -32,11 +37,15 @@ class Readable(Protocol):
 
 @dataclass(slots=True)
 class PathTransport:
-    """A recorded file; its stream has the file's name without the endings, unless another one is set."""
+    """A recorded file; its stream has the file's name without the endings, unless another one is set.
 
-    path: Path
+    `partition` has the columns that folders on the way to it name.
+    """
+
+    path: Location
     live: bool = field(default=False, init=False)
     _called: str | None = field(default=None, init=False)
+    partition: Partition = field(default_factory=dict, init=False)
 
     @property
     def name(self) -> str:
@@ -79,9 +88,9 @@ class FileTransport(PathTransport):
     def seek(self, position: int) -> None:
         """Goes on behind some bytes, unpacked ones where the file is packed."""
         try:
-            # Seeking stops at the end of a packed file, and goes beyond that of any other.
-            size = position if self.path.suffix == ".gz" else self.path.stat().st_size
-            reached = min(self._file.seek(position), size)
+            # How much a packed file holds is known only at its end, where seeking stops.
+            size = position if self.path.suffix == ".gz" else size_of(self.path)
+            reached = self._file.seek(min(position, size))
         except (OSError, EOFError) as error:
             raise unreadable(self.name, error) from error
         if reached < position:
@@ -95,16 +104,29 @@ class FileTransport(PathTransport):
             raise unreadable(self.name, error) from error
 
 
+class PartTransport(Transport, Protocol):
+    """A file of a folder; `partition` has the columns that folders on the way to it name."""
+
+    partition: Partition
+
+
 @dataclass(slots=True)
 class FolderTransport(PathTransport):
-    """`readings/`: the files in a folder as one stream, one after the other in the order of their names."""
+    """`readings/`: the files in a folder as one stream, one after the other in the order of their names.
 
-    files: Sequence[Path]
-    open: Callable[[Path], Transport]
+    `partitions` are those of the files, in the same order.
+    """
 
-    def parts(self, start: int = 0) -> Iterator[Transport]:
+    files: Sequence[Location]
+    open: Callable[[Location], PartTransport]
+    partitions: Sequence[Partition]
+
+    def parts(self, start: int = 0) -> Iterator[PartTransport]:
         """The files from a number on, each opened when its turn comes: more than can be open at once may be there."""
-        return map(self.open, self.files[start:])
+        for path, partition in zip(self.files[start:], self.partitions[start:], strict=True):
+            part = self.open(path)
+            part.partition = partition
+            yield part
 
     def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
         for part in self.parts():
@@ -136,7 +158,7 @@ class InputTransport:
             os.close(self.number)
 
 
-def stream_of(path: Path) -> str:
+def stream_of(path: Location) -> str:
     """The name of a stream in rules: the name of its file without the endings.
 
     >>> stream_of(Path("north/readings.facts.gz"))
@@ -145,23 +167,30 @@ def stream_of(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
-def files_in(folder: Path) -> list[Path]:
-    """The files of a folder in the order of their names; hidden files and markers such as `_SUCCESS` are left out."""
-    try:
-        return sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
-    except OSError as error:
-        raise unreadable(str(folder), error) from error
+def names_in(folder: Path) -> list[str]:
+    """The names of the files of a folder, in order, those in folders of partitions with their way (`Storage.files`)."""
+    from pyarrow.fs import LocalFileSystem
+
+    return storage_in(LocalFileSystem(), str(folder), str(folder)).files()
 
 
-def open_for_reading(path: Path) -> Readable:
+def size_of(path: Location) -> int:
+    """How many bytes a file has, packed where it is."""
+    return path.size() if isinstance(path, StoredFile) else path.stat().st_size
+
+
+def open_for_reading(path: Location) -> Readable:
     """An open file, unpacked on the way where its name ends in `.gz`."""
+    if isinstance(path, StoredFile):
+        file: Readable = path.open()
+        return gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
     try:
         return gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0)
     except (OSError, ValueError) as error:
         raise unreadable(str(path), error) from error
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Location) -> bytes:
     """The content of a whole file."""
     file = open_for_reading(path)
     try:
@@ -172,7 +201,7 @@ def read_bytes(path: Path) -> bytes:
         file.close()
 
 
-def read_beginning(path: Path, size: int) -> bytes:
+def read_beginning(path: Location, size: int) -> bytes:
     """The first bytes of a file, which may be long."""
     file = open_for_reading(path)
     try:
@@ -260,9 +289,3 @@ def shortened(name: str) -> RejectedError:
     message = f"`{name}` is shorter than what this run has read of it"
     way_out = "restore the file, or start again with another `--checkpoint`"
     return RejectedError([Diagnostic("E408", message, help=way_out)])
-
-
-def unreadable(name: str, error: Exception) -> RejectedError:
-    """Why a file cannot be read, in a sentence."""
-    reason = getattr(error, "strerror", None) or ("it is not UTF-8" if isinstance(error, UnicodeError) else str(error))
-    return RejectedError([Diagnostic("E401", f"cannot read `{name}`: {reason}")])

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from thalweg.connectors.files import read_bytes, unreadable
+from thalweg.connectors.files import read_bytes
 from thalweg.connectors.graphs import misread
+from thalweg.connectors.storage import unreadable
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.languages.owl import graph, syntaxes
 from thalweg.languages.owl.formats import format_of

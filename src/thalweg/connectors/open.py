@@ -1,7 +1,7 @@
 """Which transport a name stands for: a file, a folder, `-`, or a URI."""
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,9 @@ from typing import Final
 
 from thalweg.connectors import files, http, kafka, mqtt, replay, socket, tabular, websocket
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.partitions import partitions_of
 from thalweg.connectors.readers import ENDINGS, format_of
+from thalweg.connectors.storage import SCHEMES, StoredFile, is_stored, open_storage
 from thalweg.connectors.transport import Sink, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 
@@ -43,6 +45,8 @@ def open_stream(name: str | Path, wanted: Collection[str] = ()) -> Transport:
             return files.InputTransport()
         if name.startswith("replay://"):
             return replay.replayed(name, partial(open_stream, wanted=wanted))
+        if is_stored(name):
+            return _stored(name, wanted)
         if scheme := _scheme(name):
             return SOURCES[scheme](name)
     path = Path(name)
@@ -51,21 +55,37 @@ def open_stream(name: str | Path, wanted: Collection[str] = ()) -> Transport:
     return _folder(path, wanted) if path.is_dir() else _file(path, wanted)
 
 
-def _file(path: Path, wanted: Collection[str]) -> Transport:
+def _stored(uri: str, wanted: Collection[str]) -> Transport:
+    """What a URI of another file system names."""
+    storage = open_storage(uri)
+    names = storage.files()
+    located = [StoredFile(storage, name) for name in names]
+    if not storage.is_folder:
+        return _file(located[0], wanted)
+    return _files_of(StoredFile(storage, ""), names, located, wanted)
+
+
+def _file(path: files.Location, wanted: Collection[str]) -> files.PartTransport:
     _check_ending(path)
     return tabular.ParquetTransport(path, wanted) if format_of(path.name) == "parquet" else files.FileTransport(path)
 
 
 def _folder(path: Path, wanted: Collection[str]) -> Transport:
-    paths = files.files_in(path)
+    names = files.names_in(path)
+    return _files_of(path, names, [path / name for name in names], wanted)
+
+
+def _files_of(
+    folder: files.Location, names: Sequence[str], paths: Sequence[files.Location], wanted: Collection[str]
+) -> Transport:
     if not paths:
-        raise RejectedError([Diagnostic("E402", f"the folder `{path}` is empty", help=_KNOWN)])
+        raise RejectedError([Diagnostic("E402", f"the folder `{folder}` is empty", help=_KNOWN)])
     for file in paths:
         _check_ending(file)
-    return files.FolderTransport(path, paths, partial(_file, wanted=wanted))
+    return files.FolderTransport(folder, paths, partial(_file, wanted=wanted), partitions_of(names))
 
 
-def _check_ending(path: Path) -> None:
+def _check_ending(path: files.Location) -> None:
     if format_of(path.name) is None:
         raise RejectedError([Diagnostic("E402", f"unknown file type: `{path}`", help=_KNOWN)])
 
@@ -117,10 +137,10 @@ def open_output(name: str | None) -> Sink:
 def is_remote(name: object) -> bool:
     """Whether a stream is one to connect to, and not a file, a text or the standard input.
 
-    >>> is_remote("mqtt://broker/cars"), is_remote("replay://cars.facts"), is_remote("-")
-    (True, False, False)
+    >>> [is_remote(name) for name in ("mqtt://broker/cars", "replay://cars.facts", "s3://lake/cars.facts", "-")]
+    [True, False, False, False]
     """
-    return isinstance(name, str) and "://" in name and not name.startswith("replay://")
+    return isinstance(name, str) and "://" in name and not name.startswith("replay://") and not is_stored(name)
 
 
 def _scheme(name: str) -> str | None:
@@ -133,7 +153,7 @@ def _scheme(name: str) -> str | None:
     if not separator:
         return None
     if scheme not in SOURCES:
-        schemes = " ".join(f"`{scheme}://`" for scheme in (*SOURCES, "replay"))
+        schemes = " ".join(f"`{scheme}://`" for scheme in (*SOURCES, "replay", *SCHEMES))
         raise RejectedError(
             [Diagnostic("E402", f"unknown scheme: `{name}`", help=f"supported are {schemes}, `-` and files")]
         )

@@ -3,12 +3,12 @@
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Final, Literal, Protocol, runtime_checkable
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.documents import JsonLdReader, TrigReader
-from thalweg.connectors.files import FILE_BLOCK, open_for_reading
+from thalweg.connectors.files import FILE_BLOCK, PathTransport, open_for_reading
 from thalweg.connectors.json_lines import JsonLinesReader
 from thalweg.connectors.lines import LineReader, State
 from thalweg.connectors.mapping.dialect import UNSTATED
@@ -19,7 +19,10 @@ from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.nquads import QuadReader, is_quad
 from thalweg.connectors.ntriples import TripleReader
+from thalweg.connectors.partitions import Partition
+from thalweg.connectors.replay import ReplayTransport
 from thalweg.connectors.tabular import ArrowReader, StatedRows
+from thalweg.connectors.transport import Transport
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import FactReader
 from thalweg.languages.owl.formats import FORMATS
@@ -95,15 +98,13 @@ def format_of(name: str) -> str | None:
     return None
 
 
-def names_streams(name: str) -> bool:
-    """Whether what is recorded may say that it is of another stream; JSON Lines are looked through for the key.
-
-    >>> names_streams("readings.nq")
-    False
-    """
-    if format_of(name) != "json":
-        return format_of(name) is None
-    file, tail = open_for_reading(Path(name)), b""
+def names_streams(transport: Transport) -> bool:
+    """Whether what is recorded may say that it is of another stream; JSON Lines are looked through for the key."""
+    format = format_of(transport.name)
+    transport = transport.inner if isinstance(transport, ReplayTransport) else transport
+    if format != "json" or not isinstance(transport, PathTransport):
+        return format in (None, "json")
+    file, tail = open_for_reading(transport.path), b""
     try:
         while block := file.read(FILE_BLOCK):
             if _NAMES_STREAM in tail + block:
@@ -223,10 +224,14 @@ def open_reader(
     tally: Tally | None = None,
     kind: Literal["recorded", "live", "background"] = "recorded",
     format: str | None = None,
+    partition: Partition | None = None,
 ) -> Reader:
-    """The reader for a stream, by its name, or for a `format`; mappings make facts of what states none by itself."""
+    """The reader for a stream, by its name, or for a `format`; mappings make facts of what states none by itself.
+
+    They may name the columns of its `partition`, too.
+    """
     context = words, name, stream, clock, scope_of(name, stream)
-    mapped = MappedStream(words, name, stream, clock, tally or Tally(), kind)
+    mapped = MappedStream(words, name, stream, clock, tally or Tally(), kind, partition=partition or {})
     format = format or format_of(name)
     return SniffingReader(context, mapped) if format is None else _opened(format, context, mapped)
 
@@ -264,11 +269,12 @@ def open_ordered(
     tally: Tally | None = None,
     kind: Literal["recorded", "live"] = "recorded",
     format: str | None = None,
+    partition: Partition | None = None,
 ) -> Reader:
     """The reader for a file, or a stream that is not made of files; local times are in the zone of the stream."""
     tally = tally or Tally()
     own = clock.of_file(tally.zones.get(stream or ""))
-    reader = open_reader(name, stream, words, own, tally, kind, format)
+    reader = open_reader(name, stream, words, own, tally, kind, format, partition)
     zoned = own.zone is not None or any(mapping.time is not None and mapping.time.zone for mapping in tally.mappings)
     return OrderedReader(reader, own) if zoned else reader
 

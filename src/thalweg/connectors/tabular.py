@@ -23,13 +23,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from thalweg.connectors.batches import Gatherer, Item, Stated, moment, triple
-from thalweg.connectors.files import PathTransport, shortened, unreadable
+from thalweg.connectors.files import PathTransport, shortened
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import LineError, State, lines_of, wrong_line
 from thalweg.connectors.mapping.dialect import Dialect, cells_of, with_point
 from thalweg.connectors.mapping.instants import instants
 from thalweg.connectors.mapping.mapping import Path, Time
 from thalweg.connectors.mapping.propose import proposal, proposal_for_text
+from thalweg.connectors.storage import StoredFile, unreadable
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
@@ -390,7 +391,8 @@ class ParquetTransport(PathTransport):
         from pyarrow import ArrowException, parquet
 
         try:
-            self._file = parquet.ParquetFile(self.path)
+            opened = self.path.open() if isinstance(self.path, StoredFile) else self.path
+            self._file = parquet.ParquetFile(opened)
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             # Names in a damaged file are bytes that no text has.
             raise unreadable(self.name, error) from error

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 from thalweg.connectors.arrivals import arrivals, position_of
 from thalweg.connectors.batches import Facts, Instant, code_events
-from thalweg.connectors.files import FolderTransport, InputTransport
+from thalweg.connectors.files import FolderTransport, InputTransport, PathTransport
 from thalweg.connectors.held_tables import HeldTable, TableTransport, as_message
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import State
@@ -529,7 +529,10 @@ class RecordedStream:
     def _all_items(self) -> Iterator[Timed]:
         for part, transport in enumerate(self._parts(), self._start.part):
             format = transport.format if isinstance(transport, TableTransport) else None
-            reader = open_ordered(transport.name, self._transport.stream, *self._context, format=format)
+            partition = transport.partition if isinstance(transport, PathTransport) else None
+            reader = open_ordered(
+                transport.name, self._transport.stream, *self._context, format=format, partition=partition
+            )
             self.reader = reader
             start = self._start if part == self._start.part else _Place(part)
             if start.at is not None and isinstance(transport, Positioned):

@@ -8,6 +8,7 @@ from thalweg.connectors.lines import State
 from thalweg.connectors.mapping.mapped_facts import Columns
 from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, columns_of
 from thalweg.connectors.mapping.mapping import Mapping
+from thalweg.connectors.partitions import with_partition
 from thalweg.connectors.tabular import ArrowReader, empty_batches, first_of, has_times
 from thalweg.diagnostics import Diagnostic
 
@@ -30,10 +31,11 @@ class MappedArrowReader(MappedRows):
             return
         for batch in table:
             if not self.hopeless:
-                yield from self.rows(batch)
+                yield from self.rows(with_partition(batch, self._source.partition))
 
     def _fits(self, schema: Any) -> Iterator[bool]:
         (empty,) = empty_batches(schema)
+        empty = with_partition(empty, self._source.partition)
         return (columns_of(empty, mapping) is not None for mapping in self._source.mappings)
 
     def finish(self) -> Iterator[Item]:

@@ -15,6 +15,7 @@ from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, col
 from thalweg.connectors.mapping.mapping import Mapping, Path
 from thalweg.connectors.mapping.propose import first_row
 from thalweg.connectors.mapping.table_text import TableText, binary
+from thalweg.connectors.partitions import with_partition
 from thalweg.connectors.tabular import STATING, StatedRows, has_times
 from thalweg.diagnostics import Diagnostic
 
@@ -104,7 +105,8 @@ class MappedCsvReader(MappedRows):
             # Lines may end as they once did on a Macintosh.
             data = data.replace(b"\r", b"\n")
         if self._dialect is None:
-            wanted = (frozenset(path.whole for path in mapping.paths) for mapping in self._source.mappings)
+            inside = self._source.partition.keys()
+            wanted = (frozenset(path.whole for path in mapping.paths) - inside for mapping in self._source.mappings)
             dialect = dialect_of(data.decode(errors="replace"), (*wanted, *STATING), self._source.stated)
             if dialect is None:
                 return
@@ -157,7 +159,7 @@ class MappedCsvReader(MappedRows):
         return source.untimed(self._served)
 
     def _serving(self, dialect: Dialect) -> tuple[Mapping, ...]:
-        names = set(dialect.names)
+        names = {*dialect.names, *self._source.partition}
         return tuple(
             mapping
             for mapping in self._source.mappings
@@ -174,6 +176,7 @@ class MappedCsvReader(MappedRows):
         except ValueError:
             # Something in it cannot be parsed as a whole: what is wrong with which row is found slowly.
             table, invalid = records.parsed(self._wanted())
+        table = with_partition(table, self._source.partition)
         reports: RowReports = {}
         for before, (number, reason) in enumerate(invalid):
             # Rows that were left out come before the row that has their place now; comments are only left out.
@@ -189,7 +192,8 @@ class MappedCsvReader(MappedRows):
         yield from self._items(served, place, reports)
 
     def _wanted(self) -> list[str]:
-        return list(dict.fromkeys(path.whole for mapping in self._served for path in mapping.paths))
+        names = dict.fromkeys(path.whole for mapping in self._served for path in mapping.paths)
+        return [name for name in names if name not in self._source.partition]
 
     def _wrong(
         self, row: int, path: Path | None, reason: str, place: Callable[[int], tuple[int, str]]
@@ -272,7 +276,10 @@ class _Empty:
     """Rows of which no column is wanted."""
 
     def __init__(self, rows: int) -> None:
+        import pyarrow as pa
+
         self.num_rows = rows
+        self.schema = pa.schema([])
 
 
 def _trimmed(column: Any) -> Any:

@@ -12,8 +12,9 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
+from dataclasses import replace
 from functools import partial
-from itertools import repeat
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, Final
 
@@ -22,10 +23,12 @@ import numpy as np
 from thalweg.connectors.batches import Item
 from thalweg.connectors.json_lines import JsonLinesReader, parse_lines
 from thalweg.connectors.lines import LineError, State, lines_of, undecodable, wrong_line
-from thalweg.connectors.mapping.mapped_facts import Columns, RowReports
-from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream
+from thalweg.connectors.mapping.arrow_json import ArrowJson, joined_objects
+from thalweg.connectors.mapping.mapped_facts import Columns, MappedFacts, RowReports
+from thalweg.connectors.mapping.mapped_rows import MappedRows, MappedStream, columns_of
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
 from thalweg.connectors.mapping.propose import proposal_for_message
+from thalweg.connectors.partitions import repeated
 from thalweg.diagnostics import Diagnostic
 
 MESSAGES: Final = "messages"
@@ -38,6 +41,8 @@ _LARGE: Final = 1 << 20
 """Bytes of a document from which on it is tried again only when there is twice as much of it."""
 _TOGETHER: Final = 8192
 """Messages that become columns together."""
+_LEARNED: Final = 256
+"""Messages of a block from which the types of their values are learned."""
 _FEW: Final = 8
 """Messages up to which reading their values one by one is faster."""
 
@@ -61,6 +66,7 @@ class MappedJsonReader(MappedRows):
         super().__init__(source)
         self._unmapped = unmapped
         self._encoding = source.stated.encoding or "utf-8"
+        self._arrow = ArrowJson(source.mappings)
         self._fitted: set[Mapping] = set()
         self._lacking: dict[Mapping, Counter[Path]] = {}
         self._rest = b""
@@ -93,7 +99,78 @@ class MappedJsonReader(MappedRows):
         for row, message in enumerate(messages) if mappings else ():
             if not _is_event(message) and not any(_has_names(message, mapping) for mapping in mappings):
                 reports[row] = [partial(self._misfit, row, message)]
-        yield from self._mapped(messages, lambda row: (row + 1, str(messages[row])), reports, by_names=True)
+        yield from self._mapped(
+            _HeldMessages(messages), lambda row: (row + 1, str(messages[row])), reports, by_names=True
+        )
+
+    def messages(self, column: Any) -> tuple[list[MappedFacts], list[tuple[int, Item]]]:
+        """What mappings make of a column of messages, each of which stands for itself.
+
+        Facts have the rows of their messages; other items, which a message states by itself or is wrong with, come
+        with theirs.
+
+        >>> import pyarrow as pa
+        >>> from thalweg.connectors.mapping.read_mapping import read_mappings
+        >>> from thalweg.connectors.mapping.tally import Tally
+        >>> from thalweg.model.dictionary import Dictionary
+        >>> from thalweg.model.time import Clock
+        >>> source = MappedStream(Dictionary(), "in.json", "in", Clock(), Tally(read_mappings("p(v) at ts")))
+        >>> facts, items = MappedJsonReader.for_held(source).messages(pa.array([b'{"v": 5, "ts": 36}', b"{"]))
+        >>> facts[0].rows.tolist(), facts[0].ticks.tolist(), [(row, item.message) for row, item in items]
+        ([0], [36], [(1, 'this is not JSON')])
+        """
+        joined = joined_objects(column)
+        if joined is not None:
+            batch = self._arrow.read(joined, len(column), lambda size: column.slice(0, size).to_pylist())
+            if batch is not None:
+                return self._by_row(_ArrowMessages(batch, lambda row: column[row].as_py()), None, {}, _row_place)
+        return self._one_by_one(column.to_pylist())
+
+    def _one_by_one(self, values: Sequence[object]) -> tuple[list[MappedFacts], list[tuple[int, Item]]]:
+        """The same by Python; those that are not one value of JSON are read alone."""
+        texts = [_message_text(value) for value in values]
+        parsed = list(parse_lines([text or "" for text in texts]))
+        alone = [row for row, text in enumerate(texts) if text is None or parsed[row] is False]
+        if alone and self._source.goes_by_order:
+            alone = list(range(len(texts)))
+        for row in alone:
+            parsed[row] = None
+        messages, origins, reports = self._in_turn(parsed, _row_place)
+        facts, items = self._by_row(_HeldMessages(messages), origins, reports, _row_place)
+        for row in alone:
+            items += ((row, item) for item in self._alone(values[row]))
+        return facts, items
+
+    def _alone(self, value: object) -> Iterator[Item]:
+        """The items of a message that may have several documents, or is none."""
+        if value is None:
+            return iter((Diagnostic("E301", "the message is empty"),))
+        reader = MappedJsonReader.for_held(self._source)
+        return chain(reader.feed(value if isinstance(value, bytes) else str(value).encode()), reader.finish())
+
+    def _by_row(
+        self,
+        messages: "_HeldMessages | _ArrowMessages",
+        origins: list[int] | None,
+        reports: RowReports,
+        place: Callable[[int], tuple[int, str]],
+    ) -> tuple[list[MappedFacts], list[tuple[int, Item]]]:
+        where = place if origins is None else lambda row: place(origins[row])
+        served, wrong = self._served(messages, where, reports)
+        if wrong is not None:
+            return [], [(0, wrong)]
+        parts = self._parts(served, where, reports)
+        if origins is not None:
+            rows = np.array(origins, dtype=np.int64)
+            parts = [replace(facts, rows=rows[facts.rows]) for facts in parts]
+        items: list[tuple[int, Item]] = []
+        for row, says in sorted(reports.items()):
+            for item in chain.from_iterable(say() for say in says):
+                # What is wrong knows its line; what is not a message stands before the next one that is.
+                items.append(
+                    (item.span.source.first_line - 1 if isinstance(item, Diagnostic) else where(row)[0] - 1, item)
+                )
+        return parts, items
 
     def _misfit(self, row: int, message: dict[str, Any]) -> Iterator[Diagnostic]:
         needed = " or ".join(f"`{mapping}`" for mapping in self._source.mappings)
@@ -113,6 +190,12 @@ class MappedJsonReader(MappedRows):
             return
         if self._line == 0:
             data = data.removeprefix(b"\xef\xbb\xbf")
+        read = self._by_arrow(data)
+        if read is not None:
+            count, items = read
+            yield from items
+            self._line += count
+            return
         text, is_decoded = _text(data, self._encoding)
         lines, start = lines_of(text), 0
         while start < len(lines):
@@ -163,6 +246,28 @@ class MappedJsonReader(MappedRows):
         yield from self._messages(values, self._line, [excerpt for _, excerpt in at], [number for number, _ in at])
         self._line = line if place >= end else line - 1
 
+    def _by_arrow(self, data: bytes) -> tuple[int, Iterator[Item]] | None:
+        """How many lines a block has, and the items of the messages on them; None where Python must read them."""
+        lines = data if data.endswith(b"\n") else data + b"\n"
+        count = lines.count(b"\n")
+        between = lines.count(b"}\n{") + lines.count(b"}\r\n{")
+        is_whole = lines.startswith(b"{") and lines.endswith((b"}\n", b"}\r\n")) and between == count - 1
+        if not is_whole or self._encoding != "utf-8" or not _is_utf8(lines):
+            return None
+        batch = self._arrow.read(lines, count, lambda size: lines.split(b"\n", size)[:size])
+        if batch is None:
+            return None
+        split: list[str] = []
+
+        def line_of(row: int) -> str:
+            if not split:
+                split.extend(lines_of(lines.decode()))
+            return split[row]
+
+        before = self._line
+        self._source.tally.met(json.loads(lines[: lines.index(b"\n")]))
+        return count, self._mapped(_ArrowMessages(batch, line_of), lambda row: (before + row + 1, line_of(row)), {})
+
     def _messages(
         self, values: Sequence[Any], before: int, lines: Sequence[str], numbers: Sequence[int] | None = None
     ) -> Iterator[Item]:
@@ -171,6 +276,14 @@ class MappedJsonReader(MappedRows):
         def line_of(place: int) -> tuple[int, str]:
             return (before + place + 1 if numbers is None else numbers[place]), lines[place]
 
+        messages, origins, reports = self._in_turn(values, line_of)
+        where = line_of if origins is None else lambda row: line_of(origins[row])
+        yield from self._mapped(_HeldMessages(messages), where, reports)
+
+    def _in_turn(
+        self, values: Sequence[Any], line_of: Callable[[int], tuple[int, str]]
+    ) -> tuple[list[dict[str, Any]], list[int] | None, RowReports]:
+        """The messages of values, the places of these values where they are not the same, and what else is there."""
         messages: list[dict[str, Any]] = []
         origins: list[int] | None = None
         reports: RowReports = {}
@@ -186,51 +299,73 @@ class MappedJsonReader(MappedRows):
                     elif element is not None or isinstance(value, list):
                         say = partial(self._not_a_message, line_of(place), value)
                         reports.setdefault(len(messages), []).append(say)
-        where = line_of if origins is None else lambda row: line_of(origins[row])
         if messages:
             self._source.tally.met(messages[0])
-        yield from self._mapped(messages, where, reports)
+            self._arrow.learn(messages[:_LEARNED])
+        return messages, origins, reports
 
     def _mapped(
         self,
-        messages: Sequence[dict[str, Any]],
+        messages: "_HeldMessages | _ArrowMessages",
         place: Callable[[int], tuple[int, str]],
         reports: RowReports,
         by_names: bool = False,
     ) -> Iterator[Item]:
         """The items of messages; a mapping serves them if one has a value for all its names, or `by_names` alone."""
+        served, wrong = self._served(messages, place, reports, by_names)
+        if wrong is not None:
+            yield wrong
+            return
+        yield from self._items(served, place, reports)
+
+    def _served(
+        self,
+        messages: "_HeldMessages | _ArrowMessages",
+        place: Callable[[int], tuple[int, str]],
+        reports: RowReports,
+        by_names: bool = False,
+    ) -> tuple[list[tuple[Mapping, Columns]], Diagnostic | None]:
+        """The mappings that serve messages, with their columns; or why none may. `reports` gets what others are."""
         served: list[tuple[Mapping, Columns]] = []
-        used = np.zeros(len(messages), dtype=bool)
+        used = np.zeros(messages.count, dtype=bool)
         for mapping in self._source.mappings:
-            columns = _columns(messages, mapping)
+            columns = self._with_partition(messages.columns(mapping))
             filled = np.ones(columns.count, dtype=bool)
-            for column in columns.columns.values():
-                filled &= _filled(column)
+            for path, column in columns.columns.items():
+                # A partition without a value is that of all messages in a file.
+                if path.whole not in self._source.partition:
+                    filled &= _filled(column)
             # Messages of live streams come alone: what one lacks counts once another had it.
             if filled.any() and mapping not in self._fitted:
                 self._fitted.add(mapping)
                 for path, lacking in self._lacking.pop(mapping, {}).items():
                     self._source.tally.empty(mapping, path, lacking)
-            if not (
-                mapping in self._fitted or (by_names and any(_has_names(message, mapping) for message in messages))
-            ):
+            if not (mapping in self._fitted or (by_names and messages.has_names(mapping))):
                 self._count_lacking(mapping, columns)
                 continue
             if (wrong := self._source.untimed([mapping])) is not None:
-                yield wrong
-                return
+                return [], wrong
             served.append((mapping, columns))
             rows = np.arange(columns.count) if columns.rows is None else columns.rows
             used[rows[filled]] = True
-        unused = np.flatnonzero(~used).tolist()
+        unused = {row: messages.message(row) for row in np.flatnonzero(~used).tolist()}
         if self._source.mappings and not served:
-            self._source.tally.unfit(sum(not _is_event(messages[row]) for row in unused))
-        for row in unused:
-            if _is_event(messages[row]):
-                reports.setdefault(row, []).append(partial(self._event, messages[row], place(row)[0]))
+            self._source.tally.unfit(sum(not _is_event(message) for message in unused.values()))
+        for row, message in unused.items():
+            if _is_event(message):
+                reports.setdefault(row, []).append(partial(self._event, message, place(row)[0]))
             elif not self._source.mappings:
-                reports.setdefault(row, []).append(partial(self._unmapped_message, messages[row], place(row)))
-        yield from self._items(served, place, reports)
+                reports.setdefault(row, []).append(partial(self._unmapped_message, message, place(row)))
+        return served, None
+
+    def _with_partition(self, columns: Columns) -> Columns:
+        """Columns with those that the partition of a file names."""
+        partition = self._source.partition
+        constant = {path: partition[path.whole] for path in columns.columns if path.whole in partition}
+        if not constant:
+            return columns
+        repeating = {path: repeated(value, columns.count) for path, value in constant.items()}
+        return replace(columns, columns={**columns.columns, **repeating})
 
     def _count_lacking(self, mapping: Mapping, columns: Columns) -> None:
         """Counts the messages that lack what a mapping needs, by the first name that is missing."""
@@ -258,6 +393,65 @@ class MappedJsonReader(MappedRows):
             return
         message = "this is not JSON" if value is False else "this is not a message"
         yield wrong_line(self._source.name, number, line, LineError(message, 0), _OBJECT)
+
+
+class _HeldMessages:
+    """Messages as values of Python."""
+
+    def __init__(self, messages: Sequence[dict[str, Any]]) -> None:
+        self._messages = messages
+        self.count = len(messages)
+
+    def message(self, row: int) -> dict[str, Any]:
+        return self._messages[row]
+
+    def columns(self, mapping: Mapping) -> Columns:
+        return _columns(self._messages, mapping)
+
+    def has_names(self, mapping: Mapping) -> bool:
+        return any(_has_names(message, mapping) for message in self._messages)
+
+
+class _ArrowMessages:
+    """Messages that Arrow has read; one of them is read again where more of it must be known."""
+
+    def __init__(self, batch: Any, text: Callable[[int], str]) -> None:
+        self._batch = batch
+        self._text = text
+        self.count: int = batch.num_rows
+
+    def message(self, row: int) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self._text(row))
+        return message
+
+    def columns(self, mapping: Mapping) -> Columns:
+        columns = columns_of(self._batch, mapping)
+        assert columns is not None, mapping
+        return columns
+
+    def has_names(self, mapping: Mapping) -> bool:
+        return any(_has_names(self.message(row), mapping) for row in range(self.count))
+
+
+def _row_place(row: int) -> tuple[int, str]:
+    """The row of a message as the number of its line; what stands there, the table has."""
+    return row + 1, ""
+
+
+def _message_text(value: object) -> str | None:
+    """The text of a message; None where there is none, or it is not UTF-8."""
+    try:
+        return value.decode() if isinstance(value, bytes) else None if value is None else str(value)
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _text(data: bytes, encoding: str) -> tuple[str, bool]:

@@ -1,7 +1,7 @@
 """The common base of readers of mapped tables and messages: the mappings that serve, and diagnostics of rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import time
 from typing import Any, Final, Literal
@@ -14,6 +14,7 @@ from thalweg.connectors.mapping.mapped_facts import Columns, MappedFacts, RowRep
 from thalweg.connectors.mapping.mapping import EACH, Mapping, Path, Steps
 from thalweg.connectors.mapping.propose import proposal
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.partitions import Partition
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -27,7 +28,7 @@ class MappedStream:
     """The source of a mapped reader: recorded facts need a time, others are of the tick of their arrival.
 
     A background has no times at all, so that only mappings without one serve it. What is pushed may have a `tick`,
-    which is that of the rows whose mapping says no time.
+    which is that of the rows whose mapping says no time. `partition` has the columns that the folders of a file name.
     """
 
     words: Dictionary
@@ -37,6 +38,7 @@ class MappedStream:
     tally: Tally
     kind: Literal["recorded", "live", "background", "pushed"] = "recorded"
     tick: int | None = None
+    partition: Partition = field(default_factory=dict)
 
     @property
     def mappings(self) -> tuple[Mapping, ...]:
@@ -60,6 +62,11 @@ class MappedStream:
         return bool(self.mappings) or self.kind == "background" or self.stated != UNSTATED
 
     @property
+    def goes_by_order(self) -> bool:
+        """Whether times may be local, so that one may depend on those before it."""
+        return self.clock.zone is not None or any(mapping.time and mapping.time.zone for mapping in self.mappings)
+
+    @property
     def is_by_arrival(self) -> bool:
         """Whether no row of it has a time of its own."""
         return bool(self.mappings) and all(mapping.time is None for mapping in self.mappings)
@@ -75,6 +82,7 @@ class MappedStream:
     def misfit(self, row: dict[str, Any], line: int, header: str, has_header: bool = True) -> Diagnostic:
         """No mapping fits the columns of a table, of which this is a row."""
         timed = self.kind != "background"
+        row = {**row, **self.partition}
         message = f"no mapping fits the columns of `{self.name}`"
         help = proposal(row, has_header, timed)
         if len(self.mappings) == 1:
@@ -125,6 +133,17 @@ class MappedRows:
         reports: RowReports,
     ) -> Iterator[Item]:
         """Batches, and what is wrong with rows; `place` has the line of a row."""
+        self._runs = runs = Runs(self._parts(served, place, reports), self._source.stream, reports)
+        yield from runs
+        self._runs = None
+
+    def _parts(
+        self,
+        served: Sequence[tuple[Mapping, Columns]],
+        place: Callable[[int], tuple[int, str]],
+        reports: RowReports,
+    ) -> list[MappedFacts]:
+        """The facts of each mapping; what is wrong with rows goes to `reports`."""
         source = self._source
         parts: list[MappedFacts] = []
         arrival, before, after = source.arrival, source.clock.save(), dict[str, int]()
@@ -137,9 +156,7 @@ class MappedRows:
                     reports.setdefault(row, []).append(partial(self._wrong, row, path, reason, place))
             after |= {zone: max(latest, after.get(zone, latest)) for zone, latest in source.clock.save().items()}
         source.clock.load(after)
-        self._runs = runs = Runs(parts, source.stream, reports)
-        yield from runs
-        self._runs = None
+        return parts
 
     def _wrong(
         self, row: int, path: Path | None, reason: str, place: Callable[[int], tuple[int, str]]
@@ -185,10 +202,7 @@ def _parents(batch: Any, array: Steps) -> list[Any]:
     parents: list[Any] = []
     for place, step in enumerate(array):
         if step is EACH:
-            column = _walk(batch, array[:place])
-            if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
-                raise KeyError(array[:place])
-            parents.append(pc.list_parent_indices(column).cast(pa.int64()))
+            parents.append(pc.list_parent_indices(_list(_walk(batch, array[:place]))).cast(pa.int64()))
     return parents
 
 
@@ -205,13 +219,38 @@ def _walk(batch: Any, steps: Steps) -> Any:
     if column is None:
         raise KeyError(steps[0])
     for step in steps[1:]:
-        if step is EACH:
-            column = pc.list_flatten(column)
-        elif hasattr(column.type, "get_field_index") and column.type.get_field_index(step) >= 0:
-            column = pc.struct_field(column, step)
-        else:
-            raise KeyError(step)
+        column = pc.list_flatten(_list(column)) if step is EACH else _member(column, step)
     return column
+
+
+def _list(column: Any) -> Any:
+    """A column of arrays, in one of the two types that Arrow flattens; `KeyError` where it is of something else."""
+    import pyarrow as pa
+
+    kinds, type_ = pa.types, column.type
+    if kinds.is_null(type_):
+        return pa.nulls(len(column), pa.list_(pa.null()))
+    if kinds.is_fixed_size_list(type_) or kinds.is_list_view(type_) or kinds.is_large_list_view(type_):
+        return column.cast(pa.large_list(type_.value_field))
+    if not (kinds.is_list(type_) or kinds.is_large_list(type_)):
+        raise KeyError(str(type_))
+    # Behind an array that is null there may be elements, which are not its own.
+    return column.take(pa.array(range(len(column)))) if column.null_count else column
+
+
+def _member(column: Any, name: str) -> Any:
+    """The values of a field of structs, or of a key of maps; `KeyError` where there is no such thing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    type_ = column.type
+    if pa.types.is_null(type_):
+        return column
+    if pa.types.is_struct(type_) and type_.get_field_index(name) >= 0:
+        return pc.struct_field(column, [type_.get_field_index(name)])
+    if pa.types.is_map(type_) and (pa.types.is_string(type_.key_type) or pa.types.is_large_string(type_.key_type)):
+        return pc.map_lookup(column, pa.scalar(name, type_.key_type), "last")
+    raise KeyError(name)
 
 
 def _whole_column(batch: Any, names: Sequence[str], name: str) -> Any:

@@ -11,17 +11,19 @@ is a term where it is written like one, and else a string. Rows that hold no fac
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from thalweg.connectors.batches import Item, read_fact, triple
+from thalweg.connectors.batches import read_fact, triple
+from thalweg.connectors.mapping.arrow_json import joined_objects
 from thalweg.connectors.mapping.instants import instants
 from thalweg.connectors.mapping.mapped_facts import facts_of
-from thalweg.connectors.mapping.mapped_rows import columns_of
+from thalweg.connectors.mapping.mapped_json import MappedJsonReader
+from thalweg.connectors.mapping.mapped_rows import MappedStream, columns_of
 from thalweg.connectors.mapping.mapping import Mapping, Path, Time
 from thalweg.connectors.mapping.propose import proposal
 from thalweg.connectors.mapping.tally import Tally
@@ -193,9 +195,7 @@ def _wrong(batch: Any, row: int, error: Exception) -> WrongRow:
 
 def _mapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[RowItem]:
     if shape.columns == (VALUE,):
-        items = list(_mapped_messages(batch.column(0), shape, words, clock))
-        yield from gather((item for _, item in items if isinstance(item, tuple)), start)
-        yield from (WrongRow(row, item.message, False) for row, item in items if isinstance(item, Diagnostic))
+        yield from _mapped_messages(batch.column(0), shape, words, clock, start)
         return
     order = clock.save()
     for mapping in shape.mappings:
@@ -222,16 +222,21 @@ def _read_by(
     yield from (WrongRow(row, f"`{mapping}` has no value here", True) for row in empty.tolist())
 
 
-def _mapped_messages(column: Any, shape: Shape, words: Dictionary, clock: Clock) -> Iterator[tuple[int, Item]]:
-    """What mappings make of messages, each of which stands for itself, with its row."""
-    tally = Tally(shape.mappings)
-    for row, value in enumerate(column.to_pylist()):
-        if value is None:
-            yield row, Diagnostic("E301", "the message is empty")
-            continue
-        reader = open_reader("message.json", shape.stream, words, clock, tally)
-        block = value if isinstance(value, bytes) else str(value).encode()
-        yield from ((row, item) for item in chain(reader.feed(block), reader.finish()))
+def _mapped_messages(column: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[RowItem]:
+    """What mappings make of messages, each of which stands for itself; the facts of one have one place."""
+    source = MappedStream(words, "message.json", shape.stream, clock, Tally(shape.mappings))
+    mapped, items = MappedJsonReader.for_held(source).messages(column)
+    for facts in mapped:
+        if len(facts.rows):
+            yield CodedFacts(facts.mapping.predicate, shape.stream, facts.ticks, facts.arguments, start + facts.rows)
+    for row, item in items:
+        if isinstance(item, Diagnostic):
+            yield WrongRow(row, item.message, False)
+        else:
+            yield from (
+                replace(stated, places=np.full(len(stated.ticks), start + row, dtype=np.int64))
+                for stated in gather([item])
+            )
 
 
 def _stated_in(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[CodedFacts]:
@@ -248,15 +253,26 @@ def _stated_in(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start:
 
 def _messages(column: Any, words: Dictionary, clock: Clock) -> Iterator[tuple[int, Batch]]:
     """The events in messages, each of which stands for itself."""
-    for value in column.to_pylist():
+    block = _event_lines(column)
+    for value in column.to_pylist() if block is None else (block,):
         if value is None:
             raise ValueError("the message is empty")
         reader = open_reader("message", None, words, clock)
-        block = value if isinstance(value, bytes) else str(value).encode()
-        for item in chain(reader.feed(block), reader.finish()):
+        content = value if isinstance(value, bytes) else str(value).encode()
+        for item in chain(reader.feed(content), reader.finish()):
             if isinstance(item, Diagnostic):
                 raise RejectedError([item])
             yield item
+
+
+def _event_lines(column: Any) -> bytes | None:
+    """Messages as lines of one block, where they are events of JSON on one line each; None where they are not."""
+    joined = joined_objects(column) if len(column) > 1 else None
+    if joined is None:
+        return None
+    block: bytes = joined.to_pybytes()
+    # The blank nodes of a graph, or of JSON-LD, are those of its message.
+    return block if block.count(b"\n") == len(column) and b'"graph"' not in block and b'"@' not in block else None
 
 
 def _streams(batch: Any, shape: Shape) -> Iterator[tuple[str | None, Words | slice]]:
