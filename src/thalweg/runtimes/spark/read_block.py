@@ -11,10 +11,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from thalweg.connectors.files import FILE_BLOCK, FileTransport, shortened, unreadable
+from thalweg.connectors.files import FILE_BLOCK, FileTransport, open_for_reading, shortened, size_of
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import State
 from thalweg.connectors.tabular import ParquetTransport
@@ -27,7 +26,7 @@ from thalweg.runtimes.intake import Intake
 from thalweg.runtimes.plausible_times import Far, PlausibleTimes, Timed, TimeLimits
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, GroupTime, Packer
-from thalweg.runtimes.spark.recordings import Block, Reading, RecordedFile, Recording, open_file
+from thalweg.runtimes.spark.recordings import Block, Reading, RecordedFile, Recording
 from thalweg.runtimes.spark.wire import DIGEST, OUT, Parcel, failure, warning_text, wrap
 
 # Facts that are worth a parcel for each bucket.
@@ -78,7 +77,7 @@ class _BlockTask:
         self._digest = Digest()
         self._high = NEVER
         words = self._packer.words
-        self._reader = open_file(self._file, stream.stream, reading, words, self._clock, self._tally)
+        self._reader = stream.open(block.file, reading, words, self._clock, self._tally)
         settings = job.settings
         times = TimeFormat(replace(settings.calendar, clock=self._clock))
         # Only lateness is found out here; nothing waits.
@@ -159,7 +158,7 @@ class _BlockTask:
             yield from self._rows(file.groups)
             return
         if file.begun is None:
-            for data in FileTransport(Path(file.path)).blocks(Interrupt()):
+            for data in FileTransport(file.location).blocks(Interrupt()):
                 yield from reader.feed(data)
             yield from reader.finish()
             return
@@ -175,7 +174,7 @@ class _BlockTask:
 
     def _rows(self, before: tuple[int, ...]) -> Iterator[Timed]:
         block, reader = self._block, self._reader
-        transport = ParquetTransport(Path(self._file.path), self._stream.wanted, groups=range(block.start, block.end))
+        transport = ParquetTransport(self._file.location, self._stream.wanted, groups=range(block.start, block.end))
         if block.start:
             reader.load(_at_row(reader.save() or {}, before[block.start]))
         for data in transport.blocks(Interrupt()):
@@ -211,7 +210,8 @@ class Lines:
 
     def __init__(self, file: RecordedFile) -> None:
         self._file = file
-        if Path(file.path).stat().st_size < file.size:
+        self._location = file.location
+        if size_of(self._location) < file.size:
             raise shortened(file.name)
 
     def first_from(self, start: int) -> int:
@@ -228,18 +228,15 @@ class Lines:
 
     def between(self, start: int, end: int) -> Iterator[bytes]:
         """The bytes between two places, some at a time."""
-        with self._open() as opened:
+        opened = open_for_reading(self._location)
+        try:
             opened.seek(start)
             while start < end and (data := opened.read(min(FILE_BLOCK, end - start))):
                 start += len(data)
                 yield data
+        finally:
+            opened.close()
 
     def count_before(self, end: int) -> int:
         """How many line breaks there are before a place."""
         return sum(data.count(b"\n") for data in self.between(0, end))
-
-    def _open(self) -> Any:
-        try:
-            return Path(self._file.path).open("rb")
-        except OSError as error:
-            raise unreadable(self._file.name, error) from error

@@ -18,14 +18,26 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from thalweg.connectors.files import FILE_BLOCK, FileTransport, FolderTransport, PathTransport, unreadable
+from thalweg.connectors.files import (
+    FILE_BLOCK,
+    FileTransport,
+    FolderTransport,
+    Location,
+    PathTransport,
+    open_for_reading,
+    read_beginning,
+    size_of,
+)
 from thalweg.connectors.mapping.dialect import StatedDialect
 from thalweg.connectors.mapping.mapping import Mapping
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.partitions import Partition, partitions_of
 from thalweg.connectors.readers import OrderedReader, Reader, format_of, open_ordered
+from thalweg.connectors.storage import StoredFile, is_stored, open_storage
 from thalweg.connectors.tabular import ParquetTransport
 from thalweg.connectors.transport import Transport
 from thalweg.diagnostics import Diagnostic
@@ -78,16 +90,23 @@ class Reading(Shipped):
 class RecordedFile:
     """A file of a recorded stream: its name as the user wrote it, where it is, and how many bytes it has.
 
+    `uri` is its path, or the URI of the storage that has it under the name `way`, which is the way to it in a folder.
     `begun` is the state of a reader, as JSON, behind the beginning of a file that is cut, which has `lines` line
     breaks. A table of Parquet has `groups` of rows, each with the number of rows before it.
     """
 
     name: str
-    path: str
+    uri: str
+    way: str
     size: int
     begun: str | None = None
     lines: int = 0
     groups: tuple[int, ...] | None = None
+
+    @property
+    def location(self) -> Location:
+        """The file, to be opened; on a machine of its own, too."""
+        return StoredFile(open_storage(self.uri), self.way) if is_stored(self.uri) else Path(self.uri)
 
     @property
     def length(self) -> int:
@@ -123,6 +142,16 @@ class Recording(Shipped):
     @property
     def size(self) -> int:
         return sum(file.size for file in self.files)
+
+    @cached_property
+    def partitions(self) -> list[Partition]:
+        """The columns that folders on the way to each file name."""
+        return partitions_of(file.way for file in self.files)
+
+    def open(self, number: int, reading: Reading, words: Dictionary, clock: Clock, tally: Tally) -> Reader:
+        """The reader of a file."""
+        name, partition = self.files[number].name, self.partitions[number]
+        return open_ordered(name, self.stream, words, clock, tally, partition=partition)
 
     @property
     def end(self) -> Position:
@@ -173,71 +202,75 @@ def are_recorded(transports: Sequence[Transport]) -> bool:
 def recordings(transports: Sequence[Transport], reading: Reading) -> tuple[Recording, ...]:
     """The streams with their files, cut where that is possible; `RejectedError` where one cannot be read."""
     wanted = tuple(sorted(reading.tally().columns))
-    return tuple(
-        Recording(group, transport.stream, tuple(_files(transport, reading)), wanted)
+    streams = (
+        Recording(group, transport.stream, tuple(_files(transport)), wanted)
         for group, transport in enumerate(transports)
     )
+    return tuple(_cut(stream, reading) for stream in streams)
 
 
-def _files(transport: Transport, reading: Reading) -> Iterator[RecordedFile]:
+def _files(transport: Transport) -> Iterator[RecordedFile]:
     assert isinstance(transport, PathTransport)
     if not isinstance(transport, FolderTransport):
-        yield _file(transport, transport.stream, reading)
+        yield _file(transport, transport.path.name)
         return
-    for part in transport.parts():
+    names = way_names(transport)
+    for part, name in zip(transport.parts(), names, strict=True):
         assert isinstance(part, PathTransport)
         try:
-            yield _file(part, transport.stream, reading)
+            yield _file(part, name)
         finally:
             part.close()
 
 
-def _file(transport: PathTransport, stream: str, reading: Reading) -> RecordedFile:
+def way_names(folder: FolderTransport) -> list[str]:
+    """The ways to the files of a folder."""
+    root = folder.path
+    return [
+        file.path if isinstance(file, StoredFile) else file.relative_to(str(root)).as_posix() for file in folder.files
+    ]
+
+
+def _file(transport: PathTransport, way: str) -> RecordedFile:
     path = transport.path
-    file = RecordedFile(transport.name, str(path.absolute()), path.stat().st_size)
-    if isinstance(transport, ParquetTransport):
-        return replace(file, groups=transport.rows_before_groups())
-    format = format_of(transport.name)
-    if format not in _LINES or path.suffix in (".gz", ".json") or file.size < 2 * SMALLEST_BLOCK:
+    uri, way = (path.storage.uri, path.path) if isinstance(path, StoredFile) else (str(path.absolute()), way)
+    groups = transport.rows_before_groups() if isinstance(transport, ParquetTransport) else None
+    return RecordedFile(transport.name, uri, way, size_of(path), groups=groups)
+
+
+def _cut(stream: Recording, reading: Reading) -> Recording:
+    """A stream with what each of its files needs in order to be cut."""
+    return replace(stream, files=tuple(_cut_file(stream, number, reading) for number in range(len(stream.files))))
+
+
+def _cut_file(stream: Recording, number: int, reading: Reading) -> RecordedFile:
+    file = stream.files[number]
+    format = format_of(file.name)
+    if format not in _LINES or file.name.endswith((".gz", ".json")) or file.size < 2 * SMALLEST_BLOCK:
         return file
-    beginning = _beginning(path)
-    if any(_has(path, sign, len(beginning)) for sign in _BINDING.get(format, ())):
+    location = file.location
+    beginning = read_beginning(location, _BEGINNING)
+    beginning = beginning[: beginning.rfind(b"\n") + 1]
+    if any(_has(location, sign, len(beginning)) for sign in _BINDING.get(format, ())):
         return file
-    state = _behind(beginning, open_file(file, stream, reading, Dictionary(), reading.own_clock(), reading.tally()))
+    reader = stream.open(number, reading, Dictionary(), reading.own_clock(), reading.tally())
+    state = _behind(beginning, reader)
     return file if state is None else replace(file, begun=state, lines=beginning.count(b"\n"))
 
 
-def _has(path: Path, sign: bytes, start: int) -> bool:
+def _has(location: Location, sign: bytes, start: int) -> bool:
     """Whether a sign stands in a file behind its first bytes."""
     before = b""
-    with _opened(path) as file:
+    file = open_for_reading(location)
+    try:
         file.seek(start)
         while block := file.read(FILE_BLOCK):
             if sign in before + block:
                 return True
             before = block[-len(sign) :]
+    finally:
+        file.close()
     return False
-
-
-def _beginning(path: Path) -> bytes:
-    """The first lines of a file."""
-    with _opened(path) as file:
-        lines: bytes = file.read(_BEGINNING)
-    return lines[: lines.rfind(b"\n") + 1]
-
-
-def _opened(path: Path) -> Any:
-    try:
-        return path.open("rb", buffering=0)
-    except OSError as error:
-        raise unreadable(str(path), error) from error
-
-
-def open_file(
-    file: RecordedFile, stream: str, reading: Reading, words: Dictionary, clock: Clock, tally: Tally
-) -> Reader:
-    """The reader of a file."""
-    return open_ordered(file.name, stream, words, clock, tally)
 
 
 def _behind(beginning: bytes, reader: Reader) -> str | None:

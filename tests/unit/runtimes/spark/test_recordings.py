@@ -228,6 +228,18 @@ def test_tables_that_tasks_read_are_answered_as_in_one_process(tmp_path_factory,
     compared(folder, [file], sizes, block, program=program, map=["reading(sensor, v) at ts"], delay=3)
 
 
+@pytest.mark.parametrize("as_uri", [False, True])
+def test_folders_of_partitions_are_read_by_tasks_with_their_columns(tmp_path, as_uri):
+    folder = tmp_path / "lake"
+    for hour in (8, 9):
+        (folder / f"hour={hour:02}").mkdir(parents=True)
+        rows = "".join(f"s{tick % 3},{tick},{10 * hour + tick}\n" for tick in range(9))
+        (folder / f"hour={hour:02}" / "part.csv").write_text("sensor,v,ts\n" + rows)
+    program = "seen(S,H) :- reading(S,V,H) in [2], V > 1."
+    stream = folder.as_uri() if as_uri else folder
+    compared(tmp_path, [stream], [40, 30], 25, program=program, map=["reading(sensor, v, hour) at ts"])
+
+
 def test_a_file_is_cut_where_its_lines_stand_for_themselves(tmp_path):
     texts = {
         "a.facts": "p(x) at 3.\n",
