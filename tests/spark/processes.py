@@ -16,11 +16,14 @@ from uuid import uuid4
 
 MARK = "THALWEG_TEST_FAMILY"
 PATIENCE = 300.0
+BYTES = 20
+"""About as many as a fact has."""
 
-# Small segments, of which few wait, so that a small stream takes many batches; what Spark remembers of them is dropped
-# soon.
+# Small batches and segments, of which few wait, so that a small stream takes many batches; what Spark remembers of them
+# is dropped soon.
 _SMALL = """
-from thalweg.runtimes.spark import run, session, spool
+from thalweg.runtimes.spark import recordings, run, session, spool
+recordings.SIZES = recordings.BatchSizes({batch}, {batch}, {batch}, 1)
 spool.SEGMENT, spool.MOST_WAITING, spool._REMEMBERED, run.TRIMMED = {segment}, {waiting}, 70, 1
 session.TUNED["spark.sql.streaming.fileSource.log.compactInterval"] = "2"
 from thalweg.cli import main
@@ -31,11 +34,12 @@ main()
 def thalweg(*arguments: str | Path, segment: int = 100_000, waiting: int = 32) -> list[str]:
     """The command line `thalweg …`, without a summary.
 
-    `segment` is how many facts are spooled together, and `waiting` how many such files may wait for Spark: with one,
-    the source is as slow as what takes its facts, and no batch has more.
+    `segment` is how many facts are spooled together, or are in a batch of what tasks read, and `waiting` how many such
+    files may wait for Spark: with one, the source is as slow as what takes its facts, and no batch has more.
     """
     quiet = ["--quiet"] if arguments[0] == "run" else []
-    return [sys.executable, "-c", _SMALL.format(segment=segment, waiting=waiting), *map(str, arguments), *quiet]
+    small = _SMALL.format(segment=segment, waiting=waiting, batch=BYTES * segment)
+    return [sys.executable, "-c", small, *map(str, arguments), *quiet]
 
 
 @dataclass(frozen=True, slots=True)

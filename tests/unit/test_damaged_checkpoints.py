@@ -165,8 +165,8 @@ def test_a_damaged_segment_of_spark_is_refused_until_a_batch_has_taken_it(tmp_pa
     entry = {"path": f"file://{file}", "timestamp": 0, "batchId": 0}
     logs = {"commits": "v1\n{}", "offsets": 'v1\n{}\n{"logOffset":0}', "sources/0": f"v1\n{json.dumps(entry)}"}
     for folder, text in logs.items():
-        (spool.checkpoint / folder).mkdir(parents=True, exist_ok=True)
-        (spool.checkpoint / folder / "0").write_text(text)
+        (tmp_path / "spark" / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "spark" / folder / "0").write_text(text)
     spool.check()
-    (spool.checkpoint / "offsets" / "0").write_text("v1\n{}\n{")
+    (tmp_path / "spark" / "offsets" / "0").write_text("v1\n{}\n{")
     assert refuses(spool.check)

@@ -53,17 +53,27 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-# Bytes that a batch takes: at first, so that the first answers come soon, and at most.
-FIRST_BATCH: Final = 2 << 20
-LARGEST_BATCH: Final = 128 << 20
-SMALLEST_BATCH: Final = 64 << 10
-# Bytes that are worth a task.
-SMALLEST_BLOCK: Final = 512 << 10
 # Bytes at the beginning of a file that say what its reader must know.
 _BEGINNING: Final = 256 << 10
 # What makes lines of a format depend on others, where it stands behind the beginning.
 _BINDING: Final = {"facts": (b"/*", b"prefix"), "csv": (b'"',)}
 _LINES: Final = frozenset({"facts", "json", "triples", "csv"})
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSizes:
+    """How many bytes a batch takes: at first, so that the first answers come soon, at least and at most.
+
+    A `block` of a batch has at least as many bytes as are worth a task.
+    """
+
+    first: int = 2 << 20
+    least: int = 64 << 10
+    most: int = 128 << 20
+    block: int = 512 << 10
+
+
+SIZES: Final = BatchSizes()
 
 
 @dataclass(frozen=True)
@@ -246,7 +256,7 @@ def _cut(stream: Recording, reading: Reading) -> Recording:
 def _cut_file(stream: Recording, number: int, reading: Reading) -> RecordedFile:
     file = stream.files[number]
     format = format_of(file.name)
-    if format not in _LINES or file.name.endswith((".gz", ".json")) or file.size < 2 * SMALLEST_BLOCK:
+    if format not in _LINES or file.name.endswith((".gz", ".json")) or file.size < 2 * SIZES.block:
         return file
     location = file.location
     beginning = read_beginning(location, _BEGINNING)
@@ -309,9 +319,10 @@ def positions_of(offset: dict[str, str]) -> list[Position]:
 class Offsets:
     """How far the next batch reads: small batches first, larger ones as long as they take little time."""
 
-    def __init__(self, streams: Sequence[Recording]) -> None:
+    def __init__(self, streams: Sequence[Recording], sizes: BatchSizes) -> None:
         self._streams = streams
-        self._pace = Pace(FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH)
+        self._block = sizes.block
+        self._pace = Pace(sizes.first, sizes.least, sizes.most)
         self._planned: float | None = None
 
     def first(self) -> list[Position]:
@@ -339,7 +350,7 @@ class Offsets:
         """What a batch reads, in about as many blocks as there are tasks that can run at once."""
         spans = [*zip(self._streams, start, end, strict=True)]
         size = sum(_bytes(*span) for span in spans)
-        block = max(SMALLEST_BLOCK, -(-size // max(1, tasks)))
+        block = max(self._block, -(-size // max(1, tasks)))
         return [part for stream, begin, last in spans for part in stream.blocks(begin, last, block)]
 
 
@@ -367,12 +378,14 @@ def read_recordings(session: "SparkSession", job: Job, streams: tuple[Recording,
 
     name = f"thalweg_{job.name}"
     tasks = max(job.partitions, os.cpu_count() or 1)
+    # Batches are planned in a process of Spark's.
+    sizes = SIZES
 
     class Blocks(DataSourceStreamReader):
         """Plans batches in the driver, and reads blocks in tasks."""
 
         def __init__(self) -> None:
-            self._offsets = Offsets(streams)
+            self._offsets = Offsets(streams, sizes)
 
         def initialOffset(self) -> dict[str, str]:  # noqa: N802
             return offset_of(self._offsets.first())
@@ -380,7 +393,7 @@ def read_recordings(session: "SparkSession", job: Job, streams: tuple[Recording,
         def getDefaultReadLimit(self) -> Any:  # noqa: N802
             from pyspark.sql.streaming.datasource import ReadMaxBytes
 
-            return ReadMaxBytes(LARGEST_BATCH)
+            return ReadMaxBytes(sizes.most)
 
         def latestOffset(  # noqa: N802
             self, start: dict[str, str] | None = None, limit: Any = None

@@ -31,7 +31,7 @@ from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.read_block import parcels_of
 from thalweg.runtimes.spark.recorded_feed import RecordedFeed, recorded_feed
-from thalweg.runtimes.spark.recordings import Offsets, Position, Recording, offset_of, positions_of
+from thalweg.runtimes.spark.recordings import BatchSizes, Offsets, Position, Recording, offset_of, positions_of
 from thalweg.runtimes.spark.worker import Worker
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
@@ -39,6 +39,9 @@ COUNTED = f"{JOIN} pair(X,Y) :- a(X) in [2 #], b(Y)."
 SCHEMA = pa.schema(
     [("kind", pa.string()), ("t", pa.int64()), ("until", pa.int64()), ("stream", pa.string()), ("fact", pa.string())]
 )
+
+
+SMALL = BatchSizes(1, 1, 1, 1)
 
 
 class Blocks:
@@ -86,7 +89,7 @@ class Blocks:
     def run(self, ends: Sequence[Sequence[Position]], block: int) -> None:
         """Reads up to each of some positions in a batch of its own."""
         streams, reading = self.feed._streams, self.feed._reading
-        start = Offsets(streams).first()
+        start = Offsets(streams, SMALL).first()
         for batch, end in enumerate(ends):
             parcels = []
             for stream, first, last in zip(streams, start, end, strict=True):
@@ -118,11 +121,11 @@ class Blocks:
 
 def ends_of(streams: Sequence[Recording], sizes: Sequence[int]) -> list[list[Position]]:
     """Where batches end that take about as many bytes of each stream."""
-    positions, ends = Offsets(streams).first(), []
+    positions, ends = Offsets(streams, SMALL).first(), []
     for size in sizes:
         positions = [stream.behind(position, size) for stream, position in zip(streams, positions, strict=True)]
         ends.append(positions)
-    return [*ends, Offsets(streams).last()]
+    return [*ends, Offsets(streams, SMALL).last()]
 
 
 def in_process(folder: Path, program: str, streams: Sequence[Path], *options: str) -> tuple[list[str], list[str], Any]:
@@ -150,7 +153,7 @@ def late_facts(lines: Sequence[str]) -> list[tuple[Any, ...]]:
 def small_blocks(beginning: int = 64) -> Iterator[None]:
     """Files are cut although they are small, behind a beginning of as many bytes."""
     with (
-        patch.object(recording, "SMALLEST_BLOCK", 1),
+        patch.object(recording, "SIZES", SMALL),
         patch.object(recording, "_BEGINNING", beginning),
         patch.object(mapped_csv, "_HEADER_NEEDS", 16),
     ):
