@@ -163,9 +163,10 @@ def test_a_column_of_maps_holds_no_values(session: "SparkSession") -> None:
     table = session.createDataFrame(
         [("a", {"v": 12}, [1], 1)], "road string, meta map<string,int>, l array<int>, t long"
     )
-    for mapping in ("speed(road, meta) at t", "speed(road, meta.v) at t"):
-        with pytest.raises(RejectedError, match=r"E311.*the column `meta` is a map"):
-            reason(SLOW, table, map=mapping, on_error="stop")
+    with pytest.raises(RejectedError, match=r"E311.*the column `meta` is a map"):
+        reason(SLOW, table, map="speed(road, meta) at t", on_error="stop")
+    with pytest.raises(RejectedError, match=r"E311.*the column `l` is an array.*no `l.v`"):
+        reason(SLOW, table, map="speed(road, l.v) at t", on_error="stop")
     with pytest.raises(RejectedError, match=r"E311.*the column `l` is an array"):
         reason(SLOW, {"speed": table.select("road", "l", "t")})
 

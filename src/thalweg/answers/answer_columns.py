@@ -20,7 +20,7 @@ that says why it was `rejected`.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Final, Literal, Protocol
 
@@ -400,9 +400,28 @@ def several(kinds: Iterable[AnswerColumns]) -> AnswerColumns:
 # Cells --------------------------------------------------------------------------------------------------------------
 
 
+class DatedText(str):
+    """The text of a date or a time; `value` is what a table with types has for it."""
+
+    __slots__ = ("value",)
+
+    value: date
+
+    @classmethod
+    def of(cls, value: date) -> "DatedText":
+        """The text of a value.
+
+        >>> DatedText.of(date(2026, 11, 15)), DatedText.of(date(2026, 11, 15)).value
+        ('2026-11-15', datetime.date(2026, 11, 15))
+        """
+        text = cls(value.isoformat())
+        text.value = value
+        return text
+
+
 @lru_cache(maxsize=65_536)
 def cell(term: str) -> str | int | float:
-    """A term as tables write it: numbers and texts as they are, IRIs in angle brackets.
+    """A term as tables write it: numbers and texts as they are, IRIs in angle brackets, dates and times as their text.
 
     >>> cell("20.50"), cell('"b c"'), cell("<http://ex.org/a>"), cell('"rue"@fr')
     (20.5, 'b c', '<http://ex.org/a>', '"rue"@fr')
@@ -415,8 +434,8 @@ def cell(term: str) -> str | int | float:
             return str(value)
         case bool():
             return "true" if value else "false"
-        case datetime() | date():
-            return value.isoformat()
+        case date():
+            return DatedText.of(value)
         case int() | float() | str():
             return value
     return str(value)

@@ -10,11 +10,12 @@ it is whole; a folder has a part for each checkpoint or batch.
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
-from thalweg.answers.answer_columns import AnswerColumns, Column, Row, as_json
+from thalweg.answers.answer_columns import AnswerColumns, Column, DatedText, Row, as_json
 from thalweg.answers.record import Answer
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.time import AS_TICKS, TimeFormat
@@ -131,7 +132,11 @@ def _moments(ticks: Sequence[int | None], times: TimeFormat) -> list[Any]:
 
 
 def _values(cells: Sequence[Any]) -> Any:
-    """A column of numbers, or of texts where not all are numbers."""
+    """A column of numbers, of dates or of times; of texts where it has several of them.
+
+    >>> str(_values([DatedText.of(date(2026, 11, 15)), None]).type), str(_values(["a", 1]).type)
+    ('date32[day]', 'string')
+    """
     import pyarrow as pa
 
     kinds = {type(cell) for cell in cells if cell is not None}
@@ -139,7 +144,18 @@ def _values(cells: Sequence[Any]) -> Any:
         integral = kinds == {int} and all(cell is None or -(2**63) <= cell < 2**63 for cell in cells)
         numbers = cells if integral else [None if cell is None else float(cell) for cell in cells]
         return pa.array(numbers, pa.int64() if integral else pa.float64())
+    if kinds == {DatedText} and (type_ := _dated_type([text.value for text in cells if text is not None])) is not None:
+        return pa.array([None if text is None else text.value for text in cells], type_)
     return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+
+
+def _dated_type(values: Sequence[date]) -> Any:
+    """The type of dates, of times in UTC, or of times without a zone; None where they are not of one."""
+    import pyarrow as pa
+
+    kinds = {value.tzinfo is not None if isinstance(value, datetime) else None for value in values}
+    types = {None: pa.date32(), True: pa.timestamp("us", "UTC"), False: pa.timestamp("us")}
+    return types[kinds.pop()] if len(kinds) == 1 else None
 
 
 def _no_table() -> RejectedError:
@@ -161,6 +177,20 @@ def _wider(first: Any, other: Any) -> Any:
         return first
     numbers = (pa.int64(), pa.float64())
     return pa.float64() if first in numbers and other in numbers else pa.string()
+
+
+def _fitted(table: Any, schema: Any) -> Any:
+    """A table with the types of a schema that `unified` gives; times become texts as CSV has them."""
+    import pyarrow as pa
+
+    columns = []
+    for column, field in zip(table.columns, schema, strict=True):
+        if pa.types.is_timestamp(column.type) and field.type == pa.string():
+            texts = [None if moment is None else moment.isoformat() for moment in column.to_pylist()]
+            columns.append(pa.array(texts, pa.string()))
+        else:
+            columns.append(column.cast(field.type))
+    return pa.table(columns, schema=schema)
 
 
 # Parquet ------------------------------------------------------------------------------------------------------------
@@ -217,7 +247,7 @@ class ParquetFile(_Rows):
             self._writer, self._schema = pq.ParquetWriter(self._unfinished, schema), schema
         elif schema != self._schema:
             self._widen(schema)
-        self._writer.write_table(table.cast(self._schema))
+        self._writer.write_table(_fitted(table, self._schema))
 
     def _widen(self, schema: Any) -> None:
         import pyarrow.parquet as pq
@@ -228,7 +258,7 @@ class ParquetFile(_Rows):
         self._writer, self._schema = pq.ParquetWriter(self._unfinished, schema), schema
         with pq.ParquetFile(before) as old:
             for group in range(old.num_row_groups):
-                self._writer.write_table(old.read_row_group(group).cast(schema))
+                self._writer.write_table(_fitted(old.read_row_group(group), schema))
         before.unlink()
 
     def close(self) -> None:
@@ -278,8 +308,8 @@ class ParquetParts(_Rows):
         schema = unified(written, table.schema)
         if schema != written:
             for part in parts:
-                self._replace(part, pq.read_table(part).cast(schema))
-        self._replace(self._folder / f"part-{number:010}.parquet", table.cast(schema))
+                self._replace(part, _fitted(pq.read_table(part), schema))
+        self._replace(self._folder / f"part-{number:010}.parquet", _fitted(table, schema))
 
     def _replace(self, part: Path, table: Any) -> None:
         import pyarrow.parquet as pq

@@ -5,9 +5,10 @@ on several machines can share a file. What is sent to another machine is the URI
 """
 
 import os
+import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError, without_secrets
@@ -94,10 +95,10 @@ class Storage:
 
     def address(self, path: str) -> str:
         """The URI of a file, as it may be shown."""
-        return self.name if self.single is not None or not path else f"{self.name.rstrip('/')}/{path}"
+        return self.name if self.single is not None or not path else posixpath.join(self.name, path)
 
     def _place(self, path: str) -> str:
-        return f"{self.root.rstrip('/')}/{path}" if self.root else path
+        return posixpath.join(self.root, path)
 
     def _list(self, recursive: bool) -> list[tuple[str, bool]]:
         """The names below the folder, and whether each is a file."""
@@ -123,11 +124,11 @@ class StoredFile:
 
     @property
     def name(self) -> str:
-        return (self.path or self.storage.root).rpartition("/")[2]
+        return posixpath.basename(self.path or self.storage.root)
 
     @property
     def suffix(self) -> str:
-        return PurePosixPath(self.path).suffix
+        return posixpath.splitext(self.path)[1]
 
     def open(self) -> Any:
         """The file, opened for reading."""
@@ -183,8 +184,7 @@ def storage_in(filesystem: Any, path: str, uri: str) -> Storage:
         raise unreadable(_shown(uri), FileNotFoundError(2, "No such file or directory"))
     if kind == FileType.Directory:
         return Storage(uri, filesystem, path)
-    folder, _, name = path.rpartition("/")
-    return Storage(uri, filesystem, folder or path[: len(path) - len(name)], name)
+    return Storage(uri, filesystem, *posixpath.split(path))
 
 
 def _opened(uri: str) -> tuple[Any, str]:

@@ -392,7 +392,7 @@ class ParquetTransport(PathTransport):
 
         try:
             opened = self.path.open() if isinstance(self.path, StoredFile) else self.path
-            self._file = parquet.ParquetFile(opened)
+            self._file = parquet.ParquetFile(opened, coerce_int96_timestamp_unit="us")
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             # Names in a damaged file are bytes that no text has.
             raise unreadable(self.name, error) from error
@@ -405,6 +405,7 @@ class ParquetTransport(PathTransport):
             # All of them where none matters, because what is said about that names them.
             columns = [name for name in names if name in COLUMNS or name in self.wanted]
             columns = columns if has_times(columns) or any(name in self.wanted for name in columns) else names
+            schema = _with_instants(self._file)
             passed = 0
             for batch in self._file.iter_batches(self.rows or ROWS, self.groups, columns):
                 if interrupt.asked:
@@ -412,10 +413,10 @@ class ParquetTransport(PathTransport):
                 passed += len(batch)
                 if passed > self._rows:
                     self._rows = passed
-                    yield pack(batch)
+                    yield pack(_as_instants(batch, schema))
             if not passed:
                 # Without rows its columns are there, all the same.
-                yield from map(pack, empty_batches(self._file.schema_arrow))
+                yield from map(pack, empty_batches(schema))
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             raise unreadable(self.name, error) from error
         finally:
@@ -438,6 +439,42 @@ class ParquetTransport(PathTransport):
 
     def close(self) -> None:
         self._file.close()
+
+
+def _with_instants(file: Any) -> Any:
+    """The schema of a Parquet file in which timestamps of 96 bits, as Spark writes them, are instants."""
+    import pyarrow as pa
+
+    leaves = (file.schema.column(place).physical_type for place in range(len(file.schema)))
+    return pa.schema([field.with_type(_instant_type(field.type, leaves)) for field in file.schema_arrow])
+
+
+def _instant_type(type_: Any, leaves: Iterator[str]) -> Any:
+    """A type with the instants in it; `leaves` are the physical types of what is at the end of it, in order."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    if kinds.is_struct(type_):
+        return pa.struct([field.with_type(_instant_type(field.type, leaves)) for field in type_])
+    if kinds.is_map(type_):
+        key = _instant_type(type_.key_type, leaves)
+        return pa.map_(key, type_.item_field.with_type(_instant_type(type_.item_type, leaves)))
+    for is_list, list_of in ((kinds.is_list, pa.list_), (kinds.is_large_list, pa.large_list)):
+        if is_list(type_):
+            return list_of(type_.value_field.with_type(_instant_type(type_.value_type, leaves)))
+    if kinds.is_fixed_size_list(type_):
+        return pa.list_(type_.value_field.with_type(_instant_type(type_.value_type, leaves)), type_.list_size)
+    return pa.timestamp("us", "UTC") if next(leaves, "") == "INT96" else type_
+
+
+def _as_instants(batch: Any, schema: Any) -> Any:
+    """A record batch with the types that a schema has for its columns."""
+    import pyarrow as pa
+
+    places = [schema.get_field_index(name) for name in batch.schema.names]
+    # Two columns of one name are left to the reader, which reports them.
+    wanted = batch.schema if -1 in places else pa.schema([schema.field(place) for place in places])
+    return batch if wanted.equals(batch.schema) else batch.cast(wanted)
 
 
 def empty_batches(schema: Any) -> list[Any]:

@@ -130,8 +130,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
             "stream",
             list[str] | None,
             "Where facts come from: files (`.facts .jsonl .json .tnt .nq .trig .jsonld .csv`, also `.gz`, and "
-            "`.parquet`), folders of them, `-` for standard input, `tcp://`, `mqtt://`, `kafka://`, `http(s)://` or "
-            "`ws(s)://`. Several are merged by time.",
+            "`.parquet`), folders of them, also on `s3://`, `gs://`, `abfs://` and `hdfs://`; `-` for standard input, "
+            "`tcp://`, `mqtt://`, `kafka://`, `http(s)://` or `ws(s)://`. Several are merged by time.",
             verbs=("run", "why"),
             metavar="FILE|URI",
             python="stream",

@@ -126,7 +126,7 @@ def _schema(leaves: dict[Path, Leaf], paths: Sequence[Path]) -> Any:
     import pyarrow as pa
 
     types = {
-        "nothing": pa.null(), "integer": pa.int64(), "number": pa.float64(), "text": pa.string(), "truth": pa.bool_(),
+        "nothing": pa.string(), "integer": pa.int64(), "number": pa.float64(), "text": pa.string(), "truth": pa.bool_(),
     }  # fmt: skip
     if any(leaves.get(path) == "other" for path in paths):
         return None

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from time import time
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
+
+import numpy as np
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.lines import LineError, wrong_line
@@ -202,7 +204,9 @@ def _parents(batch: Any, array: Steps) -> list[Any]:
     parents: list[Any] = []
     for place, step in enumerate(array):
         if step is EACH:
-            parents.append(pc.list_parent_indices(_list(_walk(batch, array[:place]))).cast(pa.int64()))
+            # Behind an array that is null there may be elements, which are not its own.
+            lengths = pc.list_value_length(_list(_walk(batch, array[:place]))).fill_null(0)
+            parents.append(pa.array(np.repeat(np.arange(len(lengths)), lengths.to_numpy(zero_copy_only=False))))
     return parents
 
 
@@ -224,18 +228,14 @@ def _walk(batch: Any, steps: Steps) -> Any:
 
 
 def _list(column: Any) -> Any:
-    """A column of arrays, in one of the two types that Arrow flattens; `KeyError` where it is of something else."""
+    """A column of arrays; `KeyError` where it is of something else."""
     import pyarrow as pa
 
-    kinds, type_ = pa.types, column.type
-    if kinds.is_null(type_):
+    if pa.types.is_null(column.type):
         return pa.nulls(len(column), pa.list_(pa.null()))
-    if kinds.is_fixed_size_list(type_) or kinds.is_list_view(type_) or kinds.is_large_list_view(type_):
-        return column.cast(pa.large_list(type_.value_field))
-    if not (kinds.is_list(type_) or kinds.is_large_list(type_)):
-        raise KeyError(str(type_))
-    # Behind an array that is null there may be elements, which are not its own.
-    return column.take(pa.array(range(len(column)))) if column.null_count else column
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        raise KeyError(str(column.type))
+    return column
 
 
 def _member(column: Any, name: str) -> Any:
@@ -254,7 +254,30 @@ def _member(column: Any, name: str) -> Any:
 
 
 def _whole_column(batch: Any, names: Sequence[str], name: str) -> Any:
-    return batch.column(names.index(name)) if name in names else None
+    if name not in names:
+        return None
+    column = batch.column(names.index(name))
+    plain = _plain(column.type)
+    return column if plain == column.type else column.cast(plain)
+
+
+@lru_cache(maxsize=1024)
+def _plain(type_: Any) -> Any:
+    """The type for which Arrow has all functions, in place of views of texts and lists of a fixed size."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    if kinds.is_string_view(type_) or kinds.is_binary_view(type_):
+        return pa.large_string() if kinds.is_string_view(type_) else pa.large_binary()
+    if kinds.is_struct(type_):
+        return pa.struct([field.with_type(_plain(field.type)) for field in type_])
+    if kinds.is_map(type_):
+        return pa.map_(_plain(type_.key_type), _plain(type_.item_type))
+    if kinds.is_list(type_) or kinds.is_fixed_size_list(type_):
+        return pa.list_(type_.value_field.with_type(_plain(type_.value_type)))
+    if kinds.is_large_list(type_):
+        return pa.large_list(type_.value_field.with_type(_plain(type_.value_type)))
+    return type_
 
 
 def _at(batch: Any, path: Path, parents: list[Any]) -> Any:

@@ -13,6 +13,7 @@ is a term where it is written like one, and else a string. Rows that hold no fac
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
@@ -163,10 +164,38 @@ RowItem = CodedFacts | WrongRow
 
 def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int = 0) -> Iterator[RowItem]:
     """The facts of a record batch, and the rows that hold none; the places of facts begin with `start`."""
+    batch = _in_utc(batch)
     if shape.mappings:
         yield from _mapped(batch, shape, words, clock, start)
     else:
         yield from _unmapped(batch, shape, words, clock, start, 0)
+
+
+def _in_utc(batch: Any) -> Any:
+    """A record batch with its instants in UTC, as a file has them: Spark gives them in the zone of the session."""
+    import pyarrow as pa
+
+    types = [_utc_type(field.type) for field in batch.schema]
+    if types == batch.schema.types:
+        return batch
+    columns = [column.cast(type_) for column, type_ in zip(batch.columns, types, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+@lru_cache(maxsize=1024)
+def _utc_type(type_: Any) -> Any:
+    import pyarrow as pa
+
+    kinds = pa.types
+    if kinds.is_timestamp(type_) and type_.tz is not None:
+        return pa.timestamp(type_.unit, "UTC")
+    if kinds.is_struct(type_):
+        return pa.struct([field.with_type(_utc_type(field.type)) for field in type_])
+    if kinds.is_map(type_):
+        return pa.map_(_utc_type(type_.key_type), type_.item_field.with_type(_utc_type(type_.item_type)))
+    if kinds.is_list(type_):
+        return pa.list_(type_.value_field.with_type(_utc_type(type_.value_type)))
+    return type_
 
 
 def _unmapped(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int, row: int) -> Iterator[RowItem]:

@@ -2,7 +2,7 @@
 
 {"sped": table}      and rules read `speed/2`               E310: no rule reads `sped/2`
 {"speed": table}     with three columns beside the time     E310: no rule reads `speed/3`
-map="temp(id, meta.v) at ts"   and `meta` is a map          E311: `meta` holds no value of a fact
+map="temp(id, meta.v) at ts"   and `meta` is an array       E311: `meta` holds no value of a fact
 """
 
 from collections.abc import Iterator, Mapping
@@ -107,6 +107,8 @@ def type_at(table: "DataFrame", path: Path) -> Any:
             kind = getattr(kind, "elementType", None)
         elif hasattr(kind, "fieldNames") and step in kind.fieldNames():
             kind = kind[step].dataType
+        elif hasattr(kind, "keyType") and kind.keyType.typeName() == "string":
+            kind = kind.valueType
         else:
             return None
     return kind
