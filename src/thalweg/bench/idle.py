@@ -30,6 +30,9 @@ class _Alike(Decoder):
 
     now = 0
 
+    def relations_of(self, blocks: Iterable[Rows | None]) -> list[int]:
+        return list(range(len(self.arities)))
+
     def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
         if rows is None:
             return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)

@@ -41,6 +41,14 @@ class Decoder:
         else:
             yield self.predicates[number], columns
 
+    def relations_of(self, blocks: Iterable[Rows | None]) -> list[int]:
+        """The numbers of the relations that rows belong to, in order."""
+        numbers = [rows.view(np.int32)[:, RELATION] for rows in blocks if rows is not None]
+        if not numbers:
+            return []
+        joined = numbers[0] if len(numbers) == 1 else np.concatenate(numbers)
+        return np.flatnonzero(np.bincount(joined)).tolist()
+
     def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
         """The columns of the rows that belong to one relation."""
         if rows is None:

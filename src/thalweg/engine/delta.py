@@ -88,6 +88,11 @@ class Delta:
         spell = self._decoder.spell_text
         return {fact: horizon for horizon in horizons for fact in spell(rows[rows[:, 0] == horizon])}
 
+    @property
+    def relations(self) -> list[int]:
+        """The numbers of the relations of which something began, ended, became unknown or is guaranteed for longer."""
+        return self._decoder.relations_of(self.rows)
+
     def columns(self, relation: Relation) -> tuple[Rows, Rows, Rows]:
         """The rows of one relation that began, ended and became unknown, as words, to be passed on unspelled."""
         begun, ended, unknown, _ = (self._decoder.columns_of(relation, rows) for rows in self.rows)

@@ -199,19 +199,19 @@ class Inbox:
             return self._by_event([run for run in decided if len(run.ticks)])
         if in_order:
             return self._in_order(decided, across)
-        tables: dict[int, dict[str | None, dict[Predicate, list[Words]]]] = {}
+        together: dict[tuple[str | None, Predicate], list[FactRun]] = {}
         for run in decided:
-            name = self._name(run)
-            for tick, part in by_tick(run.ticks):
-                rows = tables.setdefault(tick, {}).setdefault(run.stream, {})
-                rows.setdefault(name, []).append(run.rows[part])
-        return {
-            tick: [
-                Batch(rows={name: _flat(parts) for name, parts in rows.items()}, stream=stream)
-                for stream, rows in streams.items()
-            ]
-            for tick, streams in tables.items()
-        }
+            if len(run.ticks):
+                together.setdefault((run.stream, self._name(run)), []).append(run)
+        batches: dict[int, dict[str | None, Batch]] = {}
+        for (stream, name), runs in together.items():
+            ticks, rows = _in_time([run.ticks for run in runs], [run.rows for run in runs])
+            for tick, part in by_tick(ticks):
+                streams = batches.setdefault(tick, {})
+                if stream not in streams:
+                    streams[stream] = Batch(stream=stream)
+                streams[stream].rows[name] = rows[part].reshape(-1)
+        return {tick: list(streams.values()) for tick, streams in batches.items()}
 
     def _in_order(self, runs: list[FactRun], across: bool) -> dict[int, list[Batch]]:
         """For tuple windows: facts of one run that follow each other in the order of arrival are added together."""
@@ -317,10 +317,10 @@ def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
     """
     if not len(ticks):
         return
-    if (ticks[1:] >= ticks[:-1]).all():
-        distinct, starts = np.unique(ticks, return_index=True)
-        ends = [*starts[1:].tolist(), len(ticks)]
-        for tick, start, end in zip(distinct.tolist(), starts.tolist(), ends, strict=True):
+    steps = np.diff(ticks)
+    if (steps >= 0).all():
+        starts = [0, *(np.flatnonzero(steps) + 1).tolist()]
+        for tick, start, end in zip(ticks[starts].tolist(), starts, [*starts[1:], len(ticks)], strict=True):
             yield tick, slice(start, end)
         return
     order = np.argsort(ticks, kind="stable")
@@ -329,5 +329,10 @@ def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
         yield tick, part
 
 
-def _flat(parts: list[Words]) -> Words:
-    return parts[0].reshape(-1) if len(parts) == 1 else np.concatenate(parts).reshape(-1)
+def _in_time(ticks: list[Words], rows: list[Words]) -> tuple[Words, Words]:
+    """Facts of several runs in the order of time and then of arrival."""
+    when, what = (parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in (ticks, rows))
+    if (np.diff(when) >= 0).all():
+        return when, what
+    order = np.argsort(when, kind="stable")
+    return when[order], what[order]
