@@ -224,7 +224,7 @@ class RuleOperator(Operator):
         if not self._in_columns:
             return delta
         outputs = self._readers().outputs
-        lacks = not delta.incomplete.isdisjoint(outputs)
+        lacks = any(number in outputs for number in delta.incomplete)
         self._missing.see(delta.tick, self._as_streamed(delta.shed) if lacks else ())
         if self._tracker is not None:
             return None
