@@ -30,9 +30,10 @@ class _Alike(Decoder):
 
     now = 0
 
-    def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
-        if rows is None:
-            return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)
+    def by_relation(self, rows: Rows | None) -> dict[int, Rows]:
+        return {} if rows is None else dict.fromkeys(range(len(self.arities)), rows)
+
+    def columns(self, relation: Relation, rows: Rows, with_horizon: bool = False) -> Rows:
         columns: Rows = rows[:, np.minimum(np.arange(relation.arity), rows.shape[1] - 1)]
         return np.hstack((columns, np.full((len(rows), 1), self.now))) if with_horizon else columns
 

@@ -14,7 +14,7 @@ its answers waits with the last tick (`Operator.is_settled`).
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from heapq import merge
+from heapq import heapify, heappop, heappush, merge
 from itertools import groupby, tee
 from operator import itemgetter
 from typing import Any, Final
@@ -270,6 +270,8 @@ class Node:
         """The last tick, where what comes at it is not decided."""
         self.received: dict[int, Arrivals] = {}
         """What other fragments have sent, by tick."""
+        self._ticks: list[int] = []
+        """A heap of the ticks of what was received, and perhaps of some that have been taken."""
         self.unsettled: set[tuple[int, int]] = set()
         """The operators of other fragments, each with a bucket, that may still give something for the last tick."""
         self.reached: int | None = None
@@ -283,6 +285,26 @@ class Node:
         taken = [(edge.called, edge.key[1]) for edge in edges if edge.what == "held" and edge.key and not edge.stream]
         self.union = Union({(name, timed) for name, timed in taken if name and taken.count((name, timed)) > 1})
         self.presence = Heard() if any(edge.stream is not None for edge in edges) else None
+
+    def receive(self, tick: int, arrivals: Arrivals) -> None:
+        """Keeps what another fragment has sent until its tick is evaluated."""
+        if tick in self.received:
+            self.received[tick].add(arrivals)
+        else:
+            self.received[tick] = arrivals
+            heappush(self._ticks, tick)
+
+    def is_behind(self, tick: int) -> bool:
+        """Whether something was received for an earlier tick, and waits."""
+        ticks = self._ticks
+        while ticks and ticks[0] not in self.received:
+            heappop(ticks)
+        return bool(ticks) and ticks[0] < tick
+
+    def received_up_to(self, tick: int) -> Iterator[tuple[int, Arrivals]]:
+        """Takes out what was received for the ticks up to one, in the order of time."""
+        while self.is_behind(tick + 1):
+            yield self._ticks[0], self.received.pop(self._ticks[0])
 
     def gather(self, arrivals: Arrivals, source: int, output: Output) -> None:
         """Takes what another operator of the fragment gives at a tick."""
@@ -371,6 +393,8 @@ class Node:
         self.waiting = Arrivals.load(waiting, words) if waiting else None
         self.late = Arrivals.load(late, words)[1]
         self.received = dict(Arrivals.load(saved, words) for saved in unframe(received))
+        self._ticks = list(self.received)
+        heapify(self._ticks)
 
 
 Numbered = tuple[int, Output]
@@ -404,7 +428,7 @@ class Executor:
     def advance(self, to: int, batches: Sequence[Batch]) -> Iterable[Numbered]:
         """Evaluates every tick up to `to`; what operators give, in the order of time."""
         single = self._single
-        if single is None or single.unsettled or single.waiting or len(single.received) > (to in single.received):
+        if single is None or single.unsettled or single.waiting or single.is_behind(to):
             now = self.now
             self._reach(to)
             return self._steps(now, to, batches)
@@ -467,8 +491,7 @@ class Executor:
         if batches is not None:
             late, node.late = node.late, Arrivals()
             arrivals.held += late.held
-        sent = sorted(tick for tick in node.received if tick <= to)
-        outside: Iterator[Incoming] = ((tick, _OUTSIDE, node.received.pop(tick)) for tick in sent)
+        outside: list[Incoming] = [(tick, _OUTSIDE, sent) for tick, sent in node.received_up_to(to)]
         inputs: Iterator[Incoming] = merge(*map(_tagged, sources), outside, key=itemgetter(0))
         waiting, node.waiting = node.waiting, None
         for tick, incoming in groupby(inputs, key=itemgetter(0)):
@@ -510,11 +533,7 @@ class Executor:
 
     def receive(self, target: int, tick: int, arrivals: Arrivals) -> None:
         """Keeps what another fragment has sent to an operator until its tick is evaluated."""
-        node = self._by_number[target]
-        if tick in node.received:
-            node.received[tick].add(arrivals)
-        else:
-            node.received[tick] = arrivals
+        self._by_number[target].receive(tick, arrivals)
 
     def settle(self, source: int, bucket: int, settled: bool, targets: Iterable[int]) -> None:
         """A bucket of another fragment may give something more for the last tick, or not."""

@@ -1,6 +1,7 @@
 """Rows of the arena become facts, text and columns of words."""
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +42,29 @@ class Decoder:
         else:
             yield self.predicates[number], columns
 
+    def by_relation(self, rows: Rows | None) -> dict[int, Rows]:
+        """The rows of each relation, by its number."""
+        if rows is None or not len(rows):
+            return {}
+        relations = rows.view(np.int32)[:, RELATION]
+        if len(rows) == 1 or (relations == relations[0]).all():
+            return {int(relations[0]): rows}
+        order = relations.argsort(kind="stable")
+        ordered, numbers = rows.take(order, axis=0), relations.take(order)
+        starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist()]
+        pairs = zip(numbers[starts].tolist(), pairwise([*starts, len(rows)]), strict=True)
+        return {number: ordered[start:end] for number, (start, end) in pairs}
+
     def columns_of(self, relation: Relation, rows: Rows | None, with_horizon: bool = False) -> Rows:
         """The columns of the rows that belong to one relation."""
         if rows is None:
             return np.zeros((0, relation.arity + with_horizon), dtype=np.int64)
-        chosen = rows[rows.view(np.int32)[:, RELATION] == relation.number]
-        columns: Rows = chosen[:, COLUMNS : COLUMNS + relation.arity]
-        return np.hstack((columns, chosen[:, :1])) if with_horizon else columns
+        return self.columns(relation, rows[rows.view(np.int32)[:, RELATION] == relation.number], with_horizon)
+
+    def columns(self, relation: Relation, rows: Rows, with_horizon: bool = False) -> Rows:
+        """The columns of rows that all belong to one relation; its horizon may be the last."""
+        columns: Rows = rows[:, COLUMNS : COLUMNS + relation.arity]
+        return np.hstack((columns, rows[:, :1])) if with_horizon else columns
 
     def spell(self, rows: Rows | None) -> list[Fact]:
         """Facts from their rows."""

@@ -1,6 +1,7 @@
 """What an engine takes from other parts of a program and what it outputs: the rows that begin and end at a tick."""
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class Delta:
     _decoder: Decoder = field(repr=False)
     rows: tuple[Rows | None, Rows | None, Rows | None, Rows | None] = field(repr=False)
     _facts: dict[int, list[Fact]] = field(default_factory=dict, repr=False)
+    _by_relation: dict[int, dict[int, Rows]] = field(default_factory=dict, repr=False)
 
     @property
     def begin(self) -> list[Fact]:
@@ -88,15 +90,42 @@ class Delta:
         spell = self._decoder.spell_text
         return {fact: horizon for horizon in horizons for fact in spell(rows[rows[:, 0] == horizon])}
 
+    @property
+    def relations(self) -> frozenset[int]:
+        """The numbers of the relations of which something began, ended, became unknown or is guaranteed for longer."""
+        return frozenset().union(*(self._parts(index) for index in range(len(self.rows))))
+
+    def _parts(self, index: int) -> dict[int, Rows]:
+        parts = self._by_relation.get(index)
+        if parts is None:
+            parts = self._by_relation[index] = self._decoder.by_relation(self.rows[index])
+        return parts
+
     def columns(self, relation: Relation) -> tuple[Rows, Rows, Rows]:
         """The rows of one relation that began, ended and became unknown, as words, to be passed on unspelled."""
-        begun, ended, unknown, _ = (self._decoder.columns_of(relation, rows) for rows in self.rows)
+        begun, ended, unknown = (self._columns(index, relation) for index in range(3))
         return begun, ended, unknown
 
     def begun_until(self, relation: Relation) -> Rows:
         """The rows of one relation that began, as words, each with the last tick for which it is guaranteed."""
-        return self._decoder.columns_of(relation, self.rows[0], with_horizon=True)
+        return self._columns(0, relation, with_horizon=True)
 
     def lasting(self, relation: Relation) -> Rows:
         """The rows of one relation that are guaranteed for longer than before, as words, each with its last tick."""
-        return self._decoder.columns_of(relation, self.rows[3], with_horizon=True)
+        return self._columns(3, relation, with_horizon=True)
+
+    def _columns(self, index: int, relation: Relation, with_horizon: bool = False) -> Rows:
+        rows = self._parts(index).get(relation.number)
+        if rows is None:
+            return no_rows(relation.arity + with_horizon)
+        return self._decoder.columns(relation, rows, with_horizon)
+
+
+@cache
+def no_rows(width: int) -> Rows:
+    """No rows with a number of columns.
+
+    >>> no_rows(2).shape
+    (0, 2)
+    """
+    return np.zeros((0, width), dtype=np.int64)

@@ -142,6 +142,13 @@ class Engine:
             GroupState(grouping.function, plan.view(grouping.elements).order[: grouping.width + 1], grouping.share)
             for grouping in plan.groupings
         ]
+        self._groups_at: list[list[tuple[list[Rows], int, GroupState]]] = [[] for _ in range(plan.depth)]
+        for grouping, state in zip(plan.groupings, self.groups, strict=True):
+            elements, value = plan.view(grouping.elements).source.number, grouping.value
+            changes = [
+                np.array([(kind, value.number, 0, -1, 0, 0, value.arity)]) for kind in (FEED_RETRACT, FEED_FOREVER)
+            ]
+            self._groups_at[plan.strata[value.number]].append((changes, elements, state))
         self.remembered = Remembered(plan)
         self._feeds = {
             key: feed_index(key[0], at_once)
@@ -270,12 +277,11 @@ class Engine:
         if not self.groups:
             self._step(tick, until, words, feeds, 0, self._last_stratum)
             return
-        for level in range(self._last_stratum + 1):
-            more = Feeds()
-            for grouping, state in zip(self.plan.groupings, self.groups, strict=True):
-                if self.plan.strata[grouping.value.number] == level:
-                    self._regroup(grouping.value, self.plan.view(grouping.elements).source, state, more)
+        for level, groups in enumerate(self._groups_at):
             if level:
+                more = Feeds()
+                for index, elements, state in groups:
+                    self._regroup(index, elements, state, more)
                 words, feeds = more.arrays()
             self._step(tick, tick, words, feeds, level, level)
 
@@ -414,15 +420,15 @@ class Engine:
                 if len(rows):
                     feeds.put(index, rows.reshape(-1), len(rows))
 
-    def _regroup(self, value: Relation, elements: Relation, state: GroupState, feeds: Feeds) -> None:
+    def _regroup(self, indexes: list[Rows], elements: int, state: GroupState, feeds: Feeds) -> None:
         """Tells an aggregate which elements came and went in the strata below."""
-        came, went = (self.arrays.places(list_number) for list_number in (BORN, DIED))
+        came, went = self.arrays.places(BORN), self.arrays.places(DIED)
         if not (len(came) or len(went)):
             return
-        changed = state.change(self.arrays.rows, came, went, elements.number, self.dictionary.values)
-        for kind, rows in zip((FEED_RETRACT, FEED_FOREVER), changed, strict=True):
+        changed = state.change(self.arrays.rows, came, went, elements, self.dictionary.values)
+        for index, rows in zip(indexes, changed, strict=True):
             if len(rows):
-                feeds.put(np.array([(kind, value.number, 0, -1, 0, 0, value.arity)]), rows.reshape(-1), len(rows))
+                feeds.put(index, rows.reshape(-1), len(rows))
 
     # Output ---------------------------------------------------------------------------------------------------------
 

@@ -20,28 +20,30 @@ class Feeds:
     """Rows on their way into the kernel: words, and for each feed (kind, relation, size, target, start, rows, wide)."""
 
     def __init__(self) -> None:
-        self.words: list[Rows] = []
-        self.index: list[Rows] = []
         self.length = 0
+        self._words: list[Rows] = []
+        self._index: list[Rows] = []
+        self._starts: list[int] = []
+        self._counts: list[int] = []
 
     def add(self, kind: int, relation: int, size: int, target: int, words: list[int], rows: int, wide: int) -> None:
         self.put(np.array([(kind, relation, size, target, 0, 0, wide)]), np.array(words, dtype=np.int64), rows)
 
     def put(self, feeds: Rows, words: Rows, rows: int) -> None:
         """The same rows for several feeds."""
-        feeds = feeds.copy()
-        feeds[:, 4] = self.length
-        feeds[:, 5] = rows
-        self.index.append(feeds)
-        self.words.append(words)
+        self._index.append(feeds)
+        self._words.append(words)
+        self._starts += [self.length] * len(feeds)
+        self._counts += [rows] * len(feeds)
         self.length += len(words)
 
     def arrays(self) -> tuple[Rows, Rows]:
-        if not self.index:
+        if not self._index:
             return _NO_WORDS, _NO_FEEDS
-        if len(self.index) == 1:
-            return self.words[0], self.index[0]
-        return np.concatenate(self.words), np.concatenate(self.index)
+        index = np.concatenate(self._index)
+        index[:, 4] = self._starts
+        index[:, 5] = self._counts
+        return self._words[0] if len(self._words) == 1 else np.concatenate(self._words), index
 
 
 def gathered(batch: Batch, into: Mapping[Predicate, tuple[Predicate, Rows]], kept: Collection[Predicate]) -> Batch:

@@ -30,7 +30,7 @@ class Memo:
         self._collections = dictionary.collections
         self._table = np.zeros(_FIRST * ENTRY, dtype=np.int64)
         self._entries = 0
-        self._lent: tuple[NDArray[np.int64], ...] = ()
+        self._lent: tuple[NDArray[np.int64] | None, ...] = (None, None, None)
 
     @property
     def size(self) -> int:
@@ -44,16 +44,15 @@ class Memo:
         """
         if self._collections != self._dictionary.collections:
             self._clear()
-        arrays = scalars, self._dictionary.values, self._table
-        if len(self._lent) == len(arrays) and all(
-            lent is array for lent, array in zip(self._lent, arrays, strict=True)
-        ):
+        values, table = self._dictionary.values, self._table
+        lent = self._lent
+        if lent[0] is scalars and lent[1] is values and lent[2] is table:
             return
-        self._lent = arrays
-        scalars[ADDRESSES + 6] = self._dictionary.values.ctypes.data
-        scalars[ADDRESSES + 7] = self._table.ctypes.data
-        scalars[VALUES_LENGTH] = len(self._dictionary.values)
-        scalars[MEMO_LENGTH] = len(self._table)
+        self._lent = scalars, values, table
+        scalars[ADDRESSES + 6] = values.ctypes.data
+        scalars[ADDRESSES + 7] = table.ctypes.data
+        scalars[VALUES_LENGTH] = len(values)
+        scalars[MEMO_LENGTH] = len(table)
 
     def answer(self, scalars: NDArray[np.int64]) -> None:
         """Enters the result of the call that a kernel has noted."""

@@ -1,7 +1,8 @@
 """A header and named lists as bytes: how state is saved, and how parts of a program on different machines talk.
 
-One row of Arrow whose columns are lists; the header is JSON in the schema. Reading it copies no numbers. A checksum
-stands at the end: Arrow trusts what it reads, and damaged lengths would lead it out of its memory.
+One row of Arrow whose columns are lists; the header is JSON in the schema. Reading it copies no numbers. What is sent
+with few values is JSON as a whole, because a schema of Arrow takes longer than they do. A checksum stands at the end:
+Arrow trusts what it reads, and damaged lengths would lead it out of its memory.
 """
 
 import json
@@ -19,19 +20,38 @@ Lists = dict[str, Any]
 
 _CHECKSUM: Final = 8
 """Bytes of the checksum."""
+_FEW: Final = 32
+"""Values that are written as JSON; Arrow's own bytes never begin with a brace."""
+_BRACE: Final = b"{"
 
 
 class DamagedError(ValueError):
     """Bytes that `encode` did not make, or that were changed since."""
 
 
-def encode(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
-    """The bytes of a header and of lists: each an array of integers, or a list of strings.
+def encode(header: Mapping[str, Any], lists: Mapping[str, Any], brief: bool = False) -> bytes:
+    """The bytes of a header and of lists: each an array of integers, or a list of strings; `brief`: few are JSON.
 
     >>> header, lists = decode(encode({"now": 3}, {"words": np.array([5, 9]), "terms": ["a"]}))
     >>> header, lists["words"].tolist(), lists["terms"].to_pylist()
     ({'now': 3}, [5, 9], ['a'])
+    >>> len(encode({"now": 3}, {"words": np.array([5, 9])}, brief=True))
+    66
     """
+    few = brief and sum(map(len, lists.values())) <= _FEW
+    data = _as_json(header, lists) if few else _as_arrow(header, lists)
+    return data + _checksum(data)
+
+
+def _as_json(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
+    columns = [
+        (name, isinstance(values, np.ndarray), values if isinstance(values, list) else values.tolist())
+        for name, values in lists.items()
+    ]
+    return json.dumps({"header": header, "lists": columns}).encode()
+
+
+def _as_arrow(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
     import pyarrow as pa
 
     arrays = []
@@ -45,7 +65,7 @@ def encode(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.record_batch(arrays, schema=schema))
     data: bytes = sink.getvalue().to_pybytes()
-    return data + _checksum(data)
+    return data
 
 
 def _checksum(data: bytes | memoryview) -> bytes:
@@ -64,6 +84,8 @@ def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
     content = memoryview(data)[:-_CHECKSUM]
     if not content or data[-_CHECKSUM:] != _checksum(content):
         raise DamagedError("the saved state is damaged, or was saved by another version")
+    if content[:1] == _BRACE:
+        return _of_json(json.loads(bytes(content)))
     with pa.ipc.open_stream(pa.BufferReader(content)) as reader:
         batch = reader.read_next_batch()
     lists: Lists = {}
@@ -71,6 +93,15 @@ def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
         values = column.flatten()
         lists[name] = values.to_numpy() if pa.types.is_integer(values.type) else values
     return json.loads(batch.schema.metadata[b"thalweg"]), lists
+
+
+def _of_json(saved: Mapping[str, Any]) -> tuple[dict[str, Any], Lists]:
+    import pyarrow as pa
+
+    return saved["header"], {
+        name: np.array(values, dtype=np.int64) if is_number else pa.array(values, type=pa.string())
+        for name, is_number, values in saved["lists"]
+    }
 
 
 def recoded(words: NDArray[np.int64], codes: NDArray[np.int64], renewed: NDArray[np.int64]) -> NDArray[np.int64]:

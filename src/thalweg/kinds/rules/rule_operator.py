@@ -49,7 +49,7 @@ from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.check_future import future_heads
 from thalweg.planning.locality import counts_everything
 from thalweg.planning.partition import Stage, partition
-from thalweg.planning.plan import Relation
+from thalweg.planning.plan import Plan, Relation
 from thalweg.planning.revocable import guaranteed
 
 if TYPE_CHECKING:
@@ -89,6 +89,27 @@ class RuleNames:
     inputs: tuple[tuple[Predicate, Predicate], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Readers:
+    """By the numbers of a plan's relations: what is shown of each, and the places of the exports that read it."""
+
+    plan: Plan
+    outputs: dict[int, list[tuple[int, Predicate, Relation]]]
+    exports: dict[int, list[int]]
+
+    @classmethod
+    def of(
+        cls, engine: RuleEngine, names: Iterable[tuple[Predicate, Predicate]], exports: Iterable[Export]
+    ) -> "_Readers":
+        readers = cls(engine.plan, {}, {})
+        for place, (name, signature) in enumerate(names):
+            relation = engine.plan.outputs[name]
+            readers.outputs.setdefault(relation.number, []).append((place, signature, relation))
+        for place, export in enumerate(exports):
+            readers.exports.setdefault(export.relation(engine).number, []).append(place)
+        return readers
+
+
 class RuleOperator(Operator):
     """An engine, what is shown of its conclusions, and what others read of them."""
 
@@ -121,6 +142,7 @@ class RuleOperator(Operator):
         self._lacking: dict[HeldKey, tuple[Predicate, ...]] = {}
         self._doubts: dict[tuple[HeldKey, int], tuple[Predicate, ...]] = {}
         self._noted = 0
+        self._read: _Readers | None = None
         self._tracker: Tracker | None = None
         justification = self._whole.hints.justification
         if justification is not None and (names is None or names.outputs):
@@ -201,14 +223,20 @@ class RuleOperator(Operator):
         """A change as users see it: spelled when it is read, or in columns."""
         if not self._in_columns:
             return delta
-        plan = self.engine.plan
-        outputs = [(plan.outputs[name], signature) for name, signature in self._output_names()]
-        lacks = any(relation.number in delta.incomplete for relation, _ in outputs)
+        outputs = self._readers().outputs
+        lacks = any(number in outputs for number in delta.incomplete)
         self._missing.see(delta.tick, self._as_streamed(delta.shed) if lacks else ())
         if self._tracker is not None:
             return None
-        rows = tuple(row for relation, signature in outputs for row in self._rows(delta, relation, signature))
+        changed = sorted(output for number in delta.relations for output in outputs.get(number, ()))
+        rows = tuple(row for _, signature, relation in changed for row in self._rows(delta, relation, signature))
         return FactRows(delta.tick, rows) if rows else None
+
+    def _readers(self) -> "_Readers":
+        """What is shown and exported of each relation of the plan, which may be another one than at the last tick."""
+        if self._read is None or self._read.plan is not self.engine.plan:
+            self._read = _Readers.of(self.engine, self._output_names(), self._exports)
+        return self._read
 
     def _output_names(self) -> Iterable[tuple[Predicate, Predicate]]:
         """What the engine's program and the whole one call what is shown."""
@@ -238,7 +266,12 @@ class RuleOperator(Operator):
         """What others read of a change, and what they must doubt from its tick on."""
         changes: list[Given] = []
         doubts: list[Doubt] = []
-        for export in self._exports:
+        if not self._exports:
+            return (), (), (), ()
+        exports = self._readers().exports
+        doubtful = bool(delta.incomplete or self._lacking)
+        for number in sorted(place for number in (exports if doubtful else delta.relations) for place in exports.get(number, ())):
+            export = self._exports[number]
             relation = export.relation(self.engine)
             if export.lasting:
                 begun = delta.lasting(relation)

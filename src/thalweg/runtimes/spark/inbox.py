@@ -1,6 +1,6 @@
 """What has come for a bucket and is not decided yet: facts wait in columns, and late ones are reported."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -221,7 +221,7 @@ class Inbox:
         single = (as_facts(row.reshape(1, -1), self.words) for row in rows)
         return [text for facts in single for predicate, row in facts for text in spell(predicate, row)]
 
-    def up_to(self, last: int, in_order: bool, across: bool = True) -> dict[int, list[Batch]]:
+    def up_to(self, last: int, in_order: bool, across: bool = True) -> Mapping[int, list[Batch]]:
         """The facts up to a tick, as batches by tick; the rest goes on waiting.
 
         In order, those of one predicate are in the order of arrival, or `across` predicates all of them.
@@ -233,19 +233,11 @@ class Inbox:
             return self._by_event([run for run in decided if len(run.ticks)])
         if in_order:
             return self._in_order(decided, across)
-        tables: dict[int, dict[str | None, dict[Predicate, list[Words]]]] = {}
+        together: dict[tuple[str | None, Predicate], list[FactRun]] = {}
         for run in decided:
-            name = self._name(run)
-            for tick, part in by_tick(run.ticks):
-                rows = tables.setdefault(tick, {}).setdefault(run.stream, {})
-                rows.setdefault(name, []).append(run.rows[part])
-        return {
-            tick: [
-                Batch(rows={name: _flat(parts) for name, parts in rows.items()}, stream=stream)
-                for stream, rows in streams.items()
-            ]
-            for tick, streams in tables.items()
-        }
+            if len(run.ticks):
+                together.setdefault((run.stream, self._name(run)), []).append(run)
+        return _BatchesByTick([_Table.of(*key, runs) for key, runs in together.items()])
 
     def _in_order(self, runs: list[FactRun], across: bool) -> dict[int, list[Batch]]:
         """For tuple windows: facts of one run that follow each other in the order of arrival are added together."""
@@ -351,10 +343,10 @@ def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
     """
     if not len(ticks):
         return
-    if (ticks[1:] >= ticks[:-1]).all():
-        distinct, starts = np.unique(ticks, return_index=True)
-        ends = [*starts[1:].tolist(), len(ticks)]
-        for tick, start, end in zip(distinct.tolist(), starts.tolist(), ends, strict=True):
+    steps = np.diff(ticks)
+    if (steps >= 0).all():
+        starts = [0, *(np.flatnonzero(steps) + 1).tolist()]
+        for tick, start, end in zip(ticks[starts].tolist(), starts, [*starts[1:], len(ticks)], strict=True):
             yield tick, slice(start, end)
         return
     order = np.argsort(ticks, kind="stable")
@@ -363,5 +355,54 @@ def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
         yield tick, part
 
 
-def _flat(parts: list[Words]) -> Words:
-    return parts[0].reshape(-1) if len(parts) == 1 else np.concatenate(parts).reshape(-1)
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Facts of a predicate on a stream by tick: those of a tick are the rows between two places."""
+
+    stream: str | None
+    name: Predicate
+    rows: Words
+    ticks: dict[int, int]
+    places: list[int]
+
+    @classmethod
+    def of(cls, stream: str | None, name: Predicate, runs: list[FactRun]) -> "_Table":
+        ticks, rows = (
+            parts[0] if len(parts) == 1 else np.concatenate(parts)
+            for parts in ([run.ticks for run in runs], [run.rows for run in runs])
+        )
+        steps = np.diff(ticks)
+        if (steps < 0).any():
+            order = np.argsort(ticks, kind="stable")
+            ticks, rows = ticks[order], rows[order]
+            steps = np.diff(ticks)
+        starts = [0, *(np.flatnonzero(steps) + 1).tolist()]
+        by_tick = dict(zip(ticks[starts].tolist(), range(len(starts)), strict=True))
+        return cls(stream, name, rows, by_tick, [*starts, len(ticks)])
+
+
+class _BatchesByTick(Mapping[int, list[Batch]]):
+    """The batches of each tick, made when they are wanted: there may be many ticks."""
+
+    def __init__(self, tables: list[_Table]) -> None:
+        self._tables = tables
+        self._ticks = {tick for table in tables for tick in table.ticks}
+
+    def __getitem__(self, tick: int) -> list[Batch]:
+        batches: dict[str | None, Batch] = {}
+        for table in self._tables:
+            place = table.ticks.get(tick)
+            if place is not None:
+                if table.stream not in batches:
+                    batches[table.stream] = Batch(stream=table.stream)
+                rows = table.rows[table.places[place] : table.places[place + 1]]
+                batches[table.stream].rows[table.name] = rows.reshape(-1)
+        if not batches:
+            raise KeyError(tick)
+        return list(batches.values())
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ticks)
+
+    def __len__(self) -> int:
+        return len(self._ticks)

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 from uuid import uuid4
 
@@ -71,6 +71,18 @@ class Job(Shipped):
         """The run as an operator in a bucket sees it."""
         options = {"saves": True, "streams": self.streams, "run": self.name, "in_columns": True}
         return Context(self.settings, self.clock, report, listen=listen, **options)  # type: ignore[arg-type]
+
+    # On its way -----------------------------------------------------------------------------------------------------
+
+    def __reduce__(self) -> tuple[Callable[[bytes], "Job"], tuple[bytes]]:
+        return _opened, (self._sealed,)
+
+    @cached_property
+    def _sealed(self) -> bytes:
+        """The job in one piece: Spark sends it with every task, and a process opens it once."""
+        from pyspark.serializers import CPickleSerializer
+
+        return CPickleSerializer().dumps(self.__getstate__())
 
     # Buckets --------------------------------------------------------------------------------------------------------
 
@@ -211,6 +223,13 @@ class Job(Shipped):
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
         what = FORMAT, self.identity, self.settings, self.partitions, self.groups, self.idle, widths
         return hashlib.sha256(repr(what).encode()).hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _opened(sealed: bytes) -> Job:
+    from pyspark.serializers import CPickleSerializer
+
+    return Job(**CPickleSerializer().loads(sealed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,11 @@ _NO_LISTS: Final[Lists] = {"ticks": _EMPTY}
 Taken = tuple[int, int, Words]
 """A tick, and rows that began (0), ended (1) or became unknown (2) then."""
 
+_HeldRun = tuple[tuple[int, Predicate | None, bool], Words, Words, Words, Words]
+"""Changes of one predicate on one edge: the edge, the predicate where the edge gives it no name, and whether it is
+timed; then ticks, what became of each row, until when it lasts, and all words.
+"""
+
 
 class Outbox:
     """The updates of a batch for the buckets of other fragments."""
@@ -109,7 +114,7 @@ class Outbox:
 
     def parcels(self, nodes: Sequence[Node]) -> list[Parcel]:
         """What was collected, and whether operators have given all for the last tick, where that has changed."""
-        out = [parcel for key, taken in self._changes.items() if taken for parcel in self._held(*key, taken)]
+        out = list(self._held())
         out += [parcel for edge, turns in self._turns.items() for parcel in self._doubts(edge, turns)]
         out += [parcel for edge, batches in self._batches.items() for parcel in self._spread(edge, batches)]
         for (edge, bucket), sent in self._sent.items():
@@ -137,7 +142,23 @@ class Outbox:
                 for target in sorted(targets):
                     yield from (wrap(target, bucket, header, _NO_LISTS) for bucket in self._job.buckets(target))
 
-    def _held(self, number: int, signature: Predicate, timed: bool, taken: list[Taken]) -> Iterator[Parcel]:
+    def _held(self) -> Iterator[Parcel]:
+        """One parcel for each bucket to which something of held facts is sent, whatever predicates they have."""
+        boxes: dict[tuple[int, int], list[_HeldRun]] = {}
+        for key, taken in self._changes.items():
+            if taken:
+                for bucket, run in self._runs(*key, taken):
+                    boxes.setdefault((self._job.home[self._edges[key[0]].target], bucket), []).append(run)
+        for (fragment, bucket), runs in boxes.items():
+            ticks, ended, until, flat = (np.concatenate(parts) for parts in zip(*(run[1:] for run in runs), strict=True))
+            about = [(*run[0], len(run[1])) for run in runs]
+            lists = {"ticks": ticks, "ended": ended, "until": until, "words": flat, **terms_of(flat, self._words)}
+            yield wrap(fragment, bucket, {"kind": HELD, "runs": about}, lists)
+
+    def _runs(
+        self, number: int, signature: Predicate, timed: bool, taken: list[Taken]
+    ) -> Iterator[tuple[int, _HeldRun]]:
+        """The changes of one predicate on one edge, for each bucket that gets some."""
         edge, buckets = self._edges[number], self._buckets(self._edges[number])
         ticks, ended, rows = stacked(taken)
         until = _EMPTY
@@ -149,19 +170,12 @@ class Outbox:
             rows = np.hstack((rows[:, :at], mark, rows[:, at:]))
         assert not isinstance(edge.exchange, Multicast)
         where = edge.exchange.buckets_of(rows, self._words, buckets)
-        header = {"kind": HELD, "signature": signature, "timed": timed}
+        name = None if edge.called is not None else signature
         for bucket in buckets:
             chosen = slice(None) if where is None else np.flatnonzero(where == bucket)
             if len(ticks[chosen]):
-                flat = rows[chosen].reshape(-1)
-                lists = {
-                    "ticks": ticks[chosen],
-                    "ended": ended[chosen],
-                    "until": until[chosen] if edge.lasting else _EMPTY,
-                    "words": flat,
-                    **terms_of(flat, self._words),
-                }
-                yield self._parcel(number, bucket, header, lists)
+                ends = until[chosen] if edge.lasting else _EMPTY
+                yield bucket, ((number, name, timed), ticks[chosen], ended[chosen], ends, rows[chosen].reshape(-1))
 
     def _doubts(self, number: int, turns: list[tuple[int, tuple[Predicate, ...]]]) -> Iterator[Parcel]:
         header = {"kind": DOUBTS, "from": self._bucket, "turns": turns}
@@ -233,13 +247,14 @@ def receive(content: Content, job: Job, executor: Executor) -> None:
         targets = [edge.target for edge in job.plan.outgoing[header["source"]] if edge.target in executor.numbers]
         executor.settle(header["source"], header["from"], header["settled"], targets)
         return
+    if content.kind == HELD:
+        for edge, tick, change in _held(job, header["runs"], lists, words):
+            arrivals = Arrivals()
+            Node.take(arrivals, edge, change)
+            executor.receive(edge.target, tick, arrivals)
+        return
     edge = job.plan.edges[header["edge"]]
     match content.kind:
-        case "held":
-            for tick, change in _held(edge, header, lists, words):
-                arrivals = Arrivals()
-                Node.take(arrivals, edge, change)
-                executor.receive(edge.target, tick, arrivals)
         case "doubts":
             assert edge.key is not None
             assert edge.called is not None
@@ -255,17 +270,24 @@ def receive(content: Content, job: Job, executor: Executor) -> None:
                 executor.receive(edge.target, tick, Arrivals(records=[of_json(json.loads(text))]))
 
 
-def _held(edge: Edge, header: dict[str, Any], lists: Lists, dictionary: Dictionary) -> Iterator[tuple[int, Given]]:
-    """What began and ended of held facts, by tick."""
-    called = edge.called or Predicate.read(header["signature"])
-    timed = header["timed"]
-    rows = read_words(lists, dictionary).reshape(len(lists["ticks"]), called.arity + timed)
-    if edge.lasting:
-        rows = np.hstack((rows, lists["until"].reshape(-1, 1)))
-    ended = lists["ended"] != 0
-    for tick, part in by_tick(lists["ticks"]):
-        gone = ended[part]
-        yield tick, Given(called, timed, rows[part][~gone], rows[part][gone])
+def _held(
+    job: Job, runs: Iterable[tuple[int, str | None, bool, int]], lists: Lists, dictionary: Dictionary
+) -> Iterator[tuple[Edge, int, Given]]:
+    """What began and ended of held facts, by edge, predicate and tick."""
+    words, until = read_words(lists, dictionary), lists["until"]
+    place = 0
+    for number, name, timed, count in runs:
+        edge = job.plan.edges[number]
+        called = edge.called or Predicate.read(name or "")
+        size = count * (called.arity + timed)
+        rows, words = words[:size].reshape(count, called.arity + timed), words[size:]
+        if edge.lasting:
+            rows, until = np.hstack((rows, until[:count].reshape(-1, 1))), until[count:]
+        ended = lists["ended"][place : place + count] != 0
+        for tick, part in by_tick(lists["ticks"][place : place + count]):
+            gone = ended[part]
+            yield edge, tick, Given(called, timed, rows[part][~gone], rows[part][gone])
+        place += count
 
 
 def stacked(taken: list[Taken]) -> tuple[Words, Words, Words]:

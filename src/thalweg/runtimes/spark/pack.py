@@ -151,9 +151,13 @@ class Packer:
         }
         self._number += 1
         for fragment in range(len(self.job.fragments)):
+            # Buckets that get no facts get the same bytes.
+            beat = self._seal(fragment, -1, _Box(), dict(header), seen, watermarks, origins).payload
             for bucket in self.job.buckets(fragment):
-                box = boxes.get((fragment, bucket), _Box())
-                yield self._seal(fragment, bucket, box, dict(header), seen, watermarks, origins)
+                if (box := boxes.get((fragment, bucket))) is None:
+                    yield Parcel(fragment, bucket, beat)
+                else:
+                    yield self._seal(fragment, bucket, box, dict(header), seen, watermarks, origins)
 
     def _address(
         self,

@@ -71,7 +71,7 @@ class Content:
 
 
 def wrap(fragment: int, bucket: int, header: dict[str, Any], lists: Lists) -> Parcel:
-    return Parcel(fragment, bucket, encode(header, lists))
+    return Parcel(fragment, bucket, encode(header, lists, brief=True))
 
 
 def unwrap(payload: bytes) -> Content:
