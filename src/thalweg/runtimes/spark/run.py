@@ -24,6 +24,7 @@ from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_
 from thalweg.runtimes.intake import Items
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
+from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.progress_line import ProgressLine
@@ -267,8 +268,5 @@ def failure(error: Exception) -> FailedError:
     except java_errors():
         # An error of Java is spelled by Java, which may be what went away.
         text = "the Java process has ended"
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "Error" in line or "Exception" in line]
-    reason = [*lines[:1], *errors][-1] if lines else ""
     help_ = f"the log is `{log_file()}`; with `--checkpoint` the run can be resumed"
-    return FailedError(Diagnostic("E407", f"the run failed in Spark: {reason}", help=help_))
+    return FailedError(Diagnostic("E407", f"the run failed in Spark: {cause_of(text)}", help=help_))
