@@ -33,6 +33,7 @@ from thalweg.model.time import TimeFormat
 from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.intake import unzoned
 from thalweg.runtimes.spark.job import SparkWork, spread
+from thalweg.runtimes.spark.query_settings import prepare
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 
 if TYPE_CHECKING:
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["reason", "register"]
 
-STORE: Final = "spark.sql.streaming.stateStore.providerClass"
-ROCKS_DB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LOCAL: Final = "timestamp_ntz"
 _SQL_TYPES: Final = {"integer": "long", "number": "double", "text": "string"}
 _TYPES: Final = {
@@ -172,9 +171,7 @@ class _Reasoning:
         self._streams = any(table.isStreaming for table in tables.values())
         self._width = partitions or int(self._session.conf.get("spark.sql.shuffle.partitions") or 2)
         self._stamped = any(_is_stamped(shapes[name], table) for name, table in tables.items())
-        if self._streams:
-            # Only this store keeps what a query with many kinds of state needs.
-            self._session.conf.set(STORE, ROCKS_DB)
+        prepare(self._session)
 
     def answers(self, late: bool, of: Predicate | None) -> "DataFrame":
         """The rows of answers, and with `late` those of facts that came too late or could not be read."""
