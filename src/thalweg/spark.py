@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from thalweg.api import (
@@ -18,7 +18,7 @@ from thalweg.api import (
     resolve_options,
     understood,
 )
-from thalweg.api.kind_options import check_keywords, need_choice, usage
+from thalweg.api.kind_options import check_keywords, need_choice, usage, wrong_usage
 from thalweg.api.sources import as_list
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.mapping import Cell, ConstantArgument, Path, Template, spelled
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from thalweg.planning.argument_types import Type, Types
     from thalweg.runtimes.spark.answer_frame import AnswerFrame
     from thalweg.runtimes.spark.columns import Shape
+    from thalweg.runtimes.spark.query_claim import QueryClaim
 
 __all__ = ["reason", "register"]
 
@@ -72,6 +73,7 @@ def reason(
     tick: str = "1s",
     zone: str | None = None,
     partitions: int | None = None,
+    until: Literal["available"] | None = None,
     late: bool = False,
     on_error: Literal["skip", "stop"] = "skip",
     **kinds: Unpack[KindKeywords],
@@ -96,6 +98,10 @@ def reason(
     brings nothing for `idle`, as in `"30 s"`, does not hold the others back; what it brings behind them is late. A
     table that does not stream is taken as a whole, so nothing in it is late.
 
+    A query that streams leaves the last ticks open, because more may come for them. With `until="available"`, for jobs
+    with `trigger(availableNow=True)`, they are closed when all that was there at the start is read, and the next job on
+    the same checkpoint goes on behind them; what comes for them later is late.
+
     A row that holds no fact is passed over, or fails the job with `on_error="stop"`. Late facts and such rows are
     counted in the log of the driver (`thalweg.spark`). With `late=True` they are rows, too: their `op` is `late`, with
     the `watermark` they came behind, or `malformed`, with the reason and the row in `message`, or `warning`.
@@ -109,6 +115,8 @@ def reason(
         tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
         check_keywords(kinds, KindKeywords.__annotations__)
         need_choice("on_error", on_error, "skip", "stop")
+        if until not in (None, "available"):
+            raise wrong_usage(f"`until` cannot be `{until}`; it is `available`, or left out")
         _check_streaming(tables)
         programs = as_list(program)
         emit = emit or _usual_emit(programs, kinds)
@@ -124,7 +132,8 @@ def reason(
             warn(unzoned())
         with usage():
             chosen = None if of is None else predicates_of(of, resolved.prefixes)[0]
-        return _Reasoning(part, tables, shapes, resolved.timing, emit, on_error, partitions).answers(late, chosen)
+        reasoning = _Reasoning(part, tables, shapes, resolved.timing, emit, on_error, partitions, until is not None)
+        return reasoning.answers(late, chosen)
 
 
 def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
@@ -160,6 +169,7 @@ class _Reasoning:
         emit: Literal["intervals", "changes", "snapshot"],
         on_error: Literal["skip", "stop"],
         partitions: int | None,
+        closes: bool,
     ) -> None:
         self._part = part
         self._tables = tables
@@ -171,23 +181,36 @@ class _Reasoning:
         self._streams = any(table.isStreaming for table in tables.values())
         self._width = partitions or int(self._session.conf.get("spark.sql.shuffle.partitions") or 2)
         self._stamped = any(_is_stamped(shapes[name], table) for name, table in tables.items())
-        prepare(self._session)
+        self._closes = closes and self._streams
+        prepare(self._session, closes=self._closes)
 
     def answers(self, late: bool, of: Predicate | None) -> "DataFrame":
         """The rows of answers, and with `late` those of facts that came too late or could not be read."""
+        from thalweg.runtimes.spark.checked_start import with_checked_start
         from thalweg.runtimes.spark.dataframe import chain
         from thalweg.runtimes.spark.driver_log import DriverLog
+        from thalweg.runtimes.spark.query_claim import QueryClaim
 
         frame = self._frame(late, of)
         work = self._work()
         idle = self._timing.idle_seconds
         clock = None if idle is None or not self._streams else round(idle * 1_000)
-        job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock)
-        rows = chain(job, self._parcels(job, late))
+        job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock, closes=self._closes)
+        claim = QueryClaim.of(job, [*self._tables]) if self._streams else None
+        rows = chain(job, self._parcels(job, late, claim))
         rows = DriverLog(self._part.rules_alone, frame.times).watch(rows)
-        return (
-            self._checked(rows, frame.kinds).mapInArrow(frame, frame.schema).select(*map(self._column, frame.columns))
-        )
+        answers = self._checked(rows, frame.kinds).mapInArrow(frame, frame.schema)
+        answers = answers.select(*map(self._column, frame.columns))
+        return answers if claim is None else with_checked_start(answers, partial(self._check_checkpoint, claim))
+
+    def _check_checkpoint(self, claim: "QueryClaim", location: str) -> None:
+        """`RejectedError` where a query cannot be started on a checkpoint."""
+        from thalweg.runtimes.spark.query_claim import claims_in, read_offsets
+        from thalweg.runtimes.spark.visible_checkpoint import check_visible
+
+        for before in claims_in(read_offsets(self._session, location)):
+            claim.check(before, location)
+        check_visible(self._session, location, self._width)
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
         from thalweg.answers.answer_columns import AnswerSetColumns, ClashColumns, FactColumns
@@ -232,8 +255,9 @@ class _Reasoning:
             cells = F.transform(cells, self._time)
         return cells.alias(column.name)
 
-    def _parcels(self, job: Any, all_wrong: bool) -> "DataFrame":
+    def _parcels(self, job: Any, all_wrong: bool, claim: "QueryClaim | None") -> "DataFrame":
         from thalweg.runtimes.spark.dataframe import pack_clock, pack_table
+        from thalweg.runtimes.spark.query_claim import claim_rows
 
         parcels = [
             pack_table(job, self._shapes[name], table, group, all_wrong=all_wrong)
@@ -241,6 +265,8 @@ class _Reasoning:
         ]
         if job.idle is not None:
             parcels.append(pack_clock(job, self._session))
+        if claim is not None:
+            parcels.append(claim_rows(claim, self._session))
         return reduce(lambda union, other: union.unionAll(other), parcels)
 
     def _checked(self, rows: "DataFrame", kinds: list[str]) -> "DataFrame":

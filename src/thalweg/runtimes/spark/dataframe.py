@@ -13,7 +13,7 @@ from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
 from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
+from thalweg.runtimes.spark.processor import PARCELS, SLACK_DAYS, LevelProcessor
 from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, OUT, Parcel, parcels_batch, wrap
 
 if TYPE_CHECKING:
@@ -135,28 +135,46 @@ def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
 def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
     """The fragments, level by level, and their answers."""
     *before, last = ([fragment.number for fragment in level] for level in job.levels)
+    mode = "None"
+    if job.closes:
+        parcels, mode = _timed(parcels), "EventTime"
     for level in before:
         parcels = parcels.groupBy("bucket").transformWithState(
             statefulProcessor=LevelProcessor(job, level),
             outputStructType=PARCELS,
             outputMode="Append",
-            timeMode="None",
+            timeMode=mode,
         )
+        mode = "None"
     return parcels.groupBy("bucket").transformWithStateInPandas(
         statefulProcessor=LastProcessor(job, last),
         outputStructType=ANSWER_SCHEMA,
         outputMode="Append",
-        timeMode="None",
+        timeMode=mode,
     )
+
+
+def _timed(parcels: "DataFrame") -> "DataFrame":
+    """Parcels with the time of their batch; while it goes on, Spark runs a batch without data after the last one."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    timed = parcels.withColumn("moment", F.current_timestamp()).withWatermark("moment", f"{SLACK_DAYS} days")
+    return timed.withColumn("now", F.unix_millis("moment"))
 
 
 class LastProcessor(LevelProcessor):
     """Opens answers at once: they leave as columns, without another process."""
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+        parcels = (row for frame in rows for row in frame.itertuples(index=False))
+        yield from self._opened(super().handleInputRows(key, parcels, timerValues))
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
+        yield from self._opened(super().handleExpiredTimer(key, timerValues, expiredTimerInfo))
+
+    def _opened(self, parcels: Iterable[Any]) -> Iterator[Any]:
         import pandas as pd
 
-        parcels = (row for frame in rows for row in frame.itertuples(index=False))
-        for parcel in super().handleInputRows(key, parcels, timerValues):
+        for parcel in parcels:
             for batch in opened(bytes(parcel.payload), self._job.settings.emit):
                 yield batch.to_pandas(types_mapper=pd.ArrowDtype)

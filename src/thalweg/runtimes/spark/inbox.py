@@ -119,6 +119,8 @@ class Inbox:
             self.watermark.end(group)
         self.watermark.rest(self._silence.resting(arrived))
         self.watermark.settle()
+        if any(content.header.get("closes") for content in arrived):
+            self.watermark.close()
         return out
 
     def waiting(self) -> list[Batch]:

@@ -38,6 +38,7 @@ from thalweg.runtimes.spark.session import (
 )
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.spool import Feeder, Observe, Spool
+from thalweg.runtimes.spark.visible_checkpoint import check_visible
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -124,6 +125,7 @@ def run(
                 return RunOutcome()
             raise
         stack.callback(stop_session, session)
+        check_visible(session, f"file:{folder.absolute()}", job.partitions)
         claim.make(folder)
         delivery = deliver(folder / LEDGER)
         stack.callback(delivery.close)
