@@ -38,6 +38,7 @@ from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from thalweg.answers.answer_columns import Column
     from thalweg.planning.argument_types import Type, Types
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.columns import Shape
     from thalweg.runtimes.spark.query_claim import QueryClaim
 
-__all__ = ["reason", "register"]
+__all__ = ["reason", "register", "upsert"]
 
 _LOCAL: Final = "timestamp_ntz"
 _SQL_TYPES: Final = {"integer": "long", "number": "double", "text": "string"}
@@ -378,6 +379,29 @@ def _sql_type(kind: "Type") -> str:
     if isinstance(kind, DecimalType):
         return f"decimal({kind.precision},{kind.scale})"
     return _SQL_TYPES.get(kind, kind)
+
+
+def upsert(answers: "DataFrame", table: str, *, checkpoint: str | None = None, **trigger: Any) -> "StreamingQuery":
+    """Keeps a table of the facts that hold now, and gives the query that does so.
+
+    The answers are those of rules or an ontology that stream, with `emit="changes"`. The table has a row for each fact
+    that holds: the columns of the answers, and `since` when. It is made where it does not exist. Tables that can be
+    merged into, such as those of Delta and Iceberg, are; others are written anew with each batch that changes
+    something, so they should be small. A batch that is tried again leaves the table as it was. `trigger` is that of
+    Spark: `availableNow=True`, for example.
+
+    >>> jams = reason("jam.lars", messages, emit="changes", of="jam/1")  # doctest: +SKIP
+    >>> query = upsert(jams, "jams_now", checkpoint="s3a://city/jams")  # doctest: +SKIP
+    """
+    from thalweg.runtimes.spark.query_claim import read_offsets
+    from thalweg.runtimes.spark.upsert_table import open_table
+
+    begins = checkpoint is None or not read_offsets(answers.sparkSession, checkpoint)
+    kept = open_table(answers, table, is_new=begins)
+    writing = answers.writeStream.foreachBatch(kept)
+    if checkpoint is not None:
+        writing = writing.option("checkpointLocation", checkpoint)
+    return (writing.trigger(**trigger) if trigger else writing).start()
 
 
 def register(session: "SparkSession") -> None:
