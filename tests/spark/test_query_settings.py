@@ -38,6 +38,15 @@ def test_a_plain_session_gets_what_was_not_set(plain: "SparkSession") -> None:
     assert after == QUERY_SETTINGS | {RECORDS: "77"}
 
 
+def test_partitions_are_not_put_together(plain: "SparkSession") -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    plain.conf.set("spark.sql.adaptive.enabled", "true")
+    facts = plain.createDataFrame([(f"x{number}", 1) for number in range(20)], "x string, t long")
+    found = reason("q(X) :- p(X).", {"p": facts}).select(F.spark_partition_id()).distinct()
+    assert found.count() == int(plain.conf.get("spark.sql.shuffle.partitions") or 0)
+
+
 def test_the_state_of_a_plain_session_is_a_changelog(plain: "SparkSession", tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for number in range(2):

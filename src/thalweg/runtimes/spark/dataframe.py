@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 _ROWS_A_PARCEL: Final = 200_000
 
 
-def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool) -> "DataFrame":
-    """The parcels of a table of facts, which is a group of streams by itself.
+def pack_table(
+    job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool, name: str = ""
+) -> "DataFrame":
+    """The parcels of a table of facts, which is a group of streams by itself; plans show its `name`.
 
     Rows that hold no fact travel in the same pass: all of them with `all_wrong`, else their number and the first one.
     """
@@ -32,11 +34,12 @@ def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wr
         packer, clock = _packer(job, group), shape.clock()
         for chunk in _gathered(_named(batches, shape.wanted)):
             facts, wrong = _read(chunk, shape, packer, clock)
-            parcels = [*packer.pack_unordered(facts), *_about_rows(chunk, wrong, job, all_wrong)]
+            parcels = [*packer.pack_unordered(facts), *_about_rows(chunk, wrong, job, all_wrong, name)]
             if shape.brings is None:
                 parcels.append(_came(facts, job))
             yield parcels_batch(job.labelled(parcels))
 
+    pack.__name__ = f"facts of {name}" if name else "facts"
     # Spark takes a point in the name of a column for a field of a struct, also inside `mapInArrow`.
     columns = [facts[quoted(name)].alias(f"c{number}") for number, name in enumerate(shape.wanted)]
     return facts.select(*columns).mapInArrow(pack, PARCELS)
@@ -94,8 +97,8 @@ def _read(batches: list[Any], shape: Shape, packer: Packer, clock: Clock) -> tup
     return facts, wrong
 
 
-def _about_rows(batches: list[Any], wrong: list[Wrong], job: Job, all_wrong: bool) -> Iterator[Parcel]:
-    """Parcels that report what is wrong with rows; `counts` is how many rows a text stands for."""
+def _about_rows(batches: list[Any], wrong: list[Wrong], job: Job, all_wrong: bool, table: str) -> Iterator[Parcel]:
+    """Parcels that report what is wrong with rows of a table; `counts` is how many rows a text stands for."""
     for kind in (MALFORMED, EMPTY):
         rows = [(number, wrong_row) for number, wrong_row in wrong if wrong_row.is_empty == (kind == EMPTY)]
         if rows:
@@ -103,7 +106,7 @@ def _about_rows(batches: list[Any], wrong: list[Wrong], job: Job, all_wrong: boo
             counts = [1] * len(shown) if all_wrong else [len(rows)]
             texts = [f"{wrong_row.message}: {_row_text(batches[number], wrong_row.row)}" for number, wrong_row in shown]
             lists = {"counts": np.array(counts, dtype=np.int64), "texts": texts}
-            yield wrap(OUT, job.buckets(0)[0], {"kind": kind}, lists)
+            yield wrap(OUT, job.buckets(0)[0], {"kind": kind, "stream": table}, lists)
 
 
 def _row_text(batch: Any, row: int) -> str:
@@ -136,6 +139,9 @@ def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
     """The fragments, level by level, and their answers."""
     *before, last = ([fragment.number for fragment in level] for level in job.levels)
     mode = "None"
+    if not parcels.isStreaming:
+        # Partitions that are asked for by number are not put together by adaptive execution.
+        parcels = parcels.repartition(job.partitions, "bucket")
     if job.closes:
         parcels, mode = _timed(parcels), "EventTime"
     for level in before:
