@@ -313,8 +313,8 @@ class _Reasoning:
         ]
         if job.idle is not None:
             parcels.append(pack_clock(job, self._session))
-        if claim is not None:
-            parcels.append(claim_rows(claim, self._session))
+        if claim is not None and (rows := claim_rows(claim, self._session)) is not None:
+            parcels.append(rows)
         return reduce(lambda union, other: union.unionAll(other), parcels)
 
     def _checked(self, rows: "DataFrame", kinds: list[str]) -> "DataFrame":

@@ -9,26 +9,20 @@ started on the checkpoint, before it looks for data: another program, or another
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
-from pyspark.sql.types import StructType
-
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.runtimes.spark.job import FORMAT, Job
-from thalweg.runtimes.spark.processor import PARCELS
 from thalweg.runtimes.spark.session import java_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_NAME: Final = "thalweg_claim"
-_KEY: Final = "thalweg"
+KEY: Final = "thalweg"
 _REGISTERED: Final["WeakSet[SparkSession]"] = WeakSet()
 _WAY_OUT: Final = "go on with the program and options that it was made with, or name a new checkpoint location"
 
@@ -59,9 +53,15 @@ class QueryClaim:
         }
         return cls(job.identity, job.partitions, tuple(tables), options, job.fingerprint)
 
+    @classmethod
+    def read(cls, offset: Mapping[str, Any]) -> "QueryClaim":
+        """The claim that an offset is."""
+        fields = dict(offset[KEY])
+        return cls(**fields | {"tables": tuple(fields["tables"])})
+
     def as_text(self) -> str:
         """The claim as a line of JSON, the same for equal claims."""
-        return json.dumps({_KEY: asdict(self)}, sort_keys=True)
+        return json.dumps({KEY: asdict(self)}, sort_keys=True)
 
     def check(self, checkpoint: Mapping[str, Any], name: str = "") -> None:
         """`RejectedError` where this is not the claim that a checkpoint has.
@@ -73,12 +73,12 @@ class QueryClaim:
         thalweg.diagnostics.RejectedError: error[E408]: the checkpoint belongs to a query with 2 partitions, not 4
           help: go on with the program and options that it was made with, or name a new checkpoint location
         """
-        if (change := self._change(checkpoint.get(_KEY, {}))) is not None:
+        if (change := self._change(checkpoint.get(KEY, {}))) is not None:
             message = f"the checkpoint{f' `{name}`' if name else ''} {change}"
             raise RejectedError([Diagnostic("E408", message, help=_WAY_OUT)])
 
     def _change(self, before: Mapping[str, Any]) -> str | None:
-        mine = json.loads(self.as_text())[_KEY]
+        mine = json.loads(self.as_text())[KEY]
         if before == mine:
             return None
         if before.get("format") != FORMAT:
@@ -95,12 +95,16 @@ class QueryClaim:
         return "belongs to the same program with other settings"
 
 
-def claim_rows(claim: QueryClaim, session: "SparkSession") -> "DataFrame":
-    """A stream of parcels without a row, whose offset is the claim."""
+def claim_rows(claim: QueryClaim, session: "SparkSession") -> "DataFrame | None":
+    """A stream of parcels without a row, whose offset is the claim; None where Spark has no such sources (4.1)."""
+    if find_spec("pyspark.sql.streaming.datasource") is None:
+        return None
+    from thalweg.runtimes.spark.claim_source import ClaimSource
+
     if session not in _REGISTERED:
         session.dataSource.register(ClaimSource)
         _REGISTERED.add(session)
-    return session.readStream.format(_NAME).option("claim", claim.as_text()).load()
+    return session.readStream.format(ClaimSource.name()).option("claim", claim.as_text()).load()
 
 
 def read_offsets(session: "SparkSession", location: str) -> list[str]:
@@ -115,48 +119,5 @@ def read_offsets(session: "SparkSession", location: str) -> list[str]:
 def claims_in(offsets: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The claims among the lines of a checkpoint's log of offsets."""
     for line in offsets:
-        if line.startswith("{") and _KEY in (offset := json.loads(line)):
+        if line.startswith("{") and KEY in (offset := json.loads(line)):
             yield offset
-
-
-class ClaimSource(DataSource):
-    """A source of no rows; its option `claim` is its offset."""
-
-    @classmethod
-    def name(cls) -> str:
-        return _NAME
-
-    def schema(self) -> StructType:
-        return PARCELS
-
-    def streamReader(self, schema: StructType) -> "ClaimReader":  # noqa: N802
-        return ClaimReader(self.options["claim"])
-
-
-class ClaimReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Gives Spark the claim as the only offset, and compares it with the one that the checkpoint has."""
-
-    def __init__(self, text: str) -> None:
-        self._offset: dict[str, Any] = json.loads(text)
-
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        return self._offset
-
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802
-        fields = dict(self._offset[_KEY])
-        try:
-            QueryClaim(**fields | {"tables": tuple(fields["tables"])}).check(start)
-        except RejectedError:
-            # This process serves one source and ends now: the sentence is enough, without the lines that led to it.
-            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
-            raise
-        return self._offset
-
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """The offset never moves."""
-
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        return [InputPartition(0)]
-
-    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
-        return iter(())
