@@ -24,7 +24,7 @@ def printed(folder: Path, *arguments: str) -> str:
 
 def test_there_is_something_to_try() -> None:
     assert sorted(FILES) == ["readings.facts", "slow.lars"]
-    assert (len(COMMANDS), len(PROGRAMS)) == (1, 1)
+    assert (len(COMMANDS), len(PROGRAMS)) == (1, 2)
 
 
 @pytest.mark.slow

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
+from uuid import uuid4
 
 from thalweg.api import (
     Background,
@@ -18,7 +19,7 @@ from thalweg.api import (
     resolve_options,
     understood,
 )
-from thalweg.api.kind_options import check_keywords, need_choice, usage
+from thalweg.api.kind_options import check_keywords, need_choice, usage, wrong_usage
 from thalweg.api.sources import as_list
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.mapping import Cell, ConstantArgument, Path, Template, spelled
@@ -28,25 +29,28 @@ from thalweg.connectors.mapping.tally import Tally
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, warn
 from thalweg.ir.nodes import Program
+from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
 from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.intake import unzoned
 from thalweg.runtimes.spark.job import SparkWork, spread
+from thalweg.runtimes.spark.query_settings import prepare
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from thalweg.answers.answer_columns import Column
+    from thalweg.explain.document import PlanDocument
     from thalweg.planning.argument_types import Type, Types
     from thalweg.runtimes.spark.answer_frame import AnswerFrame
     from thalweg.runtimes.spark.columns import Shape
+    from thalweg.runtimes.spark.query_claim import QueryClaim
 
-__all__ = ["reason", "register"]
+__all__ = ["explain", "reason", "register", "upsert"]
 
-STORE: Final = "spark.sql.streaming.stateStore.providerClass"
-ROCKS_DB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LOCAL: Final = "timestamp_ntz"
 _SQL_TYPES: Final = {"integer": "long", "number": "double", "text": "string"}
 _TYPES: Final = {
@@ -73,6 +77,9 @@ def reason(
     tick: str = "1s",
     zone: str | None = None,
     partitions: int | None = None,
+    until: Literal["available"] | None = None,
+    memory: int | str | None = None,
+    name: str | None = None,
     late: bool = False,
     on_error: Literal["skip", "stop"] = "skip",
     **kinds: Unpack[KindKeywords],
@@ -97,11 +104,20 @@ def reason(
     brings nothing for `idle`, as in `"30 s"`, does not hold the others back; what it brings behind them is late. A
     table that does not stream is taken as a whole, so nothing in it is late.
 
+    A query that streams leaves the last ticks open, because more may come for them. With `until="available"`, for jobs
+    with `trigger(availableNow=True)`, they are closed when all that was there at the start is read, and the next job on
+    the same checkpoint goes on behind them; what comes for them later is late.
+
     A row that holds no fact is passed over, or fails the job with `on_error="stop"`. Late facts and such rows are
     counted in the log of the driver (`thalweg.spark`). With `late=True` they are rows, too: their `op` is `late`, with
     the `watermark` they came behind, or `malformed`, with the reason and the row in `message`, or `warning`.
 
-    Where a program cannot go on, for want of memory for example, the job fails with the diagnostic as its message.
+    With `memory`, as in `"200M"`, each partition of each stage has a budget: over it facts are shed, and what may have
+    ended by that has the `op` `?`. Where a program cannot go on, the job fails with the diagnostic as its message.
+
+    The progress of a query has counts of each batch (`observedMetrics`), under the `name` or one that begins with
+    `thalweg`: `answers`, the last tick `decided`, `late`, `malformed`, `empty` and `shed`; where there are several
+    tables, also `malformed p` and `empty p`, of the table `p`.
 
     >>> from thalweg.spark import reason
     >>> jams = reason("jam(R) :- slow(R) in [60], not light(R) in [60].", readings)  # doctest: +SKIP
@@ -110,11 +126,15 @@ def reason(
         tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
         check_keywords(kinds, KindKeywords.__annotations__)
         need_choice("on_error", on_error, "skip", "stop")
+        if until not in (None, "available"):
+            raise wrong_usage(f"`until` cannot be `{until}`; it is `available`, or left out")
         _check_streaming(tables)
         programs = as_list(program)
         emit = emit or _usual_emit(programs, kinds)
         timing = Timing(tick, start, end, delay, zone, idle=idle)
-        options = RunOptions(timing, emit, show=show, map=map, runtime="spark", kinds=kinds)
+        with usage():
+            budget = size_in_bytes(memory) if isinstance(memory, str) else memory
+        options = RunOptions(timing, emit, memory=budget, show=show, map=map, runtime="spark", kinds=kinds)
         resolved = resolve_options(programs, iter(()), (), options)
         always, mapped = _background(background, resolved.mapped)
         about = tick, resolved.ontology, resolved.solving, resolved.inputs
@@ -125,7 +145,44 @@ def reason(
             warn(unzoned())
         with usage():
             chosen = None if of is None else predicates_of(of, resolved.prefixes)[0]
-        return _Reasoning(part, tables, shapes, resolved.timing, emit, on_error, partitions).answers(late, chosen)
+        reasoning = _Reasoning(
+            part, tables, shapes, resolved.timing, emit, on_error, partitions, until is not None, budget
+        )
+        return reasoning.answers(late, chosen, name)
+
+
+def explain(
+    program: Program | Text | Iterable[Program | Text],
+    facts: "DataFrame | Mapping[str, DataFrame]",
+    *,
+    partitions: int | None = None,
+    map: str | Iterable[str] = (),
+    background: "Background | DataFrame | Mapping[str, DataFrame]" = (),
+    tick: str = "1s",
+    **kinds: Unpack[KindKeywords],
+) -> "PlanDocument":
+    """How `reason` would split programs over the partitions of a session: a plan with `as_text`, `as_data`, `as_svg`.
+
+    >>> from thalweg.spark import explain
+    >>> print(explain("jam.lars", {"speed": readings}).as_text())  # doctest: +SKIP
+    """
+    with errors_in_python():
+        tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
+        _check_streaming(tables)
+        check_keywords(kinds, KindKeywords.__annotations__)
+        programs = as_list(program)
+        options = RunOptions(Timing(tick), map=map, runtime="spark", kinds=kinds)
+        resolved = resolve_options(programs, iter(()), (), options)
+        always, mapped = _background(background, resolved.mapped)
+        about = tick, resolved.ontology, resolved.solving, resolved.inputs
+        part = load_part(programs, always, *about, mapped=mapped)
+        shapes = {name: _shape(name, table, mapped, resolved.timing) for name, table in tables.items()}
+        check_tables(part.rules_alone, tables, shapes)
+        return part.explain(partitions or _partitions(next(iter(tables.values())).sparkSession))
+
+
+def _partitions(session: "SparkSession") -> int:
+    return int(session.conf.get("spark.sql.shuffle.partitions") or 2)
 
 
 def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
@@ -161,6 +218,8 @@ class _Reasoning:
         emit: Literal["intervals", "changes", "snapshot"],
         on_error: Literal["skip", "stop"],
         partitions: int | None,
+        closes: bool,
+        memory: int | None,
     ) -> None:
         self._part = part
         self._tables = tables
@@ -170,48 +229,57 @@ class _Reasoning:
         self._on_error = on_error
         self._session = next(iter(tables.values())).sparkSession
         self._streams = any(table.isStreaming for table in tables.values())
-        self._width = partitions or int(self._session.conf.get("spark.sql.shuffle.partitions") or 2)
+        self._width = partitions or _partitions(self._session)
         self._stamped = any(_is_stamped(shapes[name], table) for name, table in tables.items())
-        if self._streams:
-            # Only this store keeps what a query with many kinds of state needs.
-            self._session.conf.set(STORE, ROCKS_DB)
+        self._memory = memory
+        self._closes = closes and self._streams
+        prepare(self._session, closes=self._closes)
 
-    def answers(self, late: bool, of: Predicate | None) -> "DataFrame":
+    def answers(self, late: bool, of: Predicate | None, name: str | None) -> "DataFrame":
         """The rows of answers, and with `late` those of facts that came too late or could not be read."""
+        from thalweg.runtimes.spark.checked_start import with_checked_start
         from thalweg.runtimes.spark.dataframe import chain
         from thalweg.runtimes.spark.driver_log import DriverLog
+        from thalweg.runtimes.spark.query_claim import QueryClaim
 
         frame = self._frame(late, of)
         work = self._work()
         idle = self._timing.idle_seconds
         clock = None if idle is None or not self._streams else round(idle * 1_000)
-        job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock)
-        rows = chain(job, self._parcels(job, late))
-        rows = DriverLog(self._part.rules_alone, frame.times).watch(rows)
-        return (
-            self._checked(rows, frame.kinds).mapInArrow(frame, frame.schema).select(*map(self._column, frame.columns))
-        )
+        job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock, closes=self._closes)
+        claim = QueryClaim.of(job, [*self._tables]) if self._streams else None
+        rows = chain(job, self._parcels(job, late, claim))
+        tables = tuple(self._tables) if len(self._tables) > 1 else ()
+        log = DriverLog(self._part.rules_alone, frame.times, name or f"thalweg {uuid4()}", tables)
+        rows = log.watch(rows)
+        answers = self._checked(rows, frame.kinds).mapInArrow(frame, frame.schema)
+        answers = answers.select(*map(self._column, frame.columns))
+        return answers if claim is None else with_checked_start(answers, partial(self._check_checkpoint, claim))
+
+    def _check_checkpoint(self, claim: "QueryClaim", location: str) -> None:
+        """`RejectedError` where a query cannot be started on a checkpoint."""
+        from thalweg.runtimes.spark.query_claim import claims_in, read_offsets
+        from thalweg.runtimes.spark.visible_checkpoint import check_visible
+
+        for before in claims_in(read_offsets(self._session, location)):
+            claim.check(before, location)
+        check_visible(self._session, location, self._width)
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
-        from thalweg.answers.answer_columns import AnswerSetColumns, ClashColumns, FactColumns
         from thalweg.runtimes.spark.answer_frame import AnswerFrame
 
-        kind = self._part.answer_columns(self._emit)
-        types: dict[str, str] = {}
         if of is not None:
             self._check_chosen(of)
-            if isinstance(kind, AnswerSetColumns):
-                kind = AnswerSetColumns(tuple(f"arg{place + 1}" for place in range(of.arity)), of)
-            elif isinstance(kind, FactColumns) and not isinstance(kind, ClashColumns):
-                types = self._types(of, self._part.rules)
-                kind = FactColumns(self._emit, tuple(types))
-            else:
-                message = "`of` is for rules, ontologies and answer sets alone"
-                raise RejectedError([Diagnostic("E403", message, help="leave it out, and filter by `predicate`")])
-        elif isinstance(kind, FactColumns) and kind.names is not None:
-            kind = FactColumns(self._emit)
+        inputs: dict[Predicate, Types] = {}
+        for name, table in self._tables.items():
+            inputs |= _inputs(self._shapes[name], table)
+        typed = self._part.typed_columns(self._emit, of, inputs)
+        if typed is None:
+            message = f"nothing here answers facts of `{of}`: `of` chooses those of rules, answer sets or a CONSTRUCT"
+            raise RejectedError([Diagnostic("E403", message, help="leave it out, and choose among the rows")])
+        types = {name: _sql_type(type_) for name, type_ in typed.types.items()}
         times = TimeFormat(self._timing.calendar, "iso" if self._stamped else "ticks")
-        return AnswerFrame(kind, times, of, types, late, self._emit)
+        return AnswerFrame(typed.columns, times, of, types, late, self._emit)
 
     def _check_chosen(self, of: Predicate) -> None:
         """`RejectedError` where a predicate can have no answers."""
@@ -219,7 +287,7 @@ class _Reasoning:
             check_chosen(of, predicates)
 
     def _work(self) -> SparkWork:
-        settings = Settings(*self._timing.ticks(), self._emit, calendar=self._timing.calendar)
+        settings = Settings(*self._timing.ticks(), self._emit, memory=self._memory, calendar=self._timing.calendar)
         names = tuple(name for name in self._tables if name)
         context = Context(settings, self._timing.clock, lambda diagnostic: None, Interrupt(), streams=names)
         return spread(self._part, context, self._width)
@@ -235,15 +303,18 @@ class _Reasoning:
             cells = F.transform(cells, self._time)
         return cells.alias(column.name)
 
-    def _parcels(self, job: Any, all_wrong: bool) -> "DataFrame":
+    def _parcels(self, job: Any, all_wrong: bool, claim: "QueryClaim | None") -> "DataFrame":
         from thalweg.runtimes.spark.dataframe import pack_clock, pack_table
+        from thalweg.runtimes.spark.query_claim import claim_rows
 
         parcels = [
-            pack_table(job, self._shapes[name], table, group, all_wrong=all_wrong)
+            pack_table(job, self._shapes[name], table, group, all_wrong=all_wrong, name=name)
             for group, (name, table) in enumerate(self._tables.items())
         ]
         if job.idle is not None:
             parcels.append(pack_clock(job, self._session))
+        if claim is not None and (rows := claim_rows(claim, self._session)) is not None:
+            parcels.append(rows)
         return reduce(lambda union, other: union.unionAll(other), parcels)
 
     def _checked(self, rows: "DataFrame", kinds: list[str]) -> "DataFrame":
@@ -265,17 +336,6 @@ class _Reasoning:
 
         length = self._timing.clock.tick_length
         return F.timestamp_millis(ticks * F.lit(length).cast("long")) if self._stamped else ticks
-
-    def _types(self, predicate: Predicate, program: Program) -> dict[str, str]:
-        """The columns of a predicate's arguments, and their types."""
-        from thalweg.ir.head_names import head_names
-        from thalweg.planning.argument_types import argument_types
-
-        inputs: dict[Predicate, Types] = {}
-        for name, table in self._tables.items():
-            inputs |= _inputs(self._shapes[name], table)
-        types = argument_types(program, predicate, inputs)
-        return {name: _sql_type(kind) for name, kind in zip(head_names(program, predicate), types, strict=True)}
 
 
 def _background(background: Any, mapped: Tally | None) -> tuple[Any, Tally | None]:
@@ -355,6 +415,29 @@ def _sql_type(kind: "Type") -> str:
     if isinstance(kind, DecimalType):
         return f"decimal({kind.precision},{kind.scale})"
     return _SQL_TYPES.get(kind, kind)
+
+
+def upsert(answers: "DataFrame", table: str, *, checkpoint: str | None = None, **trigger: Any) -> "StreamingQuery":
+    """Keeps a table of the facts that hold now, and gives the query that does so.
+
+    The answers are those of rules or an ontology that stream, with `emit="changes"`. The table has a row for each fact
+    that holds: the columns of the answers, and `since` when. It is made where it does not exist. Tables that can be
+    merged into, such as those of Delta and Iceberg, are; others are written anew with each batch that changes
+    something, so they should be small. A batch that is tried again leaves the table as it was. `trigger` is that of
+    Spark: `availableNow=True`, for example.
+
+    >>> jams = reason("jam.lars", messages, emit="changes", of="jam/1")  # doctest: +SKIP
+    >>> query = upsert(jams, "jams_now", checkpoint="s3a://city/jams")  # doctest: +SKIP
+    """
+    from thalweg.runtimes.spark.query_claim import read_offsets
+    from thalweg.runtimes.spark.upsert_table import open_table
+
+    begins = checkpoint is None or not read_offsets(answers.sparkSession, checkpoint)
+    kept = open_table(answers, table, is_new=begins)
+    writing = answers.writeStream.foreachBatch(kept)
+    if checkpoint is not None:
+        writing = writing.option("checkpointLocation", checkpoint)
+    return (writing.trigger(**trigger) if trigger else writing).start()
 
 
 def register(session: "SparkSession") -> None:

@@ -180,8 +180,6 @@ def test_programs_of_every_kind_are_answered(session: "SparkSession") -> None:
         ("answer set", "go", "b", None, 3),
         ("answer set", *[None] * 3, 1),
     }
-    with pytest.raises(RejectedError, match="`of` is for rules, ontologies and answer sets alone"):
-        reason([sets, "slow(X) :- p(X,Y), Y > 1."], {"p": facts}, of="go/1")
 
 
 def test_answer_sets_have_rows_of_facts(session: "SparkSession") -> None:

@@ -242,18 +242,23 @@ class GraphColumns:
     [(40, (38, 40), '<p>', ['<s>', '<o>'])]
     """
 
+    names: tuple[str, ...] | None = None
+    of: Predicate | None = None
+    """The only predicate of which there are rows, whose arguments have the names."""
+
     kind: ClassVar[str] = "triple"
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        return _T, _WINDOW, *_fact_columns(None)
+        return _T, _WINDOW, *_fact_columns(self.names)
 
     def fits(self, answer: Answer) -> bool:
         return answer.kind == "triples"
 
     def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
-        for fact in answer.columns[0]:
-            yield answer.t, (answer.start, answer.t), *_fact(fact, None)
+        for fact in map(fact_of_text, answer.columns[0]):
+            if self.of is None or fact.signature == self.of:
+                yield answer.t, (answer.start, answer.t), *_cells(fact, self.names)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Expansion, Plan
 from thalweg.kinds.part import Account, Unwatched, Watch
+from thalweg.kinds.typed_columns import Inputs, TypedColumns
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -65,6 +66,13 @@ class StandsAlone(Protocol):
         """The predicates that its answers may be about, if one is asked for; None where any may be."""
         return None
 
+    def answer_columns(self, emit: str) -> "AnswerColumns":
+        """The columns of its own answers as a table."""
+
+    def typed_columns(self, emit: str, of: Predicate | None, inputs: Inputs) -> TypedColumns | None:
+        """The columns of its answers on Spark; it has none about a predicate, unless it says so."""
+        return TypedColumns(self.answer_columns(emit)) if of is None else None
+
     def guaranteed(self) -> frozenset[Predicate]:
         """None: its answers are not facts that begin and end."""
         return frozenset()
@@ -102,9 +110,6 @@ class Member(StandsAlone, Protocol):
 
     def identity(self, context: Context) -> tuple[str, str]:
         """What a saved state of it must agree with: the program as people read it, and a fingerprint."""
-
-    def answer_columns(self, emit: str) -> "AnswerColumns":
-        """The columns of its own answers as a table."""
 
     @property
     def is_costly(self) -> bool:

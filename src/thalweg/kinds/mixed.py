@@ -19,6 +19,7 @@ from thalweg.ir.nodes import Program
 from thalweg.kinds.member import Member, Neighbours
 from thalweg.kinds.part import Account, Examined, Watch
 from thalweg.kinds.rules.rule_part import Rules
+from thalweg.kinds.typed_columns import Inputs, TypedColumns, merged_types
 from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -79,6 +80,17 @@ class Mixed:
         # Beside answers of other kinds all arguments are in one column.
         own = [FactColumns(emit)] if self.around.rules.rules else []
         return several([*own, *(member.answer_columns(emit) for member in self.members)])
+
+    def typed_columns(self, emit: str, of: Predicate | None, inputs: Inputs) -> TypedColumns | None:
+        """Those of all its answers; of one predicate, those of the rules that conclude it, or of the first member."""
+        if of is None:
+            columns = self.answer_columns(emit)
+            members = (member.typed_columns(emit, None, inputs) for member in self.members)
+            return TypedColumns(columns, merged_types(member for member in members if member is not None))
+        if of in self.around.rules.outputs:
+            return self.around.typed_columns(emit, of, inputs)
+        about = (member for member in self.members if of in (member.answerable(of) or {of}))
+        return next(filter(None, (member.typed_columns(emit, of, inputs) for member in about)), None)
 
     def plan(self, context: Context, partitions: int | None) -> Plan:
         """The operators of all places, and the edges between them; with partitions, places are split where it pays."""

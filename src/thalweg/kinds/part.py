@@ -11,6 +11,7 @@ from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Plan
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
+from thalweg.kinds.typed_columns import Inputs, TypedColumns
 from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -93,6 +94,12 @@ class Part(Protocol):
 
     def answer_columns(self, emit: str) -> "AnswerColumns":
         """The columns of its answers as a table."""
+
+    def typed_columns(self, emit: str, of: Predicate | None, inputs: Inputs) -> TypedColumns | None:
+        """The columns of its answers on Spark, where types are known first; `inputs` are the types of what comes.
+
+        With `of`, those of answers about one predicate, an argument a column; None where it has no such answers.
+        """
 
     def plan(self, context: Context, partitions: int | None) -> Plan:
         """The operators that it becomes, split over partitions where there are some.

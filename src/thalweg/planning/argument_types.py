@@ -61,10 +61,15 @@ def argument_types(program: Program, predicate: Predicate, inputs: Mapping[Predi
 
 def _heads(program: Program, predicate: Predicate, types: Mapping[Predicate, Types]) -> Types:
     heads = [_head(rule, types) for rule in program.rules if rule.head.signature == predicate]
-    return tuple(_joined([head[place] for head in heads]) for place in range(predicate.arity))
+    return tuple(joined([head[place] for head in heads]) for place in range(predicate.arity))
 
 
-def _joined(types: "list[Type | None]") -> Type | None:
+def joined(types: "list[Type | None]") -> Type | None:
+    """The type that has room for all; None where none is known.
+
+    >>> joined(["integer", None, "number"]), joined(["integer", "text"])
+    ('number', 'text')
+    """
     distinct = {type_ for type_ in types if type_ is not None}
     if len(distinct) < 2:
         return next(iter(distinct), None)

@@ -255,6 +255,21 @@ class Watermark:
         self._highest[group] = max(self._highest[group], tick + 1 + self.delay)
         self._decide()
 
+    def close(self) -> None:
+        """Closes every tick up to the highest seen, in all groups: what comes later for one of them is late.
+
+        >>> watermark = Watermark(delay=2)
+        >>> watermark.see(0, np.array([5, 4]))
+        >>> watermark.settle()
+        >>> watermark.close()
+        >>> watermark.decided, watermark.late_before(0)
+        (5, 6)
+        """
+        highest = self.highest
+        if highest > NEVER:
+            for group in range(self.groups):
+                self.close_up_to(highest, group)
+
     def widen(self, groups: int) -> None:
         """There are so many groups, before the first event, or as there were when it was saved."""
         if len(self._highest) < groups:

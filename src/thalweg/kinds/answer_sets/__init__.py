@@ -15,6 +15,7 @@ from thalweg.ir.nodes import Program
 from thalweg.kinds.answer_sets.solve_options import SolveOptions, check_solver
 from thalweg.kinds.choose_outputs import Shown
 from thalweg.kinds.member import Member, Neighbours
+from thalweg.kinds.typed_columns import Inputs, TypedColumns, argument_columns
 from thalweg.languages.asp.frame import Frame
 from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
@@ -77,6 +78,17 @@ class AnswerSets(Member):
         from thalweg.answers.answer_columns import AnswerSetColumns
 
         return AnswerSetColumns()
+
+    def typed_columns(self, emit: str, of: Predicate | None, inputs: Inputs) -> TypedColumns | None:
+        """Types are known where the program is rules with one answer."""
+        from thalweg.answers.answer_columns import AnswerSetColumns
+
+        if of is None:
+            return TypedColumns(AnswerSetColumns())
+        names = tuple(f"arg{place + 1}" for place in range(of.arity))
+        rules = self.program.lowered(1)
+        types = {} if rules is None else argument_columns(names, rules, of, inputs)
+        return TypedColumns(AnswerSetColumns(names, of), types)
 
     def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
         predicates = self.program.derived | self.program.shown

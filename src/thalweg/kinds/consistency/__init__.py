@@ -8,9 +8,11 @@ from thalweg.dataflow.context import Context
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.part import Watch
 from thalweg.kinds.rules.rule_part import Rules
+from thalweg.kinds.typed_columns import Inputs, TypedColumns
 from thalweg.languages.options import SplitName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
@@ -29,6 +31,9 @@ class Checks(Rules):
         from thalweg.answers.answer_columns import ClashColumns
 
         return ClashColumns(emit)
+
+    def typed_columns(self, emit: str, of: Predicate | None, inputs: Inputs) -> TypedColumns | None:
+        return TypedColumns(self.answer_columns(emit)) if of is None else None
 
     def watch(self, context: Context, partitions: int | None) -> Watch:
         return ClashWatch(super().watch(context, partitions))

@@ -10,11 +10,13 @@ from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.kinds.member import Member, Neighbours
+from thalweg.kinds.typed_columns import Inputs, TypedColumns
 from thalweg.languages.options import SplitName
 from thalweg.languages.rspql.names import local_name, means_stream
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE, fact_of
 from thalweg.model.shipped import Shipped
 from thalweg.planning.wire_parts import Ports
@@ -68,6 +70,23 @@ class ContinuousQuery(Shipped, Member):
                 return GraphColumns()
             case "ASK":
                 return TruthColumns()
+
+    def typed_columns(self, emit: str, of: Predicate | None, inputs: Inputs) -> TypedColumns | None:
+        """Those of a SELECT with the types that its rules say; of a CONSTRUCT, also the triples of one predicate."""
+        from thalweg.answers.answer_columns import GraphColumns
+        from thalweg.kinds.queries.row_types import row_types
+        from thalweg.languages.rspql.lower import lower
+        from thalweg.languages.rspql.lowered import LoweredQuery
+
+        if of is not None:
+            names = tuple(f"arg{place + 1}" for place in range(of.arity))
+            return TypedColumns(GraphColumns(names, of)) if self.ports.writes(of) else None
+        columns, lowered = self.answer_columns(emit), lower(self.query)
+        if self.query.form != "SELECT" or not isinstance(lowered, LoweredQuery):
+            return TypedColumns(columns)
+        types = row_types(lowered, inputs)
+        pairs = zip((column.name for column in columns.columns[2:]), self.query.columns, strict=True)
+        return TypedColumns(columns, {name: types[variable] for name, variable in pairs if variable in types})
 
     def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """Its joins are split by a key and its rows counted behind them, where there is a key; else one operator.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg.dataflow.context import Context
 from thalweg.ir.nodes import Program
 from thalweg.kinds.part import Account, Watch
+from thalweg.kinds.typed_columns import Inputs, TypedColumns, argument_columns
 from thalweg.languages.options import SplitName
 from thalweg.model.predicate import Predicate
 from thalweg.model.triples import TRIPLES
@@ -45,6 +46,15 @@ class Rules:
         outputs = self.rules.interface.outputs
         only = next(iter(outputs)) if outputs is not None and len(outputs) == 1 else None
         return FactColumns(emit, None if only is None else head_names(self.rules, only))
+
+    def typed_columns(self, emit: str, of: Predicate | None, inputs: Inputs) -> TypedColumns | None:
+        from thalweg.answers.answer_columns import FactColumns
+        from thalweg.ir.head_names import head_names
+
+        if of is None:
+            return TypedColumns(FactColumns(emit))
+        names = head_names(self.rules, of)
+        return TypedColumns(FactColumns(emit, names), argument_columns(names, self.rules, of, inputs))
 
     def plan(self, context: Context, partitions: int | None) -> "Plan":
         """Stages that are split by keys; in this process, one engine."""

@@ -9,10 +9,10 @@ What a DataFrame holds must be known before the first row: what rules or tables 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from decimal import Context, Decimal
+from decimal import Context, Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any, Final
 
@@ -49,6 +49,7 @@ _SQL: Final = {
     "pairs": "map<string,string>",
 }
 _TIMES: Final = {"date": date, "timestamp": datetime}
+_TEXTS: Final[Mapping[str, str]] = {}
 _WIDE: Final = Context(prec=100)
 _LATE: Final = (Column("op", "text"), Column("watermark", "time"), Column("message", "text"))
 # An empty cell is as wrong as a bad one to those who look for the rows that are missing.
@@ -153,8 +154,10 @@ class AnswerFrame:
         """Records of answers as the columns of their kind."""
         rows: list[Row] = []
         for row in sorted(batch.to_pylist(), key=lambda row: (row["t"], row["kind"] != RECORD, row["until"] or 0)):
-            rows += self.kind.rows(_record(row), self.times)
-        return _arrays(self.kind.columns, rows)
+            answer = _record(row)
+            # Where answers of one kind are chosen, there may be others.
+            rows += self.kind.rows(answer, self.times) if self.kind.fits(answer) else ()
+        return _arrays(self.kind.columns, rows, self.types)
 
     def _late_facts(self, batch: Any) -> Arrays:
         import pyarrow as pa
@@ -191,16 +194,38 @@ def _others(batch: Any) -> Arrays:
     return {"op": pa.array([_OPS[kind] for kind in kinds]), "message": pa.array(messages, pa.string())}
 
 
-def _arrays(columns: Sequence[Column], rows: Sequence[Row]) -> Arrays:
+def _arrays(columns: Sequence[Column], rows: Sequence[Row], types: Mapping[str, str] = _TEXTS) -> Arrays:
     cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    return {column.name: _array(column, values) for column, values in zip(columns, cells, strict=True)}
+    return {column.name: _array(column, values, types) for column, values in zip(columns, cells, strict=True)}
 
 
-def _array(column: Column, cells: Sequence[Any]) -> Any:
+def _array(column: Column, cells: Sequence[Any], types: Mapping[str, str]) -> Any:
     """A column whose type does not depend on what is in it."""
     if column.type != "value":
         return arrow_column(column, cells)
+    if types.get(column.name, "string") != "string":
+        return _typed_cells(cells, types[column.name])
     return arrow_column(Column(column.name, "text"), [None if cell is None else str(cell) for cell in cells])
+
+
+def _typed_cells(cells: Sequence[Any], kind: str) -> Any:
+    """Cells as a column of a type of SQL; null where one has no value of the type.
+
+    >>> _typed_cells([3, "a", None], "long").to_pylist(), _typed_cells(["2026-11-15"], "date").to_pylist()
+    ([3, None, None], [datetime.date(2026, 11, 15)])
+    """
+    import pyarrow as pa
+
+    if kind in _TIMES:
+        return pa.array([_parsed(_TIMES[kind].fromisoformat, cell) for cell in cells], arrow_type(kind))
+    return _numbers([_parsed(Decimal, cell) for cell in cells], kind)
+
+
+def _parsed(read: Callable[[str], Any], cell: Any) -> Any:
+    try:
+        return None if cell is None else read(str(cell))
+    except (ValueError, InvalidOperation):
+        return None
 
 
 # Facts as columns ---------------------------------------------------------------------------------------------------
@@ -244,7 +269,13 @@ def _typed(terms: list[str], kind: str) -> Any:
         values = map(value_of, terms)
         return pa.array([value if type(value) is _TIMES[kind] else None for value in values], arrow_type(kind))
     words = [number_of(term) for term in terms]
-    numbers = [None if word is None else Decimal(show_number(word)) for word in words]
+    return _numbers([None if word is None else Decimal(show_number(word)) for word in words], kind)
+
+
+def _numbers(numbers: "list[Decimal | None]", kind: str) -> Any:
+    """Numbers as a column of a type of SQL; null where one does not fit."""
+    import pyarrow as pa
+
     if kind == "double":
         return pa.array([None if number is None else float(number) for number in numbers], pa.float64())
     type_ = pa.decimal128(19, 0) if kind == "long" else arrow_type(kind)

@@ -139,7 +139,8 @@ def opened(payload: bytes, emit: str) -> Iterator[Any]:
         return
     if content.kind in (MALFORMED, EMPTY, CAME):
         texts = lists["texts"]
-        yield _table([content.kind] * len(texts), np.zeros(len(texts), np.int64), lists["counts"], None, texts)
+        nowhere = np.zeros(len(texts), np.int64)
+        yield _table([content.kind] * len(texts), nowhere, lists["counts"], header.get("stream"), texts)
         return
     if content.kind == DIGEST:
         yield _table([DIGEST], [0], None, None, [json.dumps(header)])

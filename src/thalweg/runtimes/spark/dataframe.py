@@ -13,7 +13,7 @@ from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
 from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.processor import PARCELS, LevelProcessor
+from thalweg.runtimes.spark.processor import PARCELS, SLACK_DAYS, LevelProcessor
 from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, OUT, Parcel, parcels_batch, wrap
 
 if TYPE_CHECKING:
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 _ROWS_A_PARCEL: Final = 200_000
 
 
-def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool) -> "DataFrame":
-    """The parcels of a table of facts, which is a group of streams by itself.
+def pack_table(
+    job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool, name: str = ""
+) -> "DataFrame":
+    """The parcels of a table of facts, which is a group of streams by itself; plans show its `name`.
 
     Rows that hold no fact travel in the same pass: all of them with `all_wrong`, else their number and the first one.
     """
@@ -32,11 +34,12 @@ def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wr
         packer, clock = _packer(job, group), shape.clock()
         for chunk in _gathered(_named(batches, shape.wanted)):
             facts, wrong = _read(chunk, shape, packer, clock)
-            parcels = [*packer.pack_unordered(facts), *_about_rows(chunk, wrong, job, all_wrong)]
+            parcels = [*packer.pack_unordered(facts), *_about_rows(chunk, wrong, job, all_wrong, name)]
             if shape.brings is None:
                 parcels.append(_came(facts, job))
             yield parcels_batch(job.labelled(parcels))
 
+    pack.__name__ = f"facts of {name}" if name else "facts"
     # Spark takes a point in the name of a column for a field of a struct, also inside `mapInArrow`.
     columns = [facts[quoted(name)].alias(f"c{number}") for number, name in enumerate(shape.wanted)]
     return facts.select(*columns).mapInArrow(pack, PARCELS)
@@ -94,8 +97,8 @@ def _read(batches: list[Any], shape: Shape, packer: Packer, clock: Clock) -> tup
     return facts, wrong
 
 
-def _about_rows(batches: list[Any], wrong: list[Wrong], job: Job, all_wrong: bool) -> Iterator[Parcel]:
-    """Parcels that report what is wrong with rows; `counts` is how many rows a text stands for."""
+def _about_rows(batches: list[Any], wrong: list[Wrong], job: Job, all_wrong: bool, table: str) -> Iterator[Parcel]:
+    """Parcels that report what is wrong with rows of a table; `counts` is how many rows a text stands for."""
     for kind in (MALFORMED, EMPTY):
         rows = [(number, wrong_row) for number, wrong_row in wrong if wrong_row.is_empty == (kind == EMPTY)]
         if rows:
@@ -103,7 +106,7 @@ def _about_rows(batches: list[Any], wrong: list[Wrong], job: Job, all_wrong: boo
             counts = [1] * len(shown) if all_wrong else [len(rows)]
             texts = [f"{wrong_row.message}: {_row_text(batches[number], wrong_row.row)}" for number, wrong_row in shown]
             lists = {"counts": np.array(counts, dtype=np.int64), "texts": texts}
-            yield wrap(OUT, job.buckets(0)[0], {"kind": kind}, lists)
+            yield wrap(OUT, job.buckets(0)[0], {"kind": kind, "stream": table}, lists)
 
 
 def _row_text(batch: Any, row: int) -> str:
@@ -135,28 +138,49 @@ def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
 def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
     """The fragments, level by level, and their answers."""
     *before, last = ([fragment.number for fragment in level] for level in job.levels)
+    mode = "None"
+    if not parcels.isStreaming:
+        # Partitions that are asked for by number are not put together by adaptive execution.
+        parcels = parcels.repartition(job.partitions, "bucket")
+    if job.closes:
+        parcels, mode = _timed(parcels), "EventTime"
     for level in before:
         parcels = parcels.groupBy("bucket").transformWithState(
             statefulProcessor=LevelProcessor(job, level),
             outputStructType=PARCELS,
             outputMode="Append",
-            timeMode="None",
+            timeMode=mode,
         )
+        mode = "None"
     return parcels.groupBy("bucket").transformWithStateInPandas(
         statefulProcessor=LastProcessor(job, last),
         outputStructType=ANSWER_SCHEMA,
         outputMode="Append",
-        timeMode="None",
+        timeMode=mode,
     )
+
+
+def _timed(parcels: "DataFrame") -> "DataFrame":
+    """Parcels with the time of their batch; while it goes on, Spark runs a batch without data after the last one."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    timed = parcels.withColumn("moment", F.current_timestamp()).withWatermark("moment", f"{SLACK_DAYS} days")
+    return timed.withColumn("now", F.unix_millis("moment"))
 
 
 class LastProcessor(LevelProcessor):
     """Opens answers at once: they leave as columns, without another process."""
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+        parcels = (row for frame in rows for row in frame.itertuples(index=False))
+        yield from self._opened(super().handleInputRows(key, parcels, timerValues))
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
+        yield from self._opened(super().handleExpiredTimer(key, timerValues, expiredTimerInfo))
+
+    def _opened(self, parcels: Iterable[Any]) -> Iterator[Any]:
         import pandas as pd
 
-        parcels = (row for frame in rows for row in frame.itertuples(index=False))
-        for parcel in super().handleInputRows(key, parcels, timerValues):
+        for parcel in parcels:
             for batch in opened(bytes(parcel.payload), self._job.settings.emit):
                 yield batch.to_pandas(types_mapper=pd.ArrowDtype)

@@ -7,16 +7,24 @@ twice and no fact comes to the driver; a query that streams reports after each b
     malformed rows       W312, likewise; W307 where cells are empty
     warnings of rules    W305, as elsewhere
     names                W304, where rules read nothing that came
+    facts that were shed W414, where there is a budget of memory
+
+The counts are in the progress of the query, too, under the name of the job:
+
+    answers, decided                       rows of answers, and the last tick that is answered
+    late, malformed, empty, shed           facts and rows, in this batch
+    malformed p, empty p                   rows of the table `p`, where there are several
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+from thalweg.answers.emit import Shedding
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
 from thalweg.kinds.rules.rule_watch import Unmatched
@@ -24,7 +32,19 @@ from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.planning.check_unmatched import Inputs
-from thalweg.runtimes.spark.bucket_answers import LATE_FACT, WARNING
+from thalweg.runtimes.spark.bucket_answers import (
+    BECAME_UNKNOWN,
+    BEGIN,
+    DECIDED,
+    END,
+    INTERVAL,
+    LATE_FACT,
+    OVER,
+    RECORD,
+    SHED,
+    SNAPSHOT,
+    WARNING,
+)
 from thalweg.runtimes.spark.session import java_errors
 from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, warning_of
 
@@ -37,6 +57,7 @@ PAUSE: Final = 60.0
 _MOST_NAMES: Final = 62
 """Predicates that a word of 64 bits tells apart."""
 
+_ANSWERS: Final = (BEGIN, END, BECAME_UNKNOWN, INTERVAL, SNAPSHOT, RECORD)
 _COUNTED: Final = {LATE_FACT: "W302", MALFORMED: "W312", EMPTY: "W307"}
 _SENTENCES: Final = {
     LATE_FACT: ("{} late and ignored: {}", "fact was", "facts were"),
@@ -57,6 +78,7 @@ class DriverLog:
     program: Program | None = None
     times: TimeFormat = AS_TICKS
     name: str = field(default_factory=lambda: f"thalweg {uuid4()}")
+    tables: Sequence[str] = ()
     _counts: dict[str, int] = field(default_factory=dict)
     _firsts: dict[str, str] = field(default_factory=dict)
     _reported: dict[str, int] = field(default_factory=dict)
@@ -68,6 +90,7 @@ class DriverLog:
         names = list(Inputs(self.program).read) if self.program is not None else []
         self._names = names[:_MOST_NAMES] if len(names) <= _MOST_NAMES else []
         self._unmatched = Unmatched(self.program) if self.program is not None and self._names else None
+        self._shedding = Shedding(_warn)
 
     def watch(self, rows: "DataFrame") -> "DataFrame":
         """The same rows of buckets, counted as they pass."""
@@ -103,13 +126,21 @@ class DriverLog:
         return [
             F.count(F.when(kind == LATE_FACT, 1)).alias(LATE_FACT),
             F.min(F.when(kind == LATE_FACT, late)).alias(f"first {LATE_FACT}"),
-            *(F.sum(F.when(kind == problem, until)).alias(problem) for problem in (MALFORMED, EMPTY)),
+            *(
+                F.coalesce(F.sum(F.when(kind == problem, until)), F.lit(0)).alias(problem)
+                for problem in (MALFORMED, EMPTY)
+            ),
             *(F.min(F.when(kind == problem, fact)).alias(f"first {problem}") for problem in (MALFORMED, EMPTY)),
             F.min(F.when(kind == WARNING, fact)).alias("least warning"),
             F.max(F.when(kind == WARNING, fact)).alias("greatest warning"),
             F.bit_or(F.when(kind == CAME, is_read)).alias("read"),
             F.min(unread).alias("least unread"),
             F.max(unread).alias("greatest unread"),
+            F.count(F.when(kind.isin(*_ANSWERS), 1)).alias("answers"),
+            F.max(F.when(kind.isin(DECIDED, OVER), F.col("t"))).alias("decided"),
+            F.count(F.when(kind == SHED, 1)).alias(SHED),
+            F.min(F.when(kind == SHED, F.struct("t", "fact", "stream"))).alias(f"first {SHED}"),
+            *(count for table in self.tables for count in _counts_of(table)),
         ]
 
     def see(self, metrics: Mapping[str, Any]) -> None:
@@ -121,6 +152,8 @@ class DriverLog:
                     self._firsts.setdefault(kind, self._late(first) if kind == LATE_FACT else first)
                 if self._due.get(kind, 0.0) <= monotonic():
                     self._report(kind)
+            if (shed := metrics[f"first {SHED}"]) is not None:
+                self._shedding.see(shed["t"], [shed["fact"]], shed["stream"].split())
             for text in {metrics["least warning"], metrics["greatest warning"]} - {None} - self._said:
                 self._said.add(text)
                 _warn(warning_of(text))
@@ -161,6 +194,16 @@ class DriverLog:
         if diagnostic.message not in self._said:
             self._said.add(diagnostic.message)
             _warn(diagnostic)
+
+
+def _counts_of(table: str) -> "Iterator[Column]":
+    """How many rows of a table hold no fact."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_here = F.col("stream") == table
+    for problem in (MALFORMED, EMPTY):
+        rows = F.sum(F.when(is_here & (F.col("kind") == problem), F.col("until")))
+        yield F.coalesce(rows, F.lit(0)).alias(f"{problem} {table}")
 
 
 def _warn(diagnostic: Diagnostic) -> None:

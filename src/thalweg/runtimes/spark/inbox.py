@@ -128,6 +128,8 @@ class Inbox:
             # Tasks read on until they are stopped.
             for group in range(self._job.groups):
                 self.watermark.end(group)
+        if any(content.header.get("closes") for content in arrived):
+            self.watermark.close()
         return out
 
     def _cut(self, contents: list[Content]) -> list[Content]:

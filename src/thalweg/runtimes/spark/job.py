@@ -38,7 +38,8 @@ class Job(Shipped):
     """A plan made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
 
     `name` tells runs apart whose operators meet in one process; `bounded`: all of the input is in one batch. A group
-    that brings nothing for `idle` milliseconds rests, where a clock comes with the facts. `text` is the program as
+    that brings nothing for `idle` milliseconds rests, where a clock comes with the facts. A job that `closes` decides
+    all ticks that it has seen when there is nothing more to read. `text` is the program as
     people read it, `identity` a fingerprint of it.
     """
 
@@ -49,6 +50,7 @@ class Job(Shipped):
     bounded: bool = False
     name: str = ""
     idle: int | None = None
+    closes: bool = False
     clock: Clock = field(default_factory=Clock)
     streams: tuple[str, ...] = ()
     text: str = field(default="", repr=False)
@@ -221,7 +223,7 @@ class Job(Shipped):
     def fingerprint(self) -> str:
         """What a checkpoint must agree with: the program, and how it is spread and run."""
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
-        what = FORMAT, self.identity, self.settings, self.partitions, self.groups, self.idle, widths
+        what = FORMAT, self.identity, self.settings, self.partitions, self.groups, self.idle, self.closes, widths
         return hashlib.sha256(repr(what).encode()).hexdigest()
 
 

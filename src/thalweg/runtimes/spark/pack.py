@@ -119,6 +119,10 @@ class Packer:
         """The parcels of a moment: nothing has come with it, and groups that are silent for too long rest."""
         return self._pack([], _EMPTY, _EMPTY, {**_GOES_ON, "clock": milliseconds}, None)
 
+    def pack_close(self) -> Iterator[Parcel]:
+        """The parcels that close all ticks up to the highest that was seen."""
+        return self._pack([], _EMPTY, _EMPTY, {**_GOES_ON, "closes": True}, None)
+
     def _pack(
         self,
         arrivals: list[CodedFacts],

@@ -4,6 +4,10 @@ The engine stays in the memory of a Python process between batches (see `worker_
 recovery needs: a base (the worker as it was once saved) and a journal of the parcels since. A batch that is tried
 again, or that comes to another machine, finds no worker for the ticket that the store has, builds one from base and
 journal, and goes on.
+
+Where a job closes its ticks once all has been read, each batch sets a timer for the next one. It goes off also in the
+batch without data that Spark runs when there is nothing more to read: the bucket got no rows, although every batch with
+data sends some to every bucket.
 """
 
 from collections.abc import Iterator
@@ -13,9 +17,10 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
-from thalweg.diagnostics import FailedError, RejectedError
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.model.arrow import frame, unframe
 from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import Parcel, failure
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import WORKERS, WorkerTask
@@ -37,6 +42,9 @@ _ABOUT: Final = StructType(
     ]
 )
 _DATA: Final = StructType([StructField("data", BinaryType())])
+SLACK_DAYS: Final = 31
+"""How far the clock may be set back before Spark would take the rows of a batch for late ones."""
+_SLACK: Final = SLACK_DAYS * 24 * 3_600 * 1_000
 _NUMBER: Final = StructType([StructField("number", LongType())])
 
 # The journal is folded into the base when it is this much larger: saving then costs no more than what came since.
@@ -52,16 +60,41 @@ class LevelProcessor(StatefulProcessor):
         self._numbers = fragments
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
         self._fragments = {number: _Fragment(self._job, number, handle) for number in self._numbers}
+        self._fed: set[int] = set()
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
         bucket = self._job.labels.index(key[0])
         payloads: dict[int, list[bytes]] = {}
         for row in rows:
+            if self._is_timed and bucket not in self._fed:
+                self._fed.add(bucket)
+                self._handle.registerTimer(row.now - _SLACK - 1)
             if row.fragment in self._fragments:
                 payloads.setdefault(row.fragment, []).append(bytes(row.payload))
             else:
-                yield row
+                yield Row(bucket=row.bucket, fragment=row.fragment, payload=row.payload)
+        yield from self._process(bucket, payloads)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
+        bucket = self._job.labels.index(key[0])
+        if bucket in self._fed:
+            return
+        payloads: dict[int, list[bytes]] = {}
+        for parcel in Packer(self._job, 0, 0).pack_close():
+            if parcel.bucket == bucket and parcel.fragment in self._fragments:
+                payloads[parcel.fragment] = [parcel.payload]
+            elif parcel.bucket == bucket:
+                yield Row(bucket=key[0], fragment=parcel.fragment, payload=parcel.payload)
+        yield from self._process(bucket, payloads)
+
+    @property
+    def _is_timed(self) -> bool:
+        """Whether this is the level that notices that all has been read."""
+        return self._job.closes and self._numbers[0] in [fragment.number for fragment in self._job.levels[0]]
+
+    def _process(self, bucket: int, payloads: dict[int, list[bytes]]) -> Iterator[Row]:
         for number, received in payloads.items():
             for parcel in self._job.labelled(self._fragments[number].process(bucket, received)):
                 yield Row(bucket=parcel.bucket, fragment=parcel.fragment, payload=parcel.payload)
@@ -84,7 +117,8 @@ class _Fragment:
         mine = self._job.fingerprint
         ticket, entries, since, base, program = self._about.get() or ("", 0, 0, 0, mine)
         if program != mine:
-            raise RuntimeError("error[E408]: the checkpoint belongs to another program, or to other settings")
+            other = Diagnostic("E408", "the checkpoint belongs to another program, or to other settings")
+            return [failure(bucket, RejectedError([other]), reached=-1)]
         size = sum(map(len, payloads))
         name = f"{self._job.name}/{self._number}/{bucket}"
         task = WorkerTask(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)

@@ -21,6 +21,7 @@ from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
+from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import Feed
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.progress_line import ProgressLine
@@ -34,6 +35,7 @@ from thalweg.runtimes.spark.session import (
 )
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.spool import CHECKPOINT
+from thalweg.runtimes.spark.visible_checkpoint import check_visible
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -115,6 +117,7 @@ def run(
                 return RunOutcome()
             raise
         stack.callback(stop_session, session)
+        check_visible(session, f"file:{folder.absolute()}", job.partitions)
         claim.make(folder)
         delivery = deliver(folder / LEDGER, feed)
         stack.callback(delivery.close)
@@ -260,8 +263,5 @@ def failure(error: Exception) -> FailedError:
     except java_errors():
         # An error of Java is spelled by Java, which may be what went away.
         text = "the Java process has ended"
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "Error" in line or "Exception" in line]
-    reason = [*lines[:1], *errors][-1] if lines else ""
     help_ = f"the log is `{log_file()}`; with `--checkpoint` the run can be resumed"
-    return FailedError(Diagnostic("E407", f"the run failed in Spark: {reason}", help=help_))
+    return FailedError(Diagnostic("E407", f"the run failed in Spark: {cause_of(text)}", help=help_))

@@ -28,6 +28,7 @@ from weakref import WeakKeyDictionary
 import thalweg
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.runtimes.spark.java import cache_directory, find_java
+from thalweg.runtimes.spark.query_settings import EXECUTION, NO_DATA, QUERY_SETTINGS, STREAMING
 from thalweg.runtimes.spark.startup import SHORT, ClassArchive, linked_home
 
 if TYPE_CHECKING:
@@ -51,13 +52,9 @@ _MINE: Final = token_hex(16)
 # The archive that the Java of each session reads, or lists classes for.
 _ARCHIVES: Final[WeakKeyDictionary["SparkSession", ClassArchive]] = WeakKeyDictionary()
 
-_STREAMING: Final = "spark.sql.streaming"
-_STATE: Final = f"{_STREAMING}.stateStore"
-_EXECUTION: Final = "org.apache.spark.sql.execution.streaming"
-
 # For checkpoints on a local disk; the manager that Spark would choose asks the shell about every file.
 LOCAL_DISK: Final = {
-    f"{_STREAMING}.checkpointFileManagerClass": f"{_EXECUTION}.checkpointing.FileSystemBasedCheckpointFileManager",
+    f"{STREAMING}.checkpointFileManagerClass": f"{EXECUTION}.checkpointing.FileSystemBasedCheckpointFileManager",
 }
 # A session on this machine only: no other machine has to find it, and its name need not be looked up.
 LOOPBACK: Final = {
@@ -66,6 +63,7 @@ LOOPBACK: Final = {
     "spark.driver.memory": "2g",
 }
 TUNED: Final = {
+    **QUERY_SETTINGS,
     "spark.app.name": "thalweg",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",
@@ -73,23 +71,15 @@ TUNED: Final = {
     # A bucket is a partition: none may be merged away.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-    # State records are packed batches, megabytes each, and a message holds two gigabytes at most.
-    "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "32",
     # A job that is larger would be broadcast, and the process that starts an operator does not get what is broadcast.
     "spark.broadcast.UDFCompressionThreshold": str(1 << 30),
     "spark.python.unix.domain.socket.enabled": "true",
     # The live engine stays in its worker from batch to batch.
     "spark.python.worker.reuse": "true",
-    f"{_STATE}.providerClass": f"{_EXECUTION}.state.RocksDBStateStoreProvider",
-    f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
     # Heartbeats carry the time; a batch without data would do nothing.
-    f"{_STREAMING}.noDataMicroBatches.enabled": "false",
-    f"{_STREAMING}.minBatchesToRetain": "10",
-    # Listing a folder a hundred times a second, as Spark would, keeps a third of a core busy.
-    f"{_STREAMING}.pollingDelay": "50ms",
+    NO_DATA: "false",
     # What is kept of finished batches must not grow with the run.
-    f"{_STREAMING}.numRecentProgressUpdates": "20",
+    f"{STREAMING}.numRecentProgressUpdates": "20",
     "spark.sql.ui.retainedExecutions": "10",
     "spark.ui.retainedJobs": "50",
     "spark.ui.retainedStages": "50",

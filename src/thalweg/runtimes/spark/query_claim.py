@@ -1,0 +1,123 @@
+"""What the checkpoint of a query belongs to: a claim, which travels with the query as one more source.
+
+    tables ──▶ parcels ┐
+    claim  ──▶ no rows ┴ union ──▶ …        the offsets of all sources are in Spark's checkpoint, the claim among them
+
+`reason` does not know the checkpoint: it is named where the answers are written. So the claim is the offset of a source
+without rows. Spark writes it into the checkpoint with the first batch, and gives it back to the source when a query is
+started on the checkpoint, before it looks for data: another program, or another number of partitions, is refused then.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
+
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.runtimes.spark.session import java_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KEY: Final = "thalweg"
+_REGISTERED: Final["WeakSet[SparkSession]"] = WeakSet()
+_WAY_OUT: Final = "go on with the program and options that it was made with, or name a new checkpoint location"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryClaim:
+    """What must not change while a query goes on: how it is called, and its value."""
+
+    program: str
+    partitions: int
+    tables: tuple[str, ...]
+    options: Mapping[str, object]
+    fingerprint: str
+    format: int = FORMAT
+
+    @classmethod
+    def of(cls, job: Job, tables: Sequence[str]) -> "QueryClaim":
+        """The claim of a job over some tables."""
+        settings = job.settings
+        options = {
+            "emit": settings.emit,
+            "delay": settings.delay,
+            "idle": job.idle,
+            "start": settings.first,
+            "end": settings.last,
+            "memory": settings.memory,
+            "until": "available" if job.closes else None,
+        }
+        return cls(job.identity, job.partitions, tuple(tables), options, job.fingerprint)
+
+    @classmethod
+    def read(cls, offset: Mapping[str, Any]) -> "QueryClaim":
+        """The claim that an offset is."""
+        fields = dict(offset[KEY])
+        return cls(**fields | {"tables": tuple(fields["tables"])})
+
+    def as_text(self) -> str:
+        """The claim as a line of JSON, the same for equal claims."""
+        return json.dumps({KEY: asdict(self)}, sort_keys=True)
+
+    def check(self, checkpoint: Mapping[str, Any], name: str = "") -> None:
+        """`RejectedError` where this is not the claim that a checkpoint has.
+
+        >>> old = QueryClaim("a1", 2, ("p",), {"emit": "changes"}, "f1")
+        >>> new = QueryClaim("a1", 4, ("p",), {"emit": "changes"}, "f2")
+        >>> new.check(json.loads(old.as_text()))
+        Traceback (most recent call last):
+        thalweg.diagnostics.RejectedError: error[E408]: the checkpoint belongs to a query with 2 partitions, not 4
+          help: go on with the program and options that it was made with, or name a new checkpoint location
+        """
+        if (change := self._change(checkpoint.get(KEY, {}))) is not None:
+            message = f"the checkpoint{f' `{name}`' if name else ''} {change}"
+            raise RejectedError([Diagnostic("E408", message, help=_WAY_OUT)])
+
+    def _change(self, before: Mapping[str, Any]) -> str | None:
+        mine = json.loads(self.as_text())[KEY]
+        if before == mine:
+            return None
+        if before.get("format") != FORMAT:
+            return "was made by another version of Thalweg"
+        if before["program"] != self.program:
+            return "belongs to another program"
+        if before["partitions"] != self.partitions:
+            return f"belongs to a query with {before['partitions']} partitions, not {self.partitions}"
+        if before["tables"] != [*self.tables]:
+            return f"belongs to a query over other tables: {', '.join(before['tables'])}"
+        for option, value in mine["options"].items():
+            if before["options"].get(option) != value:
+                return f"belongs to a query with `{option}={before['options'].get(option)!r}`, not {value!r}"
+        return "belongs to the same program with other settings"
+
+
+def claim_rows(claim: QueryClaim, session: "SparkSession") -> "DataFrame | None":
+    """A stream of parcels without a row, whose offset is the claim; None where Spark has no such sources (4.1)."""
+    if find_spec("pyspark.sql.streaming.datasource") is None:
+        return None
+    from thalweg.runtimes.spark.claim_source import ClaimSource
+
+    if session not in _REGISTERED:
+        session.dataSource.register(ClaimSource)
+        _REGISTERED.add(session)
+    return session.readStream.format(ClaimSource.name()).option("claim", claim.as_text()).load()
+
+
+def read_offsets(session: "SparkSession", location: str) -> list[str]:
+    """The lines of a checkpoint's log of offsets; none where no query has begun there."""
+    try:
+        return [row.value for row in session.read.text(f"{location.rstrip('/')}/offsets").collect()]
+    except java_errors():
+        # There is none yet; where it cannot be read, Spark says why when the query starts.
+        return []
+
+
+def claims_in(offsets: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The claims among the lines of a checkpoint's log of offsets."""
+    for line in offsets:
+        if line.startswith("{") and KEY in (offset := json.loads(line)):
+            yield offset
