@@ -32,11 +32,13 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
 from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.intake import unzoned
+from thalweg.runtimes.spark.declared_tables import analysing, declared
 from thalweg.runtimes.spark.job import SparkWork, spread
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
     from thalweg.answers.answer_columns import Column
     from thalweg.planning.argument_types import Type, Types
@@ -75,6 +77,8 @@ def reason(
     partitions: int | None = None,
     late: bool = False,
     on_error: Literal["skip", "stop"] = "skip",
+    schema: "StructType | str | Mapping[str, StructType | str] | None" = None,
+    streaming: bool | None = None,
     **kinds: Unpack[KindKeywords],
 ) -> "DataFrame":
     """The answers of programs over tables of facts, streaming or not.
@@ -101,16 +105,19 @@ def reason(
     counted in the log of the driver (`thalweg.spark`). With `late=True` they are rows, too: their `op` is `late`, with
     the `watermark` they came behind, or `malformed`, with the reason and the row in `message`, or `warning`.
 
+    In a declarative pipeline Spark does not say what a table is: `schema` says its columns, as in
+    `"sensor string, v int, ts timestamp"`, or a dictionary those of each table, and `streaming` whether tables stream.
+
     Where a program cannot go on, for want of memory for example, the job fails with the diagnostic as its message.
 
     >>> from thalweg.spark import reason
     >>> jams = reason("jam(R) :- slow(R) in [60], not light(R) in [60].", readings)  # doctest: +SKIP
     """
-    with errors_in_python():
-        tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
+    with errors_in_python(), analysing():
+        tables = declared(facts if isinstance(facts, Mapping) else {"": facts}, schema)
         check_keywords(kinds, KindKeywords.__annotations__)
         need_choice("on_error", on_error, "skip", "stop")
-        _check_streaming(tables)
+        streams = _streams(tables) if streaming is None else streaming
         programs = as_list(program)
         emit = emit or _usual_emit(programs, kinds)
         timing = Timing(tick, start, end, delay, zone, idle=idle)
@@ -125,11 +132,12 @@ def reason(
             warn(unzoned())
         with usage():
             chosen = None if of is None else predicates_of(of, resolved.prefixes)[0]
-        return _Reasoning(part, tables, shapes, resolved.timing, emit, on_error, partitions).answers(late, chosen)
+        about_tables = tables, shapes, streams
+        return _Reasoning(part, *about_tables, resolved.timing, emit, on_error, partitions).answers(late, chosen)
 
 
-def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
-    """`RejectedError` where there is no table, or Spark could not read them in one query."""
+def _streams(tables: "Mapping[str, DataFrame]") -> bool:
+    """Whether tables stream; `RejectedError` where there is none, or Spark could not read them in one query."""
     if not tables:
         raise RejectedError([Diagnostic("E402", "there is no table of facts", help="give at least one DataFrame")])
     streaming = [name for name, table in tables.items() if table.isStreaming]
@@ -138,6 +146,7 @@ def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
         message = f"the table `{streaming[0]}` streams, and `{still}` does not"
         help_ = "read all of them with `spark.readStream`, or give one without times as `background`"
         raise RejectedError([Diagnostic("E402", message, help=help_)])
+    return bool(streaming)
 
 
 def _usual_emit(
@@ -157,6 +166,7 @@ class _Reasoning:
         part: Part,
         tables: "Mapping[str, DataFrame]",
         shapes: "Mapping[str, Shape]",
+        streams: bool,
         timing: Timing,
         emit: Literal["intervals", "changes", "snapshot"],
         on_error: Literal["skip", "stop"],
@@ -169,7 +179,7 @@ class _Reasoning:
         self._emit = emit
         self._on_error = on_error
         self._session = next(iter(tables.values())).sparkSession
-        self._streams = any(table.isStreaming for table in tables.values())
+        self._streams = streams
         self._width = partitions or int(self._session.conf.get("spark.sql.shuffle.partitions") or 2)
         self._stamped = any(_is_stamped(shapes[name], table) for name, table in tables.items())
         if self._streams:
@@ -187,7 +197,7 @@ class _Reasoning:
         clock = None if idle is None or not self._streams else round(idle * 1_000)
         job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock)
         rows = chain(job, self._parcels(job, late))
-        rows = DriverLog(self._part.rules_alone, frame.times).watch(rows)
+        rows = DriverLog(self._part.rules_alone, frame.times).watch(rows, self._streams)
         return (
             self._checked(rows, frame.kinds).mapInArrow(frame, frame.schema).select(*map(self._column, frame.columns))
         )

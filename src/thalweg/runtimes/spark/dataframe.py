@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from pyspark import TaskContext
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA, opened
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _ROWS_A_PARCEL: Final = 200_000
+_TYPES: Final = {"string": StringType(), "long": LongType()}
+ANSWER_ROWS: Final = StructType(
+    [StructField(name, _TYPES[type_]) for name, type_ in (column.split() for column in ANSWER_SCHEMA.split(", "))]
+)
 
 
 def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool) -> "DataFrame":
@@ -39,7 +44,9 @@ def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wr
 
     # Spark takes a point in the name of a column for a field of a struct, also inside `mapInArrow`.
     columns = [facts[quoted(name)].alias(f"c{number}") for number, name in enumerate(shape.wanted)]
-    return facts.select(*columns).mapInArrow(pack, PARCELS)
+    types = [StructField(f"c{number}", facts.schema[name].dataType) for number, name in enumerate(shape.wanted)]
+    # Spark Connect would ask for columns that are known here, and in a declarative pipeline it must not.
+    return facts.select(*columns).to(StructType(types)).mapInArrow(pack, PARCELS)
 
 
 def _named(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
@@ -141,13 +148,13 @@ def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
             outputStructType=PARCELS,
             outputMode="Append",
             timeMode="None",
-        )
+        ).to(PARCELS)
     return parcels.groupBy("bucket").transformWithStateInPandas(
         statefulProcessor=LastProcessor(job, last),
-        outputStructType=ANSWER_SCHEMA,
+        outputStructType=ANSWER_ROWS,
         outputMode="Append",
         timeMode="None",
-    )
+    ).to(ANSWER_ROWS)
 
 
 class LastProcessor(LevelProcessor):

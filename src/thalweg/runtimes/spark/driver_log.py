@@ -13,7 +13,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock, Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -34,10 +34,18 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("thalweg.spark")
 PAUSE: Final = 60.0
 """Seconds between two reports of the same kind."""
+_LOOK: Final = 0.2
+"""Seconds between two looks at metrics that Spark Connect fills in when it has them."""
 _MOST_NAMES: Final = 62
 """Predicates that a word of 64 bits tells apart."""
 
 _COUNTED: Final = {LATE_FACT: "W302", MALFORMED: "W312", EMPTY: "W307"}
+_METRICS: Final = (
+    *_COUNTED,
+    *(f"first {kind}" for kind in _COUNTED),
+    *(f"{end} {what}" for what in ("warning", "unread") for end in ("least", "greatest")),
+    "read",
+)
 _SENTENCES: Final = {
     LATE_FACT: ("{} late and ignored: {}", "fact was", "facts were"),
     MALFORMED: ("{} not a fact and passed over: {}", "row is", "rows are"),
@@ -69,9 +77,9 @@ class DriverLog:
         self._names = names[:_MOST_NAMES] if len(names) <= _MOST_NAMES else []
         self._unmatched = Unmatched(self.program) if self.program is not None and self._names else None
 
-    def watch(self, rows: "DataFrame") -> "DataFrame":
+    def watch(self, rows: "DataFrame", streams: bool) -> "DataFrame":
         """The same rows of buckets, counted as they pass."""
-        if rows.isStreaming:
+        if streams:
             rows.sparkSession.streams.addListener(_listener(self))
             return rows.observe(self.name, *self._metrics())
         from pyspark.sql import Observation
@@ -84,9 +92,11 @@ class DriverLog:
     def _wait(self, observation: Any) -> None:
         """Reports when the first action on a table has ended."""
         try:
-            metrics = observation.get
+            # The metrics of Spark Connect are empty until then.
+            while not (metrics := observation.get):
+                sleep(_LOOK)
         except java_errors():
-            # The session was stopped before.
+            # The session was stopped before, or the action failed and reports that itself.
             return
         self.see(metrics)
         self.end()
@@ -114,6 +124,8 @@ class DriverLog:
 
     def see(self, metrics: Mapping[str, Any]) -> None:
         """Takes the counts of a batch, and reports what is new."""
+        # Spark Connect leaves out what is null.
+        metrics = {name: metrics[name] if name in metrics else None for name in _METRICS}
         with self._lock:
             for kind in _COUNTED:
                 self._counts[kind] = self._counts.get(kind, 0) + (metrics[kind] or 0)

@@ -53,7 +53,8 @@ TRIMMED: Final = 100
 class SparkTarget:
     """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides.
 
-    A `short` run takes no time to optimise the code of Java.
+    A `short` run takes no time to optimise the code of Java. `conf` are settings of Spark, `archive` a Python
+    environment for the machines of a cluster.
     """
 
     master: str | None = None
@@ -61,6 +62,20 @@ class SparkTarget:
     jars: tuple[str, ...] = ()
     verbose: bool = False
     short: bool = False
+    conf: Mapping[str, str] = field(default_factory=dict)
+    archive: str | None = None
+
+    def open_session(self, partitions: int) -> "SparkSession":
+        """The session that is open, or a new one there."""
+        return open_session(
+            self.master,
+            partitions,
+            verbose=self.verbose,
+            jars=self.jars,
+            conf=self.conf,
+            archive=self.archive,
+            short=self.short,
+        )
 
 
 @dataclass(slots=True)
@@ -113,9 +128,7 @@ def run(
         spool.check()
         feeder = Feeder(job, spool, packer, items(packer.words), report, look and look(packer.words), observe)
         try:
-            session = open_session(
-                target.master, job.partitions, verbose=target.verbose, jars=target.jars, short=target.short
-            )
+            session = target.open_session(job.partitions)
         except Exception:
             # An interrupt kills a Java that is starting, which then fails in many ways.
             if interrupt.asked:
