@@ -32,7 +32,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
 from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.intake import unzoned
-from thalweg.runtimes.spark.declared_tables import analysing, declared
+from thalweg.runtimes.spark.declared_tables import analysing, declared, set_in_session
 from thalweg.runtimes.spark.job import SparkWork, spread
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 
@@ -133,7 +133,9 @@ def reason(
         with usage():
             chosen = None if of is None else predicates_of(of, resolved.prefixes)[0]
         about_tables = tables, shapes, streams
-        return _Reasoning(part, *about_tables, resolved.timing, emit, on_error, partitions).answers(late, chosen)
+        reasoning = _Reasoning(part, *about_tables, resolved.timing, emit, on_error, partitions)
+        # A pipeline has a log of its own.
+        return reasoning.answers(late, chosen, listens=streaming is None)
 
 
 def _streams(tables: "Mapping[str, DataFrame]") -> bool:
@@ -182,13 +184,14 @@ class _Reasoning:
         self._streams = streams
         self._width = partitions or int(self._session.conf.get("spark.sql.shuffle.partitions") or 2)
         self._stamped = any(_is_stamped(shapes[name], table) for name, table in tables.items())
-        if self._streams:
+        if self._streams and self._session.conf.get(STORE) != ROCKS_DB:
             # Only this store keeps what a query with many kinds of state needs.
-            self._session.conf.set(STORE, ROCKS_DB)
+            set_in_session(self._session, STORE, ROCKS_DB)
 
-    def answers(self, late: bool, of: Predicate | None) -> "DataFrame":
+    def answers(self, late: bool, of: Predicate | None, listens: bool) -> "DataFrame":
         """The rows of answers, and with `late` those of facts that came too late or could not be read."""
         from thalweg.runtimes.spark.dataframe import chain
+        from thalweg.runtimes.spark.ddl import struct_of
         from thalweg.runtimes.spark.driver_log import DriverLog
 
         frame = self._frame(late, of)
@@ -197,9 +200,11 @@ class _Reasoning:
         clock = None if idle is None or not self._streams else round(idle * 1_000)
         job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock)
         rows = chain(job, self._parcels(job, late))
-        rows = DriverLog(self._part.rules_alone, frame.times).watch(rows, self._streams)
+        rows = DriverLog(self._part.rules_alone, frame.times).watch(rows, self._streams, listens=listens)
         return (
-            self._checked(rows, frame.kinds).mapInArrow(frame, frame.schema).select(*map(self._column, frame.columns))
+            self._checked(rows, frame.kinds)
+            .mapInArrow(frame, struct_of(frame.schema))
+            .select(*map(self._column, frame.columns))
         )
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from spark.processes import started, wait_until
-from spark.test_cluster import free_port, surroundings
+from spark.test_cluster import free_port
 
 CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -15,6 +15,8 @@ CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 def connect_server(folder: Path, *options: str) -> Iterator[str]:
     """The address of a server that answers; nothing of it is left in the end."""
     from pyspark.find_spark_home import _find_spark_home
+
+    from thalweg.runtimes.spark.java import find_java
 
     port, said = free_port(), folder / "server.txt"
     settings = {
@@ -29,7 +31,7 @@ def connect_server(folder: Path, *options: str) -> Iterator[str]:
     submit = str(Path(_find_spark_home(), "bin", "spark-submit"))
     conf = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     line = ["bash", submit, "--master", "local[2]", "--class", CLASS, *conf, *options, "spark-internal"]
-    with started(line, said, PYSPARK_PYTHON=sys.executable, **surroundings()) as family:
+    with started(line, said, PYSPARK_PYTHON=sys.executable, JAVA_HOME=str(find_java().home)) as family:
         wait_until(
             lambda: "Spark Connect server started" in said.read_text() or family.ended, f"no server: {said.read_text()}"
         )

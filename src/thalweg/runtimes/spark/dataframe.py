@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from pyspark import TaskContext
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA, opened
 from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
+from thalweg.runtimes.spark.ddl import struct_of
 from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _ROWS_A_PARCEL: Final = 200_000
-_TYPES: Final = {"string": StringType(), "long": LongType()}
-ANSWER_ROWS: Final = StructType(
-    [StructField(name, _TYPES[type_]) for name, type_ in (column.split() for column in ANSWER_SCHEMA.split(", "))]
-)
+ANSWER_ROWS: Final = struct_of(ANSWER_SCHEMA)
 
 
 def pack_table(job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool) -> "DataFrame":
@@ -143,18 +141,26 @@ def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
     """The fragments, level by level, and their answers."""
     *before, last = ([fragment.number for fragment in level] for level in job.levels)
     for level in before:
-        parcels = parcels.groupBy("bucket").transformWithState(
-            statefulProcessor=LevelProcessor(job, level),
-            outputStructType=PARCELS,
+        parcels = (
+            parcels.groupBy("bucket")
+            .transformWithState(
+                statefulProcessor=LevelProcessor(job, level),
+                outputStructType=PARCELS,
+                outputMode="Append",
+                timeMode="None",
+            )
+            .to(PARCELS)
+        )
+    return (
+        parcels.groupBy("bucket")
+        .transformWithStateInPandas(
+            statefulProcessor=LastProcessor(job, last),
+            outputStructType=ANSWER_ROWS,
             outputMode="Append",
             timeMode="None",
-        ).to(PARCELS)
-    return parcels.groupBy("bucket").transformWithStateInPandas(
-        statefulProcessor=LastProcessor(job, last),
-        outputStructType=ANSWER_ROWS,
-        outputMode="Append",
-        timeMode="None",
-    ).to(ANSWER_ROWS)
+        )
+        .to(ANSWER_ROWS)
+    )
 
 
 class LastProcessor(LevelProcessor):

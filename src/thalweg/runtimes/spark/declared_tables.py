@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 from thalweg.diagnostics import Diagnostic, RejectedError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
     Schema = StructType | str
 
 _REFUSED: Final = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
+_IN_PIPELINE: Final = "SESSION_MUTATION_IN_DECLARATIVE_PIPELINE"
 _EXAMPLE: Final = '`schema="sensor string, speed int, t timestamp"` and `streaming=True`, or `False`'
 
 
@@ -33,13 +34,10 @@ def declared(
         message = f"there is no schema for the table `{unstated[0]}`" if unstated else f"no table `{unknown[0]}`"
         way_out = "give a dictionary of schemas with the names of the tables"
         raise RejectedError([Diagnostic("E402", message, help=way_out)])
-    return {name: table.to(_struct(by_name[name])) for name, table in tables.items()}
+    from thalweg.runtimes.spark.ddl import struct_of
 
-
-def _struct(schema: "Schema") -> "StructType":
-    from pyspark.sql.types import StructType
-
-    return StructType.fromDDL(schema) if isinstance(schema, str) else schema
+    schemas = {name: struct_of(about) if isinstance(about, str) else about for name, about in by_name.items()}
+    return {name: table.to(schemas[name]) for name, table in tables.items()}
 
 
 @contextmanager
@@ -54,3 +52,17 @@ def analysing() -> Iterator[None]:
             raise
         message = "a declarative pipeline does not say which columns a table has, nor whether it streams"
         raise RejectedError([Diagnostic("E402", message, help=f"state {_EXAMPLE}")]) from None
+
+
+def set_in_session(session: "SparkSession", key: str, value: str) -> None:
+    """Sets what a query needs; `RejectedError` in a declarative pipeline, whose settings are in its own file."""
+    from pyspark.errors import PySparkException
+
+    try:
+        session.conf.set(key, value)
+    except PySparkException as error:
+        if _IN_PIPELINE not in str(error):
+            raise
+        message = f"this pipeline needs the setting `{key}`, and a function of a pipeline cannot set it"
+        way_out = f"add `{key}: {value}` under `configuration` in `spark-pipeline.yml`"
+        raise RejectedError([Diagnostic("E403", message, help=way_out)]) from None

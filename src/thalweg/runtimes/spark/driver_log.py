@@ -11,11 +11,13 @@ twice and no fact comes to the driver; a query that streams reports after each b
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Lock, Thread
+from threading import Lock, Thread, main_thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
+from warnings import filterwarnings
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.nodes import Program
@@ -77,10 +79,11 @@ class DriverLog:
         self._names = names[:_MOST_NAMES] if len(names) <= _MOST_NAMES else []
         self._unmatched = Unmatched(self.program) if self.program is not None and self._names else None
 
-    def watch(self, rows: "DataFrame", streams: bool) -> "DataFrame":
-        """The same rows of buckets, counted as they pass."""
-        if streams:
-            rows.sparkSession.streams.addListener(_listener(self))
+    def watch(self, rows: "DataFrame", streams: bool, *, listens: bool = True) -> "DataFrame":
+        """The same rows of buckets, counted as they pass; unless it `listens`, only Spark's progress has the counts."""
+        if streams and listens:
+            _listen(rows.sparkSession, _listener(self))
+        if streams or not listens:
             return rows.observe(self.name, *self._metrics())
         from pyspark.sql import Observation
 
@@ -125,7 +128,7 @@ class DriverLog:
     def see(self, metrics: Mapping[str, Any]) -> None:
         """Takes the counts of a batch, and reports what is new."""
         # Spark Connect leaves out what is null.
-        metrics = {name: metrics[name] if name in metrics else None for name in _METRICS}
+        metrics = dict.fromkeys(_METRICS) | {name: metrics[name] for name in _METRICS if name in metrics}
         with self._lock:
             for kind in _COUNTED:
                 self._counts[kind] = self._counts.get(kind, 0) + (metrics[kind] or 0)
@@ -177,6 +180,24 @@ class DriverLog:
 
 def _warn(diagnostic: Diagnostic) -> None:
     LOG.warning("%s", diagnostic.render())
+
+
+def _listen(session: Any, listener: Any) -> None:
+    from pyspark.sql.utils import is_remote
+
+    session.streams.addListener(listener)
+    if is_remote():
+        # The thread with which Spark Connect listens would keep a program from ending.
+        Thread(target=_leave, args=(session, listener), name="thalweg driver log", daemon=True).start()
+
+
+def _leave(session: Any, listener: Any) -> None:
+    """Stops listening when the program has come to its end."""
+    main_thread().join()
+    # It warns that it cannot be reached any more, which is so.
+    filterwarnings("ignore", module=r"pyspark\.sql\.connect\.streaming")
+    with suppress(*java_errors()):
+        session.streams.removeListener(listener)
 
 
 def _listener(log: DriverLog) -> Any:

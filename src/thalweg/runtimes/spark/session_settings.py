@@ -77,7 +77,12 @@ TUNED: Final = {
     "spark.ui.retainedTasks": "1000",
 }
 # Lists that users and a run both add to.
-_ADDED: Final = {"spark.jars": ",", "spark.jars.packages": ",", "spark.archives": ",", "spark.driver.extraJavaOptions": " "}
+_ADDED: Final = {
+    "spark.jars": ",",
+    "spark.jars.packages": ",",
+    "spark.archives": ",",
+    "spark.driver.extraJavaOptions": " ",
+}
 
 
 @dataclass(frozen=True, slots=True)
