@@ -89,7 +89,7 @@ def _type(text: str) -> DataType:
             case "array", 1:
                 return ArrayType(_type(members[0]))
             case "map", 2:
-                return MapType(*map(_type, members))
+                return MapType(_type(members[0]), _type(members[1]))
     raise _unreadable(name)
 
 

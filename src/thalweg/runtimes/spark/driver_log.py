@@ -42,11 +42,13 @@ _MOST_NAMES: Final = 62
 """Predicates that a word of 64 bits tells apart."""
 
 _COUNTED: Final = {LATE_FACT: "W302", MALFORMED: "W312", EMPTY: "W307"}
-_METRICS: Final = (
-    *_COUNTED,
-    *(f"first {kind}" for kind in _COUNTED),
-    *(f"{end} {what}" for what in ("warning", "unread") for end in ("least", "greatest")),
-    "read",
+_NO_METRICS: Final[Mapping[str, Any]] = dict.fromkeys(
+    (
+        *_COUNTED,
+        *(f"first {kind}" for kind in _COUNTED),
+        *(f"{end} {what}" for what in ("warning", "unread") for end in ("least", "greatest")),
+        "read",
+    )
 )
 _SENTENCES: Final = {
     LATE_FACT: ("{} late and ignored: {}", "fact was", "facts were"),
@@ -128,7 +130,7 @@ class DriverLog:
     def see(self, metrics: Mapping[str, Any]) -> None:
         """Takes the counts of a batch, and reports what is new."""
         # Spark Connect leaves out what is null.
-        metrics = dict.fromkeys(_METRICS) | {name: metrics[name] for name in _METRICS if name in metrics}
+        metrics = {**_NO_METRICS, **{name: metrics[name] for name in _NO_METRICS if name in metrics}}
         with self._lock:
             for kind in _COUNTED:
                 self._counts[kind] = self._counts.get(kind, 0) + (metrics[kind] or 0)

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,7 @@ from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.packages import missing_package
 from thalweg.runtimes.spark.progress_line import ProgressLine
 from thalweg.runtimes.spark.session import (
     java_errors,
@@ -54,7 +56,7 @@ class SparkTarget:
     """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides.
 
     A `short` run takes no time to optimise the code of Java. `conf` are settings of Spark, `archive` a Python
-    environment for the machines of a cluster.
+    environment for the machines of a cluster, `formats` those that Spark needs packages for.
     """
 
     master: str | None = None
@@ -64,6 +66,7 @@ class SparkTarget:
     short: bool = False
     conf: Mapping[str, str] = field(default_factory=dict)
     archive: str | None = None
+    formats: tuple[str, ...] = ()
 
     def open_session(self, partitions: int) -> "SparkSession":
         """The session that is open, or a new one there."""
@@ -74,6 +77,7 @@ class SparkTarget:
             jars=self.jars,
             conf=self.conf,
             archive=self.archive,
+            formats=self.formats,
             short=self.short,
         )
 
@@ -280,6 +284,8 @@ def failure(error: Exception) -> FailedError:
     except java_errors():
         # An error of Java is spelled by Java, which may be what went away.
         text = "the Java process has ended"
+    if (missing := missing_package(error, version("pyspark"))) is not None:
+        return FailedError(missing)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "Error" in line or "Exception" in line]
     reason = [*lines[:1], *errors][-1] if lines else ""

@@ -12,9 +12,12 @@ import atexit
 import logging
 import os
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -72,18 +75,20 @@ def open_session(
     jars: Sequence[str] = (),
     conf: Mapping[str, str] | None = None,
     archive: str | None = None,
+    formats: Sequence[str] = (),
     short: bool = False,
 ) -> "SparkSession":
     """The session that is open in this process, or a new one; `conf` has the last word.
 
-    Where Java is started for it, a `short` session is not worth optimising.
+    A new one gets the packages of `formats`, unless jars are named. Where Java is started for it, a `short` session is
+    not worth optimising.
 
     >>> open_session("nonsense", 2)
     Traceback (most recent call last):
     thalweg.diagnostics.RejectedError: error[E403]: `nonsense` is not the address of a Spark master
       help: write `local[2]` for this machine, or `spark://host:7077`
     """
-    options = SessionOptions(master, conf or {}, tuple(jars), archive)
+    options = SessionOptions(master, conf or {}, tuple(jars), archive, tuple(formats))
     if (session := _open_already()) is not None:
         return _borrowed(session, options, partitions)
     if _SUBMITTED in os.environ:
@@ -99,14 +104,14 @@ def _own(options: SessionOptions, partitions: int, verbose: bool, short: bool) -
     java, home = find_java(), _spark_home(options.place)
     archive = ClassArchive.of(java, home)
     chosen = settings(options, partitions, verbose)
-    users = options.conf.get("spark.driver.extraJavaOptions", "")
-    own = (SHORT if short else "", archive.options if archive else "", users)
+    python, users = worker_python(options), options.conf.get("spark.driver.extraJavaOptions", "")
+    folder = _beside_python(python) if python == options.unpacked_python else None
+    own = (SHORT if short else "", archive.options if archive else "", _seen_from_here(folder), users)
     chosen["spark.driver.extraJavaOptions"] = " ".join(filter(None, own))
     if not is_local(options.place):
         # On another machine this home does not exist; that serves as well, because all it has to do is lack the zip.
         chosen.setdefault("spark.executorEnv.SPARK_HOME", str(home))
-    python = worker_python(options)
-    session = _start(chosen, verbose, python, JAVA_HOME=str(java.home), SPARK_HOME=str(home))
+    session = _start(chosen, verbose, python, folder, JAVA_HOME=str(java.home), SPARK_HOME=str(home))
     _OWN[session] = archive
     # Java would notice by itself that we are gone, but only after us.
     atexit.register(stop_session, session)
@@ -231,6 +236,26 @@ def worker_python(options: SessionOptions, submitted: Mapping[str, str] | None =
     return stated or options.unpacked_python or sys.executable
 
 
+def _beside_python(python: str) -> Path:
+    """A folder in which the Python of an archive is this one.
+
+    Executors start the Python that they have unpacked, and the driver's Java one of the same path for each stateful
+    operator, although nothing is unpacked there.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="thalweg-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = folder / python
+    script.parent.mkdir(parents=True)
+    script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    return folder
+
+
+def _seen_from_here(folder: Path | None) -> str:
+    """The option of a Java that is started in another folder, with which paths are still those of this one."""
+    return "" if folder is None else shlex.quote(f"-Duser.dir={Path.cwd()}")
+
+
 def kill_processes() -> None:
     """Kills every process of Spark that this process has started, and those that they have started."""
     from pyspark import SparkContext
@@ -308,7 +333,7 @@ def java_may_be_gone(doing: str) -> Iterator[None]:
         log_error(doing)
 
 
-def _start(chosen: dict[str, str], verbose: bool, python: str, **places: str) -> "SparkSession":
+def _start(chosen: dict[str, str], verbose: bool, python: str, folder: Path | None, **places: str) -> "SparkSession":
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -316,7 +341,7 @@ def _start(chosen: dict[str, str], verbose: bool, python: str, **places: str) ->
     for key, value in chosen.items():
         conf.set(key, value)
     with _own_signals(), _environment(PYSPARK_PYTHON=python, PYSPARK_DRIVER_PYTHON=sys.executable):
-        gateway = SparkContext._gateway or _launch(conf, verbose, places)
+        gateway = SparkContext._gateway or _launch(conf, verbose, folder, places)
         try:
             # A Java that was just launched has the settings.
             context = SparkContext(conf=conf if SparkContext._gateway else None, gateway=gateway)
@@ -333,7 +358,7 @@ def _start(chosen: dict[str, str], verbose: bool, python: str, **places: str) ->
             raise
 
 
-def _launch(conf: "SparkConf", verbose: bool, places: dict[str, str]) -> Any:
+def _launch(conf: "SparkConf", verbose: bool, folder: Path | None, places: dict[str, str]) -> Any:
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
@@ -345,7 +370,7 @@ def _launch(conf: "SparkConf", verbose: bool, places: dict[str, str]) -> Any:
     with _environment(**environment), log_file().open("ab") as log:
         start = log.tell()
         try:
-            return launch_gateway(conf, {} if verbose else {"stdout": log, "stderr": log})
+            return launch_gateway(conf, {"cwd": folder, **({} if verbose else {"stdout": log, "stderr": log})})
         except PySparkRuntimeError as error:
             raise _failed(error, _complaint(start)) from error
 

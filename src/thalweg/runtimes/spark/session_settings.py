@@ -7,12 +7,14 @@ import re
 import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 import thalweg
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.runtimes.spark.java import cache_directory
+from thalweg.runtimes.spark.packages import package_settings
 
 LOCAL: Final = "local[*]"
 # How long a master may take to answer.
@@ -87,12 +89,16 @@ _ADDED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """What users say of the session of a run: a master, settings, jars, and an archive with a Python environment."""
+    """What users say of the session of a run: a master, settings, jars, and an archive with a Python environment.
+
+    `formats` are those that a run reads or writes and Spark does not bring (see `packages`).
+    """
 
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     jars: tuple[str, ...] = ()
     archive: str | None = None
+    formats: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -106,8 +112,14 @@ class SessionOptions:
         >>> SessionOptions("yarn", {"spark.jars": "a.jar"}, ("b.jar",), "env.tar.gz").settings
         {'spark.jars': 'b.jar,a.jar', 'spark.archives': 'env.tar.gz#environment'}
         """
-        own = {"spark.jars": ",".join(self.jars), "spark.archives": self._archive}
+        own = {"spark.jars": ",".join(self.jars), "spark.archives": self._archive, **self._packages}
         return combined({key: value for key, value in own.items() if value}, self.conf)
+
+    @property
+    def _packages(self) -> dict[str, str]:
+        # Users who name jars have chosen their own.
+        stated = bool(self.jars) or any(key.startswith("spark.jars") for key in self.conf)
+        return {} if stated or not self.formats else package_settings(self.formats, version("pyspark"))
 
     @property
     def _archive(self) -> str:
