@@ -351,3 +351,62 @@ def named(node: ast.AST) -> str | None:
         case ast.Name(name) | ast.arg(name):
             return name
     return None
+
+
+# A pipeline runs in anyone's session, also in one of Spark Connect, where there is no Java beside Python.
+PIPELINE = (
+    "spark.py",
+    *(
+        f"runtimes/spark/{name}.py"
+        for name in (
+            "answer_frame",
+            "bucket_answers",
+            "columns",
+            "dataframe",
+            "declared_tables",
+            "driver_log",
+            "ingest",
+            "job",
+            "pack",
+            "processor",
+            "table_checks",
+            "wire",
+            "worker",
+            "worker_cache",
+        )
+    ),
+)
+OF_JAVA = {"SparkContext", "sparkContext", "py4j", "_gateway", "_jsc", "_jvm", "_jdf", "_jsparkSession"}
+
+
+def java_in(code: str) -> Iterator[str]:
+    """The names in a module that only a session with a Java of its own has."""
+    for node in ast.walk(ast.parse(code)):
+        names: list[str | None] = []
+        if isinstance(node, ast.Attribute):
+            names = [node.attr]
+        elif isinstance(node, ast.Name):
+            names = [node.id]
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names = [part for alias in node.names for part in alias.name.split(".")]
+            names += (getattr(node, "module", None) or "").split(".")
+        yield from (name for name in names if name in OF_JAVA)
+
+
+@pytest.mark.parametrize("module", PIPELINE)
+def test_the_pipeline_needs_no_java_beside_python(module: str) -> None:
+    assert list(java_in((PACKAGE / module).read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("from pyspark import SparkContext", ["SparkContext"]),
+        ("session.sparkContext.addFile(path)", ["sparkContext"]),
+        ("table._jdf", ["_jdf"]),
+        ("from py4j.protocol import Py4JError", ["py4j"]),
+        ("from pyspark import TaskContext", []),
+    ],
+)
+def test_java_is_noticed(code: str, found: list[str]) -> None:
+    assert list(java_in(code)) == found

@@ -34,6 +34,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
 from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.intake import unzoned
+from thalweg.runtimes.spark.declared_tables import analysing, declared
 from thalweg.runtimes.spark.job import SparkWork, spread
 from thalweg.runtimes.spark.query_settings import prepare
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
@@ -41,6 +42,7 @@ from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.types import StructType
 
     from thalweg.answers.answer_columns import Column
     from thalweg.explain.document import PlanDocument
@@ -82,6 +84,8 @@ def reason(
     name: str | None = None,
     late: bool = False,
     on_error: Literal["skip", "stop"] = "skip",
+    schema: "StructType | str | Mapping[str, StructType | str] | None" = None,
+    streaming: bool | None = None,
     **kinds: Unpack[KindKeywords],
 ) -> "DataFrame":
     """The answers of programs over tables of facts, streaming or not.
@@ -119,16 +123,20 @@ def reason(
     `thalweg`: `answers`, the last tick `decided`, `late`, `malformed`, `empty` and `shed`; where there are several
     tables, also `malformed p` and `empty p`, of the table `p`.
 
+    In a declarative pipeline Spark does not say what a table is: `schema` says its columns, as in
+    `"sensor string, v int, ts timestamp"`, or a dictionary those of each table, and `streaming` whether tables stream.
+
     >>> from thalweg.spark import reason
     >>> jams = reason("jam(R) :- slow(R) in [60], not light(R) in [60].", readings)  # doctest: +SKIP
     """
-    with errors_in_python():
-        tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
+    with errors_in_python(), analysing():
+        tables = declared(facts if isinstance(facts, Mapping) else {"": facts}, schema)
         check_keywords(kinds, KindKeywords.__annotations__)
         need_choice("on_error", on_error, "skip", "stop")
         if until not in (None, "available"):
             raise wrong_usage(f"`until` cannot be `{until}`; it is `available`, or left out")
-        _check_streaming(tables)
+        is_pipeline = streaming is not None
+        streams = _streams(tables) if streaming is None else streaming
         programs = as_list(program)
         emit = emit or _usual_emit(programs, kinds)
         timing = Timing(tick, start, end, delay, zone, idle=idle)
@@ -146,9 +154,20 @@ def reason(
         with usage():
             chosen = None if of is None else predicates_of(of, resolved.prefixes)[0]
         reasoning = _Reasoning(
-            part, tables, shapes, resolved.timing, emit, on_error, partitions, until is not None, budget
+            part,
+            tables,
+            shapes,
+            streams,
+            resolved.timing,
+            emit,
+            on_error,
+            partitions,
+            until is not None,
+            budget,
+            is_pipeline,
         )
-        return reasoning.answers(late, chosen, name)
+        # A pipeline has a log of its own.
+        return reasoning.answers(late, chosen, name, listens=not is_pipeline)
 
 
 def explain(
@@ -168,7 +187,7 @@ def explain(
     """
     with errors_in_python():
         tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
-        _check_streaming(tables)
+        _streams(tables)
         check_keywords(kinds, KindKeywords.__annotations__)
         programs = as_list(program)
         options = RunOptions(Timing(tick), map=map, runtime="spark", kinds=kinds)
@@ -185,8 +204,8 @@ def _partitions(session: "SparkSession") -> int:
     return int(session.conf.get("spark.sql.shuffle.partitions") or 2)
 
 
-def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
-    """`RejectedError` where there is no table, or Spark could not read them in one query."""
+def _streams(tables: "Mapping[str, DataFrame]") -> bool:
+    """Whether tables stream; `RejectedError` where there is none, or Spark could not read them in one query."""
     if not tables:
         raise RejectedError([Diagnostic("E402", "there is no table of facts", help="give at least one DataFrame")])
     streaming = [name for name, table in tables.items() if table.isStreaming]
@@ -195,6 +214,7 @@ def _check_streaming(tables: "Mapping[str, DataFrame]") -> None:
         message = f"the table `{streaming[0]}` streams, and `{still}` does not"
         help_ = "read all of them with `spark.readStream`, or give one without times as `background`"
         raise RejectedError([Diagnostic("E402", message, help=help_)])
+    return bool(streaming)
 
 
 def _usual_emit(
@@ -214,12 +234,14 @@ class _Reasoning:
         part: Part,
         tables: "Mapping[str, DataFrame]",
         shapes: "Mapping[str, Shape]",
+        streams: bool,
         timing: Timing,
         emit: Literal["intervals", "changes", "snapshot"],
         on_error: Literal["skip", "stop"],
         partitions: int | None,
         closes: bool,
         memory: int | None,
+        is_pipeline: bool,
     ) -> None:
         self._part = part
         self._tables = tables
@@ -228,17 +250,19 @@ class _Reasoning:
         self._emit = emit
         self._on_error = on_error
         self._session = next(iter(tables.values())).sparkSession
-        self._streams = any(table.isStreaming for table in tables.values())
+        self._streams = streams
         self._width = partitions or _partitions(self._session)
         self._stamped = any(_is_stamped(shapes[name], table) for name, table in tables.items())
         self._memory = memory
         self._closes = closes and self._streams
-        prepare(self._session, closes=self._closes)
+        if self._streams or not is_pipeline:
+            prepare(self._session, closes=self._closes, is_pipeline=is_pipeline)
 
-    def answers(self, late: bool, of: Predicate | None, name: str | None) -> "DataFrame":
+    def answers(self, late: bool, of: Predicate | None, name: str | None, listens: bool) -> "DataFrame":
         """The rows of answers, and with `late` those of facts that came too late or could not be read."""
         from thalweg.runtimes.spark.checked_start import with_checked_start
         from thalweg.runtimes.spark.dataframe import chain
+        from thalweg.runtimes.spark.ddl import struct_of
         from thalweg.runtimes.spark.driver_log import DriverLog
         from thalweg.runtimes.spark.query_claim import QueryClaim
 
@@ -247,12 +271,12 @@ class _Reasoning:
         idle = self._timing.idle_seconds
         clock = None if idle is None or not self._streams else round(idle * 1_000)
         job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock, closes=self._closes)
-        claim = QueryClaim.of(job, [*self._tables]) if self._streams else None
+        claim = QueryClaim.of(job, [*self._tables]) if self._streams and listens else None
         rows = chain(job, self._parcels(job, late, claim))
         tables = tuple(self._tables) if len(self._tables) > 1 else ()
         log = DriverLog(self._part.rules_alone, frame.times, name or f"thalweg {uuid4()}", tables)
-        rows = log.watch(rows)
-        answers = self._checked(rows, frame.kinds).mapInArrow(frame, frame.schema)
+        rows = log.watch(rows, self._streams, listens=listens)
+        answers = self._checked(rows, frame.kinds).mapInArrow(frame, struct_of(frame.schema))
         answers = answers.select(*map(self._column, frame.columns))
         return answers if claim is None else with_checked_start(answers, partial(self._check_checkpoint, claim))
 

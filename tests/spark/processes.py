@@ -22,10 +22,10 @@ BYTES = 20
 # Small batches and segments, of which few wait, so that a small stream takes many batches; what Spark remembers of them
 # is dropped soon.
 _SMALL = """
-from thalweg.runtimes.spark import recordings, run, session, spool
+from thalweg.runtimes.spark import recordings, run, session_settings, spool
 recordings.SIZES = recordings.BatchSizes({batch}, {batch}, {batch}, 1)
 spool.SEGMENT, spool.MOST_WAITING, spool._REMEMBERED, run.TRIMMED = {segment}, {waiting}, 70, 1
-session.TUNED["spark.sql.streaming.fileSource.log.compactInterval"] = "2"
+session_settings.TUNED["spark.sql.streaming.fileSource.log.compactInterval"] = "2"
 from thalweg.cli import main
 main()
 """

@@ -27,6 +27,7 @@ VALUES = {
     "a list of files": "['x', 'y']",
     "true or false": "true",
     "a table": "{x = 'y'}",
+    "a table of settings": "{x = 'y'}",
 }
 
 

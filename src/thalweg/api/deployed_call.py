@@ -120,6 +120,8 @@ def _value(option: Option, deployment: "Deployment") -> Any:
             return deployed(deployment, name)
         if name == "prefix" and isinstance(value, list):
             return given_prefixes(value)
+        if name == "conf" and isinstance(value, list):
+            return dict(text.split("=", 1) for text in value)
         if choices and value not in choices:
             raise ValueError(f"it is {' or '.join(f'`{word}`' for word in choices)}, and not `{value}`")
         return int(str(value)) if option.is_count else value

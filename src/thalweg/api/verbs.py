@@ -4,7 +4,7 @@
 kinds of programs have are in `run_options`; all are rows of the table of options (`languages/options.py`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -28,6 +28,7 @@ from thalweg.api.unmapped_tables import check_tables
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, warn
 from thalweg.ir.nodes import Program
 from thalweg.kinds.part import Part
+from thalweg.languages.deployment.read_deployment import setting_text
 from thalweg.languages.options import Decomposition, Emit, OnError, Passing, RuntimeName, SplitName, Times
 from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.event import Batch
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from thalweg.explain.document import PlanDocument
     from thalweg.kinds.events.why_event import EventExplanation
     from thalweg.kinds.queries.why_row import RowProof
+    from thalweg.runtimes.spark.run import SparkTarget
 
 __all__ = ["Source", "check", "explain", "load", "open", "run", "why", "why_event", "why_not", "why_row"]
 
@@ -92,6 +94,8 @@ def run(
     master: str | None = None,
     partitions: int | None = None,
     split: SplitName | None = None,
+    conf: Mapping[str, object] | None = None,
+    archive: str | Path | None = None,
     report: Report = warn,
     **kinds: Unpack[KindKeywords],
 ) -> Answers:
@@ -105,7 +109,9 @@ def run(
     `clock="wall"` time passes on live streams while nothing comes, and one that is silent for `idle` does not hold
     others back. A row whose timestamp is more than `max_ahead` beyond the last one waits for three others, and is left
     out if most of them are before it. With `runtime="spark"` it runs there, and all answers come when it has ended;
-    parts of several kinds are `split` over the partitions where it pays (`auto`) or `always`.
+    parts of several kinds are `split` over the partitions where it pays (`auto`) or `always`. A session that is open is
+    used, and stays open; else one is opened, with the settings of `conf` and, on a cluster, the Python environment that
+    is packed in `archive`.
 
     >>> for change in run("q(X) :- p(X) in [1].", stream=[(3, "p(a)")], end=5):
     ...     print(change)
@@ -123,7 +129,8 @@ def run(
     if on_error == "stop":
         check_tables(stream, resolved.mapped)
     if options.on_spark:
-        start_there = partial(_on_spark, part, stream, resolved.run, observer, master, partitions or 2)
+        target = partial(_target, stream, master, _settings(conf or {}), archive)
+        start_there = partial(_on_spark, part, stream, resolved.run, observer, target, partitions or 2)
         if not jobs.repeats(stream) or named(stream) is None:
             raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
         return Answers(start_there, repeats=True, columns=columns, times=times_of_run)
@@ -334,24 +341,41 @@ def _need_time(at: Moment | None, what: str) -> None:
         )
 
 
-def _on_spark(
-    part: Part, stream: On, options: RunOptions, observer: Observer, master: str | None, partitions: int
-) -> SparkAnswers:
-    """A run on Spark that begins when its answers are read."""
+def _settings(conf: Mapping[str, object]) -> dict[str, str]:
+    from thalweg.runtimes.spark.session_settings import read_settings
+
+    with usage():
+        return read_settings(f"{key}={setting_text(value)}" for key, value in conf.items())
+
+
+def _target(stream: On, master: str | None, conf: Mapping[str, str], archive: str | Path | None) -> "SparkTarget":
     from thalweg.runtimes.spark.session import need_spark
 
     need_spark()
     from thalweg.runtimes.spark.run import SparkTarget
     from thalweg.runtimes.spark.startup import is_small
 
-    times = options.timing.format
+    shipped = None if archive is None else str(archive)
+    return SparkTarget(master, short=is_small(named(stream) or ()), conf=conf, archive=shipped)
+
+
+def _on_spark(
+    part: Part,
+    stream: On,
+    options: RunOptions,
+    observer: Observer,
+    target: Callable[[], "SparkTarget"],
+    partitions: int,
+) -> SparkAnswers:
+    """A run on Spark that begins when its answers are read."""
+    times, place = options.timing.format, target()
 
     def deliver(path: Path, late_path: Path) -> None:
         jobs.run_on_spark(
             part,
             stream,
             _counting_anew(options),
-            SparkTarget(master, None, (), False, short=is_small(named(stream) or ())),
+            place,
             partitions,
             out=str(path),
             late=None if observer.late is None else str(late_path),

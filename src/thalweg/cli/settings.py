@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg.cli.errors import misfits, refuse
+from thalweg.cli.errors import misfits, refuse, usage
 from thalweg.cli.parameters import Values
 
 if TYPE_CHECKING:
@@ -24,14 +24,20 @@ class RuntimeOptions:
     split: str | None
     checkpoint: Path | None
     jars: tuple[str, ...]
+    conf: Mapping[str, str]
+    archive: str | None
     verbose: bool
 
     @classmethod
     def of(cls, values: Values) -> "RuntimeOptions":
         """Those among the values of the options of `run`."""
+        from thalweg.runtimes.spark.session_settings import read_settings
+
         jars = tuple(values["jars"] or ())
         place = values["runtime"], values["master"], values["partitions"], values["split"], values["checkpoint"]
-        return cls(*place, jars, values["verbose"])
+        with usage():
+            conf = read_settings(values["conf"] or ())
+        return cls(*place, jars, conf, values["archive"], values["verbose"])
 
     @property
     def on_spark(self) -> bool:
@@ -45,7 +51,8 @@ class RuntimeOptions:
     def spark_only(self) -> Mapping[str, object]:
         """What has a meaning on Spark alone, by option."""
         options = {"--master": self.master, "--partitions": self.partitions, "--split": self.split}
-        return {**options, "--jar": self.jars or None}
+        shipped = {"--jar": self.jars or None, "--conf": self.conf or None, "--archive": self.archive}
+        return {**options, **shipped}
 
     def target(self, streams: Sequence[object]) -> "SparkTarget":
         """The same for a run on Spark over streams."""
@@ -56,7 +63,10 @@ class RuntimeOptions:
         from thalweg.runtimes.spark.run import SparkTarget
         from thalweg.runtimes.spark.startup import is_small
 
-        return SparkTarget(self.master, self.checkpoint, self.jars, self.verbose, short=is_small(unnamed(streams)))
+        short = is_small(unnamed(streams))
+        return SparkTarget(
+            self.master, self.checkpoint, self.jars, self.verbose, short, conf=self.conf, archive=self.archive
+        )
 
 
 @dataclass(frozen=True, slots=True)

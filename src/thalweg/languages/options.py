@@ -29,7 +29,9 @@ SolverName = Literal["auto", "clingo", "engine"]
 Decomposition = Literal["sound", "paper"]
 AnswerFormatName = Literal["text", "jsonl", "atoms", "csv", "parquet", "nquads", "jsonld"]
 
-KeyKind = Literal["a text", "a file", "a list of texts", "a list of files", "true or false", "a table"]
+KeyKind = Literal[
+    "a text", "a file", "a list of texts", "a list of files", "true or false", "a table", "a table of settings"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -650,6 +652,22 @@ OPTIONS: Final[tuple[Option, ...]] = (
             metavar="FILE",
             key=Key("runtime", "jar", "a list of files"),
             word="--jar",
+        ),
+        Option(
+            "conf",
+            list[str] | None,
+            "A setting of Spark, such as `spark.executor.memory=4g`; repeatable. It counts before all others.",
+            metavar="KEY=VALUE",
+            python="conf",
+            key=Key("runtime", "conf", "a table of settings"),
+        ),
+        Option(
+            "archive",
+            str | None,
+            "A packed Python environment (`env.tar.gz`) that Spark sends to the machines of a cluster, and runs there.",
+            metavar="FILE",
+            python="archive",
+            key=Key("runtime", "archive", "a file"),
         ),
         Option(
             "memory",

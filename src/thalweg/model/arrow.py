@@ -84,7 +84,7 @@ def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
     content = memoryview(data)[:-_CHECKSUM]
     if not content or data[-_CHECKSUM:] != _checksum(content):
         raise DamagedError("the saved state is damaged, or was saved by another version")
-    if content[:1] == _BRACE:
+    if data.startswith(_BRACE):
         return _of_json(json.loads(bytes(content)))
     with pa.ipc.open_stream(pa.BufferReader(content)) as reader:
         batch = reader.read_next_batch()

@@ -270,7 +270,9 @@ class RuleOperator(Operator):
             return (), (), (), ()
         exports = self._readers().exports
         doubtful = bool(delta.incomplete or self._lacking)
-        for number in sorted(place for number in (exports if doubtful else delta.relations) for place in exports.get(number, ())):
+        for number in sorted(
+            place for number in (exports if doubtful else delta.relations) for place in exports.get(number, ())
+        ):
             export = self._exports[number]
             relation = export.relation(self.engine)
             if export.lasting:

@@ -32,7 +32,7 @@ _LISTED: Final = (
     *("emit", "times", "base", "format", "late", "picture"),
     *("tick", "delay", "clock", "idle", "max_ahead", "to", "zone", "from"),
     *("show", "event", "prefix", "quiet"),
-    *("master", "partitions", "split", "memory", "on_error", "kind", "checkpoint", "jar"),
+    *("master", "partitions", "split", "memory", "on_error", "kind", "checkpoint", "jar", "conf", "archive"),
     *("profile", "keep", "classes", "individuals", "reasoner", "topology", "bolts"),
     *("schema_stream", "literals", "witnesses", "as"),
     *("window", "slide", "models", "solve_limit", "solver", "workers", "inputs", "report"),
@@ -248,6 +248,8 @@ class _Reading:
                 return [self._beside(text) if kind == "a list of files" else text for text in value]
             case dict(), "a table" if all(isinstance(text, str) for text in value.values()):
                 return [f"{name}={iri}" for name, iri in value.items()]
+            case dict(), "a table of settings" if all(map(_is_setting, _flat(value).values())):
+                return [f"{name}={setting_text(member)}" for name, member in _flat(value).items()]
         shown = "nothing" if value is None else f"`{value}`"
         self._wrong(section, key, f"`{key}` is {kind}, and not {shown}")
         return None
@@ -268,6 +270,31 @@ class _Reading:
     def _span(self, section: str, key: str) -> Span:
         place = self._places.get((section, key)) or self._places.get(("", section)) or (0, 0)
         return Span(self._source, *place)
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The values of tables within a table, by all their keys: TOML takes a point in a key for a table.
+
+    >>> _flat({"spark": {"ui": {"port": 4041}}, "spark.jars": "a.jar"})
+    {'spark.ui.port': 4041, 'spark.jars': 'a.jar'}
+    """
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        values |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return values
+
+
+def _is_setting(value: object) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def setting_text(value: object) -> str:
+    """A value as settings of Spark write it.
+
+    >>> setting_text(True), setting_text("4g"), setting_text(8)
+    ('true', '4g', '8')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _places(source: Source) -> Iterator[tuple[tuple[str, str], tuple[int, int]]]:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from pyspark import TaskContext
+from pyspark.sql.types import StructField, StructType
 
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA, opened
 from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
+from thalweg.runtimes.spark.ddl import struct_of
 from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _ROWS_A_PARCEL: Final = 200_000
+ANSWER_ROWS: Final = struct_of(ANSWER_SCHEMA)
 
 
 def pack_table(
@@ -42,7 +45,9 @@ def pack_table(
     pack.__name__ = f"facts of {name}" if name else "facts"
     # Spark takes a point in the name of a column for a field of a struct, also inside `mapInArrow`.
     columns = [facts[quoted(name)].alias(f"c{number}") for number, name in enumerate(shape.wanted)]
-    return facts.select(*columns).mapInArrow(pack, PARCELS)
+    types = [StructField(f"c{number}", facts.schema[name].dataType) for number, name in enumerate(shape.wanted)]
+    # Spark Connect would ask for columns that are known here, and in a declarative pipeline it must not.
+    return facts.select(*columns).to(StructType(types)).mapInArrow(pack, PARCELS)
 
 
 def _named(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
@@ -145,18 +150,26 @@ def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
     if job.closes:
         parcels, mode = _timed(parcels), "EventTime"
     for level in before:
-        parcels = parcels.groupBy("bucket").transformWithState(
-            statefulProcessor=LevelProcessor(job, level),
-            outputStructType=PARCELS,
+        parcels = (
+            parcels.groupBy("bucket")
+            .transformWithState(
+                statefulProcessor=LevelProcessor(job, level),
+                outputStructType=PARCELS,
+                outputMode="Append",
+                timeMode=mode,
+            )
+            .to(PARCELS)
+        )
+        mode = "None"
+    return (
+        parcels.groupBy("bucket")
+        .transformWithStateInPandas(
+            statefulProcessor=LastProcessor(job, last),
+            outputStructType=ANSWER_ROWS,
             outputMode="Append",
             timeMode=mode,
         )
-        mode = "None"
-    return parcels.groupBy("bucket").transformWithStateInPandas(
-        statefulProcessor=LastProcessor(job, last),
-        outputStructType=ANSWER_SCHEMA,
-        outputMode="Append",
-        timeMode=mode,
+        .to(ANSWER_ROWS)
     )
 
 

@@ -18,11 +18,13 @@ The counts are in the progress of the query, too, under the name of the job:
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Lock, Thread
-from time import monotonic
+from threading import Lock, Thread, main_thread
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
+from warnings import filterwarnings
 
 from thalweg.answers.emit import Shedding
 from thalweg.diagnostics import Diagnostic
@@ -54,11 +56,21 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("thalweg.spark")
 PAUSE: Final = 60.0
 """Seconds between two reports of the same kind."""
+_LOOK: Final = 0.2
+"""Seconds between two looks at metrics that Spark Connect fills in when it has them."""
 _MOST_NAMES: Final = 62
 """Predicates that a word of 64 bits tells apart."""
 
 _ANSWERS: Final = (BEGIN, END, BECAME_UNKNOWN, INTERVAL, SNAPSHOT, RECORD)
 _COUNTED: Final = {LATE_FACT: "W302", MALFORMED: "W312", EMPTY: "W307"}
+_NO_METRICS: Final[Mapping[str, Any]] = dict.fromkeys(
+    (
+        *_COUNTED,
+        *(f"first {kind}" for kind in _COUNTED),
+        *(f"{end} {what}" for what in ("warning", "unread") for end in ("least", "greatest")),
+        "read",
+    )
+)
 _SENTENCES: Final = {
     LATE_FACT: ("{} late and ignored: {}", "fact was", "facts were"),
     MALFORMED: ("{} not a fact and passed over: {}", "row is", "rows are"),
@@ -92,10 +104,11 @@ class DriverLog:
         self._unmatched = Unmatched(self.program) if self.program is not None and self._names else None
         self._shedding = Shedding(_warn)
 
-    def watch(self, rows: "DataFrame") -> "DataFrame":
-        """The same rows of buckets, counted as they pass."""
-        if rows.isStreaming:
-            rows.sparkSession.streams.addListener(_listener(self))
+    def watch(self, rows: "DataFrame", streams: bool, *, listens: bool = True) -> "DataFrame":
+        """The same rows of buckets, counted as they pass; unless it `listens`, only Spark's progress has the counts."""
+        if streams and listens:
+            _listen(rows.sparkSession, _listener(self))
+        if streams or not listens:
             return rows.observe(self.name, *self._metrics())
         from pyspark.sql import Observation
 
@@ -107,9 +120,11 @@ class DriverLog:
     def _wait(self, observation: Any) -> None:
         """Reports when the first action on a table has ended."""
         try:
-            metrics = observation.get
+            # The metrics of Spark Connect are empty until then.
+            while not (metrics := observation.get):
+                sleep(_LOOK)
         except java_errors():
-            # The session was stopped before.
+            # The session was stopped before, or the action failed and reports that itself.
             return
         self.see(metrics)
         self.end()
@@ -145,6 +160,8 @@ class DriverLog:
 
     def see(self, metrics: Mapping[str, Any]) -> None:
         """Takes the counts of a batch, and reports what is new."""
+        # Spark Connect leaves out what is null.
+        metrics = {**_NO_METRICS, **{name: metrics[name] for name in _NO_METRICS if name in metrics}}
         with self._lock:
             for kind in _COUNTED:
                 self._counts[kind] = self._counts.get(kind, 0) + (metrics[kind] or 0)
@@ -208,6 +225,24 @@ def _counts_of(table: str) -> "Iterator[Column]":
 
 def _warn(diagnostic: Diagnostic) -> None:
     LOG.warning("%s", diagnostic.render())
+
+
+def _listen(session: Any, listener: Any) -> None:
+    from pyspark.sql.utils import is_remote
+
+    session.streams.addListener(listener)
+    if is_remote():
+        # The thread with which Spark Connect listens would keep a program from ending.
+        Thread(target=_leave, args=(session, listener), name="thalweg driver log", daemon=True).start()
+
+
+def _leave(session: Any, listener: Any) -> None:
+    """Stops listening when the program has come to its end."""
+    main_thread().join()
+    # It warns that it cannot be reached any more, which is so.
+    filterwarnings("ignore", module=r"pyspark\.sql\.connect\.streaming")
+    with suppress(*java_errors()):
+        session.streams.removeListener(listener)
 
 
 def _listener(log: DriverLog) -> Any:

@@ -115,7 +115,9 @@ class _Fragment:
 
     def process(self, bucket: int, payloads: list[bytes]) -> list[Parcel]:
         mine = self._job.fingerprint
-        ticket, entries, since, base, program = self._about.get() or ("", 0, 0, 0, mine)
+        # Spark warns of each value that is looked up and not there.
+        about = self._about.get() if self._about.exists() else None
+        ticket, entries, since, base, program = about or ("", 0, 0, 0, mine)
         if program != mine:
             other = Diagnostic("E408", "the checkpoint belongs to another program, or to other settings")
             return [failure(bucket, RejectedError([other]), reached=-1)]
@@ -123,7 +125,7 @@ class _Fragment:
         name = f"{self._job.name}/{self._number}/{bucket}"
         task = WorkerTask(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
         try:
-            done = WORKERS.resume(task) or WORKERS.begin(self._rebuilt(bucket), task)
+            done = WORKERS.resume(task) or WORKERS.begin(self._rebuilt(bucket, has_base=base > 0), task)
         except (FailedError, RejectedError) as error:
             # It came while the worker was rebuilt: nothing of this batch has been answered.
             return [failure(bucket, error, reached=-1)]
@@ -140,9 +142,9 @@ class _Fragment:
         self._about.update((done.ticket, entries, since, base, mine))
         return done.parcels
 
-    def _rebuilt(self, bucket: int) -> Worker:
+    def _rebuilt(self, bucket: int, has_base: bool) -> Worker:
         worker = Worker(self._job, self._number, bucket)
-        saved = self._base.get()
+        saved = self._base.get() if has_base else None
         if saved is not None:
             worker.load(bytes(saved[0]))
         for _, (entry,) in sorted(self._journal.iterator(), key=lambda pair: int(pair[0][0])):

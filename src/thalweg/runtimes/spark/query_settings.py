@@ -6,6 +6,8 @@ session lets be changed, what its owner has not set, and nothing that other quer
 
 from typing import TYPE_CHECKING, Final
 
+from thalweg.runtimes.spark.declared_tables import set_in_session
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -29,11 +31,16 @@ QUERY_SETTINGS: Final = {
 }
 
 
-def prepare(session: "SparkSession", *, closes: bool = False) -> None:
+def prepare(session: "SparkSession", *, closes: bool = False, is_pipeline: bool = False) -> None:
     """Sets what a query of an open session needs; what was set before stays, but for the kind of the state store.
 
-    A query that `closes` its ticks when all has been read notices it in the batch without data that follows.
+    A query that `closes` its ticks when all has been read notices it in the batch without data that follows. The
+    settings of a declarative pipeline are in its own file: `RejectedError` where it has another state store.
     """
+    if is_pipeline:
+        if session.conf.get(_STORE) != QUERY_SETTINGS[_STORE]:
+            set_in_session(session, _STORE, QUERY_SETTINGS[_STORE])
+        return
     if closes:
         session.conf.set(NO_DATA, "true")
     present = session.conf.getAll

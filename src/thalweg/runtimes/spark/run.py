@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,7 @@ from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import Feed
 from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.runtimes.spark.packages import missing_package
 from thalweg.runtimes.spark.progress_line import ProgressLine
 from thalweg.runtimes.spark.session import (
     java_errors,
@@ -52,7 +54,8 @@ TRIMMED: Final = 100
 class SparkTarget:
     """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides.
 
-    A `short` run takes no time to optimise the code of Java.
+    A `short` run takes no time to optimise the code of Java. `conf` are settings of Spark, `archive` a Python
+    environment for the machines of a cluster, `formats` those that Spark needs packages for.
     """
 
     master: str | None = None
@@ -60,6 +63,22 @@ class SparkTarget:
     jars: tuple[str, ...] = ()
     verbose: bool = False
     short: bool = False
+    conf: Mapping[str, str] = field(default_factory=dict)
+    archive: str | None = None
+    formats: tuple[str, ...] = ()
+
+    def open_session(self, partitions: int) -> "SparkSession":
+        """The session that is open, or a new one there."""
+        return open_session(
+            self.master,
+            partitions,
+            verbose=self.verbose,
+            jars=self.jars,
+            conf=self.conf,
+            archive=self.archive,
+            formats=self.formats,
+            short=self.short,
+        )
 
 
 @dataclass(slots=True)
@@ -107,9 +126,7 @@ def run(
             compile_kernels()
         feed = open_feed(folder)
         try:
-            session = open_session(
-                target.master, job.partitions, verbose=target.verbose, jars=target.jars, short=target.short
-            )
+            session = target.open_session(job.partitions)
         except Exception:
             # An interrupt kills a Java that is starting, which then fails in many ways.
             if interrupt.asked:
@@ -263,5 +280,7 @@ def failure(error: Exception) -> FailedError:
     except java_errors():
         # An error of Java is spelled by Java, which may be what went away.
         text = "the Java process has ended"
+    if (missing := missing_package(error, version("pyspark"))) is not None:
+        return FailedError(missing)
     help_ = f"the log is `{log_file()}`; with `--checkpoint` the run can be resumed"
     return FailedError(Diagnostic("E407", f"the run failed in Spark: {cause_of(text)}", help=help_))

@@ -1,18 +1,23 @@
-"""Opening and ending a Spark session of our own: tuned for reasoning, quiet, and gone when it is done.
+"""The Spark session of a run: one that is open, one in a Java that `spark-submit` started, or one of our own.
 
-Everything that Java and the Python workers say goes to a log file: the Java process is started with its output
-redirected, so nothing has to be configured away. A session that was there before, in somebody's own job, is never
-touched.
+    a session is open            it is used, with the few settings that a run needs; they are put back, and it stays
+    started by spark-submit      it is opened with the settings of that command, and ours where it has none
+    neither                      Java is started, tuned for reasoning, quiet, and gone when the run is over
+
+Everything that our Java and its Python workers say goes to a log file: it is started with its output redirected, so
+nothing has to be configured away.
 """
 
 import atexit
 import logging
 import os
 import re
+import shlex
+import shutil
 import signal
-import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -23,68 +28,43 @@ from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
-import thalweg
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.runtimes.spark.java import cache_directory, find_java
-from thalweg.runtimes.spark.query_settings import EXECUTION, NO_DATA, QUERY_SETTINGS, STREAMING
+from thalweg.runtimes.spark.session_settings import (
+    NEEDED,
+    PYTHON,
+    SHUFFLE_PARTITIONS,
+    SessionOptions,
+    is_local,
+    patient,
+    settings,
+    submitted_settings,
+)
 from thalweg.runtimes.spark.startup import SHORT, ClassArchive, linked_home
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-# Spark gives up at the first failure on one machine unless it is told not to: a process may be lost there, too.
-LOCAL: Final = "local[*]"
 LOGS_KEPT: Final = 10
-# How long Java may take to end by itself, and how long a master to answer.
+# How long Java may take to end by itself.
 PATIENCE: Final = 20.0
-ANSWER: Final = 5.0
-# How often a task is tried: as often as on a cluster.
-ATTEMPTS: Final = 4
 
 LOG: Final = logging.getLogger("thalweg.spark")
 # In the environment of Java and of all processes that it starts: a process that lost its parent is still found.
 MARK: Final = "THALWEG_SPARK"
 _MINE: Final = token_hex(16)
+# There where `spark-submit` has started this process.
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 
-# The archive that the Java of each session reads, or lists classes for.
-_ARCHIVES: Final[WeakKeyDictionary["SparkSession", ClassArchive]] = WeakKeyDictionary()
-
-# For checkpoints on a local disk; the manager that Spark would choose asks the shell about every file.
-LOCAL_DISK: Final = {
-    f"{STREAMING}.checkpointFileManagerClass": f"{EXECUTION}.checkpointing.FileSystemBasedCheckpointFileManager",
-}
-# A session on this machine only: no other machine has to find it, and its name need not be looked up.
-LOOPBACK: Final = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.memory": "2g",
-}
-TUNED: Final = {
-    **QUERY_SETTINGS,
-    "spark.app.name": "thalweg",
-    "spark.sql.catalogImplementation": "in-memory",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.ui.showConsoleProgress": "false",
-    # A bucket is a partition: none may be merged away.
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # A job that is larger would be broadcast, and the process that starts an operator does not get what is broadcast.
-    "spark.broadcast.UDFCompressionThreshold": str(1 << 30),
-    "spark.python.unix.domain.socket.enabled": "true",
-    # The live engine stays in its worker from batch to batch.
-    "spark.python.worker.reuse": "true",
-    # Heartbeats carry the time; a batch without data would do nothing.
-    NO_DATA: "false",
-    # What is kept of finished batches must not grow with the run.
-    f"{STREAMING}.numRecentProgressUpdates": "20",
-    "spark.sql.ui.retainedExecutions": "10",
-    "spark.ui.retainedJobs": "50",
-    "spark.ui.retainedStages": "50",
-    "spark.ui.retainedTasks": "1000",
-}
+# The sessions whose Java was started here, with the archive that it reads, or lists classes for.
+_OWN: Final[WeakKeyDictionary["SparkSession", ClassArchive | None]] = WeakKeyDictionary()
+# Those that were opened here in a Java of somebody else.
+_OPENED: Final[WeakSet["SparkSession"]] = WeakSet()
+# Settings of sessions that were open, as they were before.
+_BORROWED: Final[WeakKeyDictionary["SparkSession", dict[str, str | None]]] = WeakKeyDictionary()
 
 
 def open_session(
@@ -94,42 +74,71 @@ def open_session(
     verbose: bool = False,
     jars: Sequence[str] = (),
     conf: Mapping[str, str] | None = None,
+    archive: str | None = None,
+    formats: Sequence[str] = (),
     short: bool = False,
 ) -> "SparkSession":
-    """Starts Java and a session; `conf` has the last word. A `short` session is not worth optimising.
+    """The session that is open in this process, or a new one; `conf` has the last word.
+
+    A new one gets the packages of `formats`, unless jars are named. Where Java is started for it, a `short` session is
+    not worth optimising.
 
     >>> open_session("nonsense", 2)
     Traceback (most recent call last):
     thalweg.diagnostics.RejectedError: error[E403]: `nonsense` is not the address of a Spark master
       help: write `local[2]` for this machine, or `spark://host:7077`
     """
-    place = master or LOCAL
-    check_master(place)
+    options = SessionOptions(master, conf or {}, tuple(jars), archive, tuple(formats))
+    if (session := _open_already()) is not None:
+        return _borrowed(session, options, partitions)
+    if _SUBMITTED in os.environ:
+        need_spark()
+        return _submitted(options, partitions)
+    options.check()
     need_spark()
-    java, home = find_java(), _spark_home(place)
+    return _own(options, partitions, verbose, short)
+
+
+def _own(options: SessionOptions, partitions: int, verbose: bool, short: bool) -> "SparkSession":
+    """A session in a Java of our own."""
+    java, home = find_java(), _spark_home(options.place)
     archive = ClassArchive.of(java, home)
-    chosen = settings(place, partitions, verbose)
-    chosen["spark.driver.extraJavaOptions"] = f"{SHORT if short else ''} {archive.options if archive else ''}"
-    if jars:
-        chosen["spark.jars"] = ",".join(jars)
-    if not is_local(place):
+    chosen = settings(options, partitions, verbose)
+    python, users = worker_python(options), options.conf.get("spark.driver.extraJavaOptions", "")
+    folder = _beside_python(python) if python == options.unpacked_python else None
+    own = (SHORT if short else "", archive.options if archive else "", _seen_from_here(folder), users)
+    chosen["spark.driver.extraJavaOptions"] = " ".join(filter(None, own))
+    if not is_local(options.place):
         # On another machine this home does not exist; that serves as well, because all it has to do is lack the zip.
-        chosen["spark.executorEnv.SPARK_HOME"] = str(home)
-    session = _start(chosen | dict(conf or {}), verbose, JAVA_HOME=str(java.home), SPARK_HOME=str(home))
-    if archive is not None:
-        _ARCHIVES[session] = archive
+        chosen.setdefault("spark.executorEnv.SPARK_HOME", str(home))
+    session = _start(chosen, verbose, python, folder, JAVA_HOME=str(java.home), SPARK_HOME=str(home))
+    _OWN[session] = archive
     # Java would notice by itself that we are gone, but only after us.
     atexit.register(stop_session, session)
     return session
 
 
 def stop_session(session: "SparkSession") -> None:
-    """Ends a session and its Java; no process is left. Ending it twice does no harm."""
+    """Ends a session that was opened here, and its Java if that was started here: no process is left.
+
+    One that was open before gets its settings back, and stays open. Ending a session twice does no harm.
+    """
+    if session in _BORROWED:
+        _put_back(session)
+    elif session in _OPENED:
+        _OPENED.discard(session)
+        with java_may_be_gone("stopping the session"):
+            session.stop()
+    elif session in _OWN:
+        _stop_own(session)
+
+
+def _stop_own(session: "SparkSession") -> None:
     from pyspark import SparkContext
 
     atexit.unregister(stop_session)
+    archive, class_path = _OWN.pop(session), ""
     if (gateway := SparkContext._gateway) is not None:
-        archive, class_path = _ARCHIVES.get(session), ""
         with _limited(gateway):
             with java_may_be_gone("reading the class path"):
                 class_path = gateway.jvm.System.getProperty("java.class.path")
@@ -140,6 +149,113 @@ def stop_session(session: "SparkSession") -> None:
             archive.make(class_path)
 
 
+# A session that is open ---------------------------------------------------------------------------------------------
+
+
+def _open_already() -> "SparkSession | None":
+    """The session that is open in this process; `RejectedError` where it is one of Spark Connect."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+    from pyspark.sql.utils import is_remote
+
+    if is_remote():
+        message = "`run` reads streams and writes answers in this process, which a session of Spark Connect cannot"
+        raise RejectedError([Diagnostic("E403", message, help="pass its DataFrames to `thalweg.spark.reason`")])
+    return None if SparkContext._active_spark_context is None else SparkSession.builder.getOrCreate()
+
+
+def _borrowed(session: "SparkSession", options: SessionOptions, partitions: int) -> "SparkSession":
+    """An open session with the settings of a run; `RejectedError` where options ask for another session."""
+    for option, value in _unchangeable(session, options):
+        message = f"a Spark session is open in this process, and it cannot have `{option}` `{value}` any more"
+        way_out = "set it where the session is opened, or stop the session first"
+        raise RejectedError([Diagnostic("E403", message, help=way_out)])
+    before: dict[str, str] = session.conf.getAll
+    wanted = {**NEEDED, SHUFFLE_PARTITIONS: str(partitions), **options.conf}
+    _BORROWED[session] = {key: before.get(key) for key in wanted}
+    for key, value in wanted.items():
+        session.conf.set(key, value)
+    return session
+
+
+def _unchangeable(session: "SparkSession", options: SessionOptions) -> Iterator[tuple[str, str]]:
+    """Options, with their values, that a session can only be opened with."""
+    master = session.sparkContext.master
+    if options.master is not None and master not in (options.master, patient(options.master)):
+        yield "--master", options.master
+    yield from (("--jar", jar) for jar in options.jars)
+    if options.archive is not None:
+        yield "--archive", options.archive
+    for key, value in options.conf.items():
+        if not session.conf.isModifiable(key):
+            yield "--conf", f"{key}={value}"
+
+
+def _put_back(session: "SparkSession") -> None:
+    for key, value in _BORROWED.pop(session).items():
+        with java_may_be_gone("putting settings back"):
+            if value is None:
+                session.conf.unset(key)
+            else:
+                session.conf.set(key, value)
+
+
+# A Java that was started by spark-submit ----------------------------------------------------------------------------
+
+
+def _submitted(options: SessionOptions, partitions: int) -> "SparkSession":
+    """A session in the Java that started this process, with the settings that it was started with."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    with _own_signals():
+        gateway = SparkContext._gateway or launch_gateway()
+        theirs = SparkConf(_jvm=gateway.jvm)
+        submitted = dict(theirs.getAll())
+        for key, value in submitted_settings(options, partitions, submitted).items():
+            theirs.set(key, value)
+        try:
+            with _environment(PYSPARK_PYTHON=worker_python(options, submitted)):
+                SparkContext(conf=theirs, gateway=gateway)
+            session = SparkSession.builder.getOrCreate()
+        except Exception as error:
+            raise _failed(error, help_="the log of `spark-submit` has more") from error
+    _OPENED.add(session)
+    return session
+
+
+# A Java of our own --------------------------------------------------------------------------------------------------
+
+
+def worker_python(options: SessionOptions, submitted: Mapping[str, str] | None = None) -> str:
+    """The Python of workers: what a setting names, else the variable PYSPARK_PYTHON, the archive's, or this one."""
+    stated = options.conf.get(PYTHON) or (submitted or {}).get(PYTHON) or os.environ.get("PYSPARK_PYTHON")
+    return stated or options.unpacked_python or sys.executable
+
+
+def _beside_python(python: str) -> Path:
+    """A folder in which the Python of an archive is this one.
+
+    Executors start the Python that they have unpacked, and the driver's Java one of the same path for each stateful
+    operator, although nothing is unpacked there.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="thalweg-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = folder / python
+    script.parent.mkdir(parents=True)
+    script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    return folder
+
+
+def _seen_from_here(folder: Path | None) -> str:
+    """The option of a Java that is started in another folder, with which paths are still those of this one."""
+    return "" if folder is None else shlex.quote(f"-Duser.dir={Path.cwd()}")
+
+
 def kill_processes() -> None:
     """Kills every process of Spark that this process has started, and those that they have started."""
     from pyspark import SparkContext
@@ -147,7 +263,7 @@ def kill_processes() -> None:
     gateway = SparkContext._gateway
     processes = set(_marked()) if Path("/proc/self/environ").exists() else set()
     # Elsewhere Java's own end has to be enough: the others notice it.
-    if gateway is not None and gateway.proc is not None and gateway.proc.poll() is None:
+    if _OWN and gateway is not None and gateway.proc is not None and gateway.proc.poll() is None:
         processes.add(gateway.proc.pid)
     for process in processes:
         with suppress(ProcessLookupError):
@@ -163,60 +279,12 @@ def _marked() -> Iterator[int]:
                 yield int(entry.name)
 
 
-def settings(master: str, partitions: int, verbose: bool = False) -> dict[str, str]:
-    """Everything that is set for a session.
-
-    >>> settings("local[2]", 4)["spark.sql.shuffle.partitions"]
-    '4'
-    """
-    root = str(Path(thalweg.__file__).parents[1])
-    return {
-        **TUNED,
-        **(LOOPBACK | LOCAL_DISK if is_local(master) else {}),
-        "spark.master": patient(master),
-        "spark.sql.shuffle.partitions": str(partitions),
-        "spark.ui.enabled": str(verbose).lower(),
-        "spark.sql.warehouse.dir": f"file:{cache_directory() / 'warehouse'}",
-        "spark.executorEnv.PYTHONPATH": root,
-    }
-
-
 def _spark_home(master: str) -> Path:
     from pyspark.find_spark_home import _find_spark_home
 
     home = Path(_find_spark_home())
     # On YARN and Kubernetes, Spark takes the zip from its home and sends it to the executors.
     return linked_home(home) if is_local(master) or master.startswith(("spark://", "local-cluster")) else home
-
-
-def is_local(master: str) -> bool:
-    """Whether a master is this process.
-
-    >>> is_local("local[2]"), is_local("spark://localhost:7077")
-    (True, False)
-    """
-    return re.fullmatch(r"local(\[[^]]*\])?", master) is not None
-
-
-def patient(master: str) -> str:
-    """A master that tries a task again; on this machine Spark would give up at the first worker that is lost.
-
-    >>> patient("local"), patient("local[2]"), patient("local[2,1]"), patient("spark://host:7077")
-    ('local[1,4]', 'local[2,4]', 'local[2,1]', 'spark://host:7077')
-    """
-    threads = re.fullmatch(r"local(?:\[([^],]*)\])?", master)
-    return master if threads is None else f"local[{threads[1] or 1},{ATTEMPTS}]"
-
-
-def check_master(master: str) -> None:
-    """Refuses an invalid address, and a master that does not answer: Spark itself would try for a minute."""
-    if master.startswith("spark://"):
-        if not any(_answers(address) for address in master.removeprefix("spark://").split(",")):
-            message = f"no response from a Spark master at `{master}`"
-            raise FailedError(Diagnostic("E404", message, help="check the address, and that the master is running"))
-    elif not re.match(r"local$|local(-cluster)?\[|yarn$|k8s://", master):
-        way_out = "write `local[2]` for this machine, or `spark://host:7077`"
-        raise RejectedError([Diagnostic("E403", f"`{master}` is not the address of a Spark master", help=way_out)])
 
 
 def need_spark() -> None:
@@ -244,9 +312,12 @@ def log_error(doing: str) -> None:
 
 
 def java_errors() -> tuple[type[Exception], ...]:
-    """What a call of Java raises where it fails there, or where Java has ended."""
-    from py4j.protocol import Py4JError
+    """What a call of Java raises where it fails there, or where Java has ended; Spark Connect has no Java here."""
     from pyspark.errors import PySparkException
+
+    if find_spec("py4j") is None:
+        return PySparkException, OSError
+    from py4j.protocol import Py4JError
 
     return Py4JError, PySparkException, OSError
 
@@ -262,18 +333,15 @@ def java_may_be_gone(doing: str) -> Iterator[None]:
         log_error(doing)
 
 
-def _start(chosen: dict[str, str], verbose: bool, **places: str) -> "SparkSession":
+def _start(chosen: dict[str, str], verbose: bool, python: str, folder: Path | None, **places: str) -> "SparkSession":
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
-    if SparkContext._active_spark_context is not None:
-        way_out = "pass its data to `thalweg.spark.reason`, or stop it first"
-        raise RejectedError([Diagnostic("E403", "a Spark session is already open in this process", help=way_out)])
     conf = SparkConf(loadDefaults=False)
     for key, value in chosen.items():
         conf.set(key, value)
-    with _own_signals(), _environment(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable):
-        gateway = SparkContext._gateway or _launch(conf, verbose, places)
+    with _own_signals(), _environment(PYSPARK_PYTHON=python, PYSPARK_DRIVER_PYTHON=sys.executable):
+        gateway = SparkContext._gateway or _launch(conf, verbose, folder, places)
         try:
             # A Java that was just launched has the settings.
             context = SparkContext(conf=conf if SparkContext._gateway else None, gateway=gateway)
@@ -290,7 +358,7 @@ def _start(chosen: dict[str, str], verbose: bool, **places: str) -> "SparkSessio
             raise
 
 
-def _launch(conf: "SparkConf", verbose: bool, places: dict[str, str]) -> Any:
+def _launch(conf: "SparkConf", verbose: bool, folder: Path | None, places: dict[str, str]) -> Any:
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
@@ -302,7 +370,7 @@ def _launch(conf: "SparkConf", verbose: bool, places: dict[str, str]) -> Any:
     with _environment(**environment), log_file().open("ab") as log:
         start = log.tell()
         try:
-            return launch_gateway(conf, {} if verbose else {"stdout": log, "stderr": log})
+            return launch_gateway(conf, {"cwd": folder, **({} if verbose else {"stdout": log, "stderr": log})})
         except PySparkRuntimeError as error:
             raise _failed(error, _complaint(start)) from error
 
@@ -380,15 +448,6 @@ def _environment(**values: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _answers(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        with socket.create_connection((host, int(port)), timeout=ANSWER):
-            return True
-    except (OSError, ValueError):
-        return False
-
-
 def _installed(name: str) -> bool:
     try:
         return find_spec(name) is not None
@@ -396,10 +455,10 @@ def _installed(name: str) -> bool:
         return False
 
 
-def _failed(error: Exception, complaint: str = "") -> FailedError:
+def _failed(error: Exception, complaint: str = "", help_: str = "") -> FailedError:
     java = getattr(error, "java_exception", None)
     reason = complaint or (java.getMessage() if java is not None else None) or str(error)
-    help_ = f"the log is `{log_file()}`; `--verbose` shows it"
+    help_ = help_ or f"the log is `{log_file()}`; `--verbose` shows it"
     return FailedError(Diagnostic("E407", f"Spark did not start: {reason.strip().splitlines()[0]}", help=help_))
 
 

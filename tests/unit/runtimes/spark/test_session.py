@@ -13,14 +13,16 @@ import pytest
 
 from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.runtimes.spark import java, session
-from thalweg.runtimes.spark.session import check_master, need_spark, open_session, settings
+from thalweg.runtimes.spark.session import need_spark, open_session
+from thalweg.runtimes.spark.session_settings import SessionOptions, check_master, settings
 
 pytestmark = pytest.mark.spark
 
 # What a session needs of the world is in here; what it says goes to standard output line by line.
 OPEN = """
 import os, signal, sys
-from thalweg.runtimes.spark.session import log_file, open_session, settings, stop_session
+from thalweg.runtimes.spark.session import log_file, open_session, stop_session
+from thalweg.runtimes.spark.session_settings import SessionOptions, settings
 
 def noisy(batches):
     import thalweg
@@ -38,7 +40,7 @@ print(session.range(10).mapInArrow(noisy, "id long").count())
 print(context._jvm.System.getProperty("java.home"))
 print(signal.getsignal(signal.SIGINT) is handler)
 print(sorted(name for name in os.environ.keys() - variables.keys() if not name.startswith("SPARK_")))
-wanted = settings("local[2]", 2)
+wanted = settings(SessionOptions("local[2]"), 2)
 print([key for key, value in wanted.items() if context.getConf().get(key) != value])
 loader = context._jvm.Thread.currentThread().getContextClassLoader()
 print([key for key, value in wanted.items() if value.startswith("org.apache.") and not loader.loadClass(value)])
@@ -186,7 +188,7 @@ def test_without_the_extra_the_way_out_is_to_install_it(monkeypatch: pytest.Monk
 
 
 def test_a_cluster_must_be_able_to_reach_the_driver() -> None:
-    here, there = settings("local[2]", 4), settings("spark://host:7077", 4)
+    here, there = (settings(SessionOptions(master), 4) for master in ("local[2]", "spark://host:7077"))
     assert here["spark.driver.host"] == "127.0.0.1"
     assert "spark.driver.host" not in there
     assert here["spark.sql.shuffle.partitions"] == there["spark.sql.shuffle.partitions"] == "4"
