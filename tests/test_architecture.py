@@ -55,7 +55,7 @@ STREAMS = "connectors/readers.py"
 # Answers are written as what streams and backgrounds are read from.
 OUTPUTS = "answers/answer_formats.py"
 # One language is built like another, and what is planned is explained in a file of the same name.
-MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain", "dataflow"})
+MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain"})
 TYPED = {"cli": {"run", "check", "explain", "why", "bench", "demo", "timeline"}, "bench": set(BENCHMARKS)}
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
@@ -134,7 +134,7 @@ def passes_in(code: ast.Module) -> list[str]:
     found = []
     for node in ast.walk(code):
         match node:
-            case ast.ImportFrom(module="thalweg.planning.plan"):
+            case ast.ImportFrom(module="thalweg.planning.rule_plan"):
                 pass
             case ast.ImportFrom(module="thalweg.planning", names=names):
                 found += [alias.name for alias in names if alias.name != "check_capacity"]
@@ -148,7 +148,7 @@ def passes_in(code: ast.Module) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("from thalweg.planning.plan import Plan, Relation", []),
+        ("from thalweg.planning.rule_plan import Relation, RulePlan", []),
         ("from thalweg.planning.check_capacity import MOST_COLUMNS, fit_capacity", ["fit_capacity"]),
         ("def late():\n    from thalweg.planning import passes", ["passes"]),
         ("import thalweg.planning.withhold", ["thalweg.planning.withhold"]),
@@ -181,6 +181,15 @@ def test_a_file_name_occurs_once() -> None:
             places.setdefault(module.stem, set()).add(package)
     twice = {name: packages for name, packages in places.items() if len(packages) > 1}
     assert not {name: found for name, found in twice.items() if not any(found <= mirrored for mirrored in MIRRORED)}
+
+
+def test_a_public_class_name_occurs_once() -> None:
+    places: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in tree(module).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name_of(module))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
 def test_the_map_names_only_files_that_exist() -> None:

@@ -62,6 +62,18 @@ class AnswerColumns(Protocol):
     def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
         """The rows of an answer of this kind; ticks in texts are written as `times` writes them."""
 
+    @property
+    def emit(self) -> str | None:
+        """How facts are shown, where all rows are about facts that begin and end; else None."""
+        return None
+
+    def chosen(self, predicate: Predicate | None, names: tuple[str, ...]) -> "AnswerColumns | None":
+        """The same for facts of one predicate, whose arguments have names of their own; None where there is no such.
+
+        Without a predicate, columns that fit all facts.
+        """
+        return self if predicate is None else None
+
 
 # Facts and clashes --------------------------------------------------------------------------------------------------
 
@@ -86,7 +98,7 @@ def _cells(fact: Fact, names: Sequence[str] | None) -> Row:
 
 
 @dataclass(frozen=True)
-class FactColumns:
+class FactColumns(AnswerColumns):
     """Facts that begin, hold or end; `names` are those of the only predicate's arguments.
 
     >>> table = FactColumns("changes", ("R", "V"))
@@ -110,6 +122,14 @@ class FactColumns:
     def inner(self) -> tuple[Column, ...]:
         """The columns of what begins, holds or ends."""
         return _fact_columns(self.names)
+
+    @property
+    def of_arguments(self) -> bool:
+        """Whether its columns are the predicate and the arguments of each fact."""
+        return True
+
+    def chosen(self, predicate: Predicate | None, names: tuple[str, ...]) -> AnswerColumns | None:
+        return FactColumns(self.emit, None if predicate is None else names)
 
     def fits(self, answer: Answer) -> bool:
         return answer.kind in OF_FACTS
@@ -150,6 +170,13 @@ class ClashColumns(FactColumns):
         texts = (Column(name, "text") for name in ("individual", "other", "axiom"))
         return *texts, Column("because", "list")
 
+    @property
+    def of_arguments(self) -> bool:
+        return False
+
+    def chosen(self, predicate: Predicate | None, names: tuple[str, ...]) -> AnswerColumns | None:
+        return self if predicate is None else None
+
     def fits(self, answer: Answer) -> bool:
         return answer.of_clashes
 
@@ -163,7 +190,7 @@ class ClashColumns(FactColumns):
 
 
 @dataclass(frozen=True)
-class AnswerSetColumns:
+class AnswerSetColumns(AnswerColumns):
     """Answer sets of windows, a row for each fact.
 
     >>> list(AnswerSetColumns().rows(Answer("answer sets", 40, (("a(1)",), ()), 38), TimeFormat()))
@@ -180,6 +207,11 @@ class AnswerSetColumns:
     def columns(self) -> tuple[Column, ...]:
         own = Column("answer_set", "integer"), *_fact_columns(self.names)
         return _T, _WINDOW, *own, Column("incomplete", "truth")
+
+    def chosen(self, predicate: Predicate | None, names: tuple[str, ...]) -> AnswerColumns | None:
+        if predicate is None:
+            return self
+        return AnswerSetColumns(names or tuple(f"arg{place + 1}" for place in range(predicate.arity)), predicate)
 
     def fits(self, answer: Answer) -> bool:
         return answer.kind == "answer sets"
@@ -200,7 +232,7 @@ class AnswerSetColumns:
 
 
 @dataclass(frozen=True)
-class SelectColumns:
+class SelectColumns(AnswerColumns):
     """Rows of a SELECT; a variable named like one of the other columns is written with its question mark.
 
     >>> table = SelectColumns(("x", "t"))
@@ -235,7 +267,7 @@ def _read(answer: Answer) -> Iterator[dict[str, str]]:
 
 
 @dataclass(frozen=True)
-class GraphColumns:
+class GraphColumns(AnswerColumns):
     """Triples of a CONSTRUCT.
 
     >>> list(GraphColumns().rows(Answer("triples", 40, (("<p>(<s>,<o>)",),), 38), TimeFormat()))
@@ -257,7 +289,7 @@ class GraphColumns:
 
 
 @dataclass(frozen=True)
-class TruthColumns:
+class TruthColumns(AnswerColumns):
     """Answers of an ASK.
 
     >>> list(TruthColumns().rows(Answer("truth", 40, ((True,),), 38), TimeFormat()))
@@ -281,7 +313,7 @@ class TruthColumns:
 
 
 @dataclass(frozen=True)
-class EventColumns:
+class EventColumns(AnswerColumns):
     """Classes of individuals, complex events, and events that have no classes.
 
     >>> high = AbstractLine(5, "<High>", "<obs1>", "<g1>")
@@ -340,7 +372,7 @@ class EventColumns:
 
 
 @dataclass(frozen=True)
-class SeveralColumns:
+class SeveralColumns(AnswerColumns):
     """Answers of several kinds in one table, each in its own columns.
 
     >>> table = SeveralColumns((FactColumns(), TruthColumns()))

@@ -36,8 +36,8 @@ class Checks(Rules):
     def explain(
         self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
     ) -> "PlanDocument":
-        from thalweg.explain.plan import explain
         from thalweg.explain.rule_analysis import analyse_rules
+        from thalweg.explain.rule_plan import explain
         from thalweg.explain.topology import explain_topology
         from thalweg.planning.route_justifications import route_justifications
 

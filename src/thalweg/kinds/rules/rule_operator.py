@@ -49,8 +49,8 @@ from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.check_future import future_heads
 from thalweg.planning.locality import counts_everything
 from thalweg.planning.partition import Stage, partition
-from thalweg.planning.plan import Relation
 from thalweg.planning.revocable import guaranteed
+from thalweg.planning.rule_plan import Relation
 
 if TYPE_CHECKING:
     from thalweg.explain.plan_stage import PlanStage
