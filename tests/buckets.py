@@ -134,7 +134,8 @@ class Buckets(Workers):
         last -= bool(sent.reports["open"])
         self._delivery.done = Delivered(tick=last, waiting=waiting)
         emit = self.job.settings.emit if self.job.plan.shows_facts else None
-        return [self._work.watch.present(answer) for answer in answers_of(sent.answers, emit, [], first, last)]
+        present = self._work.watch.presenter() or (lambda answer: answer)
+        return [present(answer) for answer in answers_of(sent.answers, emit, [], first, last)]
 
 
 class _Reports(Delivery):

@@ -134,7 +134,7 @@ class Driver(Buckets):
             str(folder / "out"),
             None,
             self.job.settings.emit,
-            present=self._work.watch.present,
+            present=self._work.watch.presenter() or (lambda answer: answer),
             shows_facts=self.job.plan.shows_facts,
         )
 

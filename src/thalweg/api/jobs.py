@@ -235,7 +235,8 @@ def run_on_spark(
 
     def deliver(ledger: Path) -> Delivery:
         observer.ready()
-        watching = report, listen, work.watch.present, observer.see
+        present = work.watch.presenter() or (lambda answer: answer)
+        watching = report, listen, present, observer.see
         return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts)
 
     def listen(solution: Any, note: Any) -> None:

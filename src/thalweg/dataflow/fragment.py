@@ -25,10 +25,6 @@ class Fragment:
     operators: tuple[int, ...]
     width: int = 1
 
-    @property
-    def split(self) -> bool:
-        return self.width > 1
-
 
 def fragments(plan: Plan, partitions: int) -> tuple[Fragment, ...]:
     """The fragments of a plan, each behind those that it takes something from."""

@@ -209,6 +209,25 @@ def test_warnings_about_windows_and_streams_are_reported_once_also_when_buckets_
         ]
 
 
+@pytest.mark.parametrize("stray", [Fact("go"), Fact(f"<{EX}p>", ("7", "8")), Fact("far", ("7", "8", "9"))], ids=str)
+def test_a_fact_that_is_not_a_triple_is_reported_once_whichever_bucket_it_comes_to(stray: Fact) -> None:
+    part = load(f"PREFIX : <{EX}> {window_query('SELECT ?x', PATTERNS[0].format())}")
+    facts = [Fact(f"<{EX}p>", (term, TERMS[0])) for term in TERMS]
+    stream = [Event(tick, (*facts, *([stray] if tick % 2 else [])), "in") for tick in range(6)]
+    warnings: list[Diagnostic] = []
+    alone(part, stream, warnings=warnings)
+    (expected,) = (warning.message for warning in warnings if warning.code == "W608")
+    for loss in LOSSES:
+        expansion = part.expand(context(), None, 3)
+        assert [type(spec) for spec in expansion.operators] == [*SPLIT]
+        buckets = Buckets(Plan(expansion.operators, expansion.edges), 3)
+        buckets.take(stream[:3], False)
+        buckets.lose(loss)
+        buckets.take(stream[3:], True)
+        (text,) = (text for text in buckets.warnings if "W608" in text)
+        assert expected in json.loads(json.loads(text))["message"]
+
+
 def test_settings_that_have_no_meaning_for_a_query_are_refused() -> None:
     part = load(f"PREFIX : <{EX}> {window_query('SELECT ?x', PATTERNS[0].format())}")
     for settings, beside in (

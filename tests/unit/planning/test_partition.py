@@ -286,7 +286,7 @@ def test_levels_have_what_needs_nothing_of_each_other() -> None:
         for fragment in job.fragments
     }
     assert [sorted(name for number in level for name in heads[number]) for level in numbers] == [["a", "d"], ["e", "f"]]
-    alone = [tuple(job.buckets(number)) for number in numbers[0] if not job.fragments[number].split]
+    alone = [tuple(job.buckets(number)) for number in numbers[0] if job.fragments[number].width == 1]
     assert sorted(alone) == [(0,), (1,)]
 
 

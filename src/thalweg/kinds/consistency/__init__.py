@@ -60,8 +60,8 @@ class ClashWatch(Watch):
     def look(self, words: Dictionary) -> Callable[[Batch], object] | None:
         return self._rules.look(words)
 
-    def present(self, answer: "Answer") -> "Answer":
-        return replace(answer, of_clashes=True)
+    def presenter(self) -> "Callable[[Answer], Answer] | None":
+        return lambda answer: replace(answer, of_clashes=True)
 
     def summary(self) -> Iterable[Diagnostic]:
         return self._rules.summary()

@@ -265,7 +265,7 @@ class RuleOperator(Operator):
         new, self._noted = terms[self._noted :], len(terms)
         # Rules that only pass conclusions on have no place.
         dropped = [(rule, count) for rule, count in engine.future if rule.span != NOWHERE] if over else []
-        warnings = [*mixed_kinds(self._whole, new), *future_heads(dropped, is_share=self._is_share)]
+        warnings = [*(mixed_kinds(self._whole, new) if new else ()), *future_heads(dropped, is_share=self._is_share)]
         missing = self._missing.up_to(decided) if self._in_columns else []
         names = dict(self._output_names()) if missing else {}
         unsure = sorted(names[name] for name in engine.unsure) if missing else ()

@@ -84,7 +84,7 @@ class Job(Shipped):
         """The first bucket of each fragment; those that have but one and can run at the same time are in different
         ones.
         """
-        single = ([fragment for fragment in level if not fragment.split] for level in self.levels)
+        single = ([fragment for fragment in level if fragment.width == 1] for level in self.levels)
         starts = {fragment.number: 0 for fragment in self.fragments}
         return starts | {
             fragment.number: place % self.partitions for level in single for place, fragment in enumerate(level)
@@ -103,7 +103,7 @@ class Job(Shipped):
 
     def is_shared(self, fragment: int) -> bool:
         """Whether the operators of a fragment get facts as they are, all in one bucket."""
-        return all(spec.shares for spec in self.specs(fragment)) and not self.fragments[fragment].split
+        return all(spec.shares for spec in self.specs(fragment)) and self.fragments[fragment].width == 1
 
     def keeps_events(self, fragment: int) -> bool:
         """Whether it matters to a fragment which facts came together as one event, and the name of its graph."""
@@ -126,7 +126,7 @@ class Job(Shipped):
         specs = list(self.specs(fragment))
         if len(specs) == 1:
             taken = list(specs[0].routes(signature))
-        elif self.fragments[fragment].split:
+        elif self.fragments[fragment].width > 1:
             taken = self._routes_into_loop(specs, signature)
         else:
             taken = [route for spec in specs for route in spec.routes(signature)][:1]
@@ -146,7 +146,7 @@ class Job(Shipped):
     def called(self, fragment: int, route: int, signature: Predicate) -> Predicate:
         """What a fragment calls the facts of a route."""
         specs = list(self.specs(fragment))
-        if route == UNKNOWN or (len(specs) > 1 and not self.fragments[fragment].split):
+        if route == UNKNOWN or (len(specs) > 1 and self.fragments[fragment].width == 1):
             return signature
         place, number = divmod(route, _MOST_ROUTES)
         return specs[place].called(number, signature)
