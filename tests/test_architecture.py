@@ -286,21 +286,20 @@ def test_nothing_outside_asks_which_kind_it_has() -> None:
     assert not offenders(lambda module: asked_kinds(tree(module)), *BLIND)
 
 
+def test_a_runtime_does_not_ask_which_kind_of_answers_it_has() -> None:
+    assert not offenders(lambda module: asked_columns(tree(module)), "api", "cli", "runtimes", "dataflow")
+
+
+def asked_columns(code: ast.Module) -> list[str]:
+    """Where code asks for the class of columns that only some kinds of answers have."""
+    return asked_classes(code, imported(code, lambda module: module == "thalweg.answers.answer_columns") - COLUMNS)
+
+
 def asked_kinds(code: ast.Module) -> list[str]:
     """Where code asks for the class of a kind, or whether something has what only some kinds have."""
-    classes = {
-        alias.asname or alias.name
-        for node in ast.walk(code)
-        if isinstance(node, ast.ImportFrom) and _is_of_kinds(node.module or "")
-        for alias in node.names
-        if alias.name not in COLUMNS
-    }
-    asked = []
+    asked = asked_classes(code, imported(code, _is_of_a_kind))
     for node in ast.walk(code):
         match node:
-            case ast.Call(ast.Name("isinstance"), [_, kinds]):
-                named = {name.id for name in ast.walk(kinds) if isinstance(name, ast.Name)}
-                asked += [ast.unparse(node)] if named & classes else []
             case ast.Call(
                 ast.Name("hasattr" | "getattr"), [ast.Name("part" | "run" | "engine" | "operator" | "unit"), *_]
             ):
@@ -308,18 +307,34 @@ def asked_kinds(code: ast.Module) -> list[str]:
     return asked
 
 
-def _is_of_kinds(module: str) -> bool:
-    """Whether a module has what only some kinds have: parts, operators, columns of answers."""
-    if module.startswith("thalweg.kinds."):
-        return module.split(".")[2] not in CONTRACT
-    return module == "thalweg.answers.answer_columns"
+def _is_of_a_kind(module: str) -> bool:
+    return module.startswith("thalweg.kinds.") and module.split(".")[2] not in CONTRACT
+
+
+def imported(code: ast.Module, is_meant: Callable[[str], bool]) -> set[str]:
+    """What code calls that which it imports from some modules."""
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(code)
+        if isinstance(node, ast.ImportFrom) and is_meant(node.module or "")
+        for alias in node.names
+    }
+
+
+def asked_classes(code: ast.Module, classes: set[str]) -> list[str]:
+    """Where code asks whether something is of one of these classes."""
+    asked = []
+    for node in ast.walk(code):
+        match node:
+            case ast.Call(ast.Name("isinstance"), [_, kinds]):
+                named = {name.id for name in ast.walk(kinds) if isinstance(name, ast.Name)}
+                asked += [ast.unparse(node)] if named & classes else []
+    return asked
 
 
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("from thalweg.answers.answer_columns import ClashColumns\nisinstance(columns, ClashColumns)", 1),
-        ("from thalweg.answers.answer_columns import FactColumns\nisinstance(columns, FactColumns)", 0),
         ("from thalweg.kinds.queries import ContinuousQuery\nisinstance(part, ContinuousQuery)", 1),
         ("from thalweg.kinds.part import Examined\nisinstance(part, Examined)", 0),
         ('hasattr(run, "why")', 1),
@@ -328,6 +343,12 @@ def _is_of_kinds(module: str) -> bool:
 )
 def test_questions_for_kinds_are_noticed(code: str, found: int) -> None:
     assert len(asked_kinds(ast.parse(code))) == found
+
+
+@pytest.mark.parametrize(("columns", "found"), [("ClashColumns", 1), ("FactColumns", 0)])
+def test_questions_for_columns_are_noticed(columns: str, found: int) -> None:
+    code = f"from thalweg.answers.answer_columns import {columns}\nisinstance(kind, {columns})"
+    assert len(asked_columns(ast.parse(code))) == found
 
 
 def test_no_state_is_pickled() -> None:

@@ -193,18 +193,25 @@ class _Reasoning:
         )
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
+        from thalweg.answers.answer_columns import AnswerSetColumns, ClashColumns, FactColumns
         from thalweg.runtimes.spark.answer_frame import AnswerFrame
 
         kind = self._part.answer_columns(self._emit)
+        types: dict[str, str] = {}
         if of is not None:
             self._check_chosen(of)
-        types = {} if of is None or kind.emit is None else self._types(of, self._part.rules)
-        chosen = kind.chosen(of, tuple(types))
-        if chosen is None:
-            message = "`of` is for rules, ontologies and answer sets alone"
-            raise RejectedError([Diagnostic("E403", message, help="leave it out, and filter by `predicate`")])
+            if isinstance(kind, AnswerSetColumns):
+                kind = AnswerSetColumns(tuple(f"arg{place + 1}" for place in range(of.arity)), of)
+            elif isinstance(kind, FactColumns) and not isinstance(kind, ClashColumns):
+                types = self._types(of, self._part.rules)
+                kind = FactColumns(self._emit, tuple(types))
+            else:
+                message = "`of` is for rules, ontologies and answer sets alone"
+                raise RejectedError([Diagnostic("E403", message, help="leave it out, and filter by `predicate`")])
+        elif isinstance(kind, FactColumns) and kind.names is not None:
+            kind = FactColumns(self._emit)
         times = TimeFormat(self._timing.calendar, "iso" if self._stamped else "ticks")
-        return AnswerFrame(chosen, times, of, types, late, self._emit)
+        return AnswerFrame(kind, times, of, types, late, self._emit)
 
     def _check_chosen(self, of: Predicate) -> None:
         """`RejectedError` where a predicate can have no answers."""

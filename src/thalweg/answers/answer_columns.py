@@ -67,13 +67,6 @@ class AnswerColumns(Protocol):
         """How facts are shown, where all rows are about facts that begin and end; else None."""
         return None
 
-    def chosen(self, predicate: Predicate | None, names: tuple[str, ...]) -> "AnswerColumns | None":
-        """The same for facts of one predicate, whose arguments have names of their own; None where there is no such.
-
-        Without a predicate, columns that fit all facts.
-        """
-        return self if predicate is None else None
-
 
 # Facts and clashes --------------------------------------------------------------------------------------------------
 
@@ -128,9 +121,6 @@ class FactColumns(AnswerColumns):
         """Whether its columns are the predicate and the arguments of each fact."""
         return True
 
-    def chosen(self, predicate: Predicate | None, names: tuple[str, ...]) -> AnswerColumns | None:
-        return FactColumns(self.emit, None if predicate is None else names)
-
     def fits(self, answer: Answer) -> bool:
         return answer.kind in OF_FACTS
 
@@ -174,9 +164,6 @@ class ClashColumns(FactColumns):
     def of_arguments(self) -> bool:
         return False
 
-    def chosen(self, predicate: Predicate | None, names: tuple[str, ...]) -> AnswerColumns | None:
-        return self if predicate is None else None
-
     def fits(self, answer: Answer) -> bool:
         return answer.of_clashes
 
@@ -207,11 +194,6 @@ class AnswerSetColumns(AnswerColumns):
     def columns(self) -> tuple[Column, ...]:
         own = Column("answer_set", "integer"), *_fact_columns(self.names)
         return _T, _WINDOW, *own, Column("incomplete", "truth")
-
-    def chosen(self, predicate: Predicate | None, names: tuple[str, ...]) -> AnswerColumns | None:
-        if predicate is None:
-            return self
-        return AnswerSetColumns(names or tuple(f"arg{place + 1}" for place in range(predicate.arity)), predicate)
 
     def fits(self, answer: Answer) -> bool:
         return answer.kind == "answer sets"

@@ -38,12 +38,13 @@ def formatter(format: str, times: TimeFormat = AS_TICKS) -> Formatter:
     >>> text.splitlines()[1]
     '<urn:thalweg:interval:38> <urn:thalweg:from> "38"^^<http://www.w3.org/2001/XMLSchema#integer> .'
     """
-    return {
+    formatters: dict[str, Formatter] = {
         "jsonl": partial(jsonl, times=times),
         "atoms": partial(atoms, times=times),
         "nquads": lambda answer: (graph.nquads() for graph in graphs(answer, times)),
         "jsonld": lambda answer: (graph.jsonld() for graph in graphs(answer, times)),
-    }[format]
+    }
+    return formatters[format]
 
 
 def format_of_output(name: str) -> str | None:

@@ -28,19 +28,8 @@ from thalweg.model.arrow import Lists
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.records import of_json
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.runtimes.spark.wire import (
-    ANSWERS,
-    CAME,
-    EMPTY,
-    FAILED,
-    LATE,
-    MALFORMED,
-    Taken,
-    Words,
-    error_of,
-    stacked,
-    unwrap,
-)
+from thalweg.runtimes.spark.outbox import Taken, stacked
+from thalweg.runtimes.spark.wire import ANSWERS, CAME, EMPTY, FAILED, LATE, MALFORMED, Words, error_of, unwrap
 
 ANSWER_SCHEMA: Final = "kind string, t long, until long, stream string, fact string"
 """The rows of the fragments: answers, late facts, warnings, what has been decided, why a worker could not go on."""

@@ -12,7 +12,8 @@ from thalweg.dataflow.exchange import Exchange
 from thalweg.dataflow.fragment import Fragment, fragments, levels
 from thalweg.dataflow.operator import OpSpec
 from thalweg.dataflow.plan import Edge, Plan
-from thalweg.diagnostics import Diagnostic
+from thalweg.dataflow.state import StateFormat, other_version
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED
 from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
@@ -25,6 +26,8 @@ from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
 FORMAT: Final = 12
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
+
+_STATE: Final = StateFormat("bucket", FORMAT)
 
 _MOST_ROUTES: Final = 1 << 20
 """More routes than an operator has."""
@@ -207,10 +210,22 @@ class Job(Shipped):
 
     @cached_property
     def fingerprint(self) -> str:
-        """What a checkpoint must agree with: the program, and how it is spread and run."""
+        """What a checkpoint must agree with: the version of the format, the program, and how it is spread and run."""
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
-        what = FORMAT, self.identity, self.settings, self.partitions, self.groups, self.idle, widths
-        return hashlib.sha256(repr(what).encode()).hexdigest()
+        what = self.identity, self.settings, self.partitions, self.groups, self.idle, widths
+        return f"{FORMAT}:{hashlib.sha256(repr(what).encode()).hexdigest()}"
+
+    def refusal(self, fingerprint: str) -> RejectedError:
+        """The error for a state with another fingerprint: another version of Thalweg or another program has left it.
+
+        >>> job = Job(Plan(()))
+        >>> [job.refusal(other).diagnostics[0].code for other in ("1:ab", f"{FORMAT}:ab")]
+        ['E421', 'E408']
+        """
+        version = fingerprint.partition(":")[0]
+        if version.isdigit() and int(version) != FORMAT:
+            return other_version(_STATE, _STATE.name, int(version))
+        return RejectedError([Diagnostic("E408", "the checkpoint belongs to another program, or to other settings")])
 
 
 @dataclass(frozen=True, slots=True)

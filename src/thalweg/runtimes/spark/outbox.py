@@ -10,7 +10,7 @@ import numpy as np
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Multicast
 from thalweg.dataflow.executor import Arrivals, Executor, Node, netted
-from thalweg.dataflow.operator import HeldKey, Output
+from thalweg.dataflow.operator import HeldKey, Output, Words
 from thalweg.dataflow.plan import Edge
 from thalweg.engine import Given
 from thalweg.model.arrow import Lists, read_words, terms_of
@@ -21,10 +21,13 @@ from thalweg.model.records import as_json, of_json
 from thalweg.model.saved_batches import batch_columns, batches_of
 from thalweg.runtimes.spark.inbox import by_tick
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.wire import DOUBTS, EVENTS, HELD, RECORDS, SETTLED, Content, Parcel, Taken, stacked, wrap
+from thalweg.runtimes.spark.wire import DOUBTS, EVENTS, HELD, RECORDS, SETTLED, Content, Parcel, wrap
 
 _EMPTY: Final = np.zeros(0, dtype=np.int64)
 _NO_LISTS: Final[Lists] = {"ticks": _EMPTY}
+
+Taken = tuple[int, int, Words]
+"""A tick, and rows that began (0), ended (1) or became unknown (2) then."""
 
 
 class Outbox:
@@ -60,6 +63,11 @@ class Outbox:
 
     def _buckets(self, edge: Edge) -> range:
         return self._job.buckets(self._job.home[edge.target])
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing here is read elsewhere."""
+        return not self._edges
 
     def take(self, number: int, output: Output) -> None:
         """Collects what an operator gives."""
@@ -258,3 +266,11 @@ def _held(edge: Edge, header: dict[str, Any], lists: Lists, dictionary: Dictiona
     for tick, part in by_tick(lists["ticks"]):
         gone = ended[part]
         yield tick, Given(called, timed, rows[part][~gone], rows[part][gone])
+
+
+def stacked(taken: list[Taken]) -> tuple[Words, Words, Words]:
+    """All rows in one array, and for each its tick and what became of it."""
+    ticks, what, rows = zip(*taken, strict=True)
+    counts = list(map(len, rows))
+    when, kinds = (np.repeat(np.array(values, dtype=np.int64), counts) for values in (ticks, what))
+    return when, kinds, np.concatenate(rows)

@@ -13,10 +13,9 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
-from thalweg.dataflow.state import StateFormat, other_version
 from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.model.arrow import frame, unframe
-from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import Parcel, failure
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import WORKERS, WorkerTask
@@ -39,7 +38,6 @@ _ABOUT: Final = StructType(
 )
 _DATA: Final = StructType([StructField("data", BinaryType())])
 _NUMBER: Final = StructType([StructField("number", LongType())])
-_FORMAT: Final = StateFormat("bucket", FORMAT)
 
 # The journal is folded into the base when it is this much larger: saving then costs no more than what came since.
 _GROWTH: Final = 2
@@ -83,10 +81,10 @@ class _Fragment:
         self._journal = handle.getMapState(f"journal{number}", _NUMBER, _DATA)
 
     def process(self, bucket: int, payloads: list[bytes]) -> list[Parcel]:
-        mine = f"{FORMAT}:{self._job.fingerprint}"
+        mine = self._job.fingerprint
         ticket, entries, since, base, program = self._about.get() or ("", 0, 0, 0, mine)
         if program != mine:
-            raise RuntimeError(_refusal(program))
+            raise RuntimeError(str(self._job.refusal(program)))
         size = sum(map(len, payloads))
         name = f"{self._job.name}/{self._number}/{bucket}"
         task = WorkerTask(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
@@ -116,11 +114,3 @@ class _Fragment:
         for _, (entry,) in sorted(self._journal.iterator(), key=lambda pair: int(pair[0][0])):
             worker.replay(unframe(bytes(entry)))
         return worker
-
-
-def _refusal(program: str) -> str:
-    """Why a state cannot be used that belongs to another program, or that another version has written."""
-    version = program.partition(":")[0]
-    if version.isdigit() and int(version) != FORMAT:
-        return str(other_version(_FORMAT, _FORMAT.name, int(version)))
-    return "error[E408]: the checkpoint belongs to another program, or to other settings"

@@ -20,9 +20,6 @@ from thalweg.model.arrow import Lists, decode, encode
 
 Words = NDArray[np.int64]
 
-Taken = tuple[int, int, Words]
-"""A tick, and rows that began (0), ended (1) or became unknown (2) then."""
-
 OUT: Final = -1
 """In place of a fragment: answers, for users."""
 
@@ -77,14 +74,6 @@ def wrap(fragment: int, bucket: int, header: dict[str, Any], lists: Lists) -> Pa
 
 def unwrap(payload: bytes) -> Content:
     return Content(*decode(payload))
-
-
-def stacked(taken: list[Taken]) -> tuple[Words, Words, Words]:
-    """All rows in one array, and for each its tick and what became of it."""
-    ticks, what, rows = zip(*taken, strict=True)
-    counts = list(map(len, rows))
-    when, kinds = (np.repeat(np.array(values, dtype=np.int64), counts) for values in (ticks, what))
-    return when, kinds, np.concatenate(rows)
 
 
 def failure(bucket: int, error: FailedError | RejectedError, reached: int) -> Parcel:

@@ -51,7 +51,6 @@ class Worker:
         self._finished = False
         self._shown: int | None = None
         """The last tick whose facts were sent as answers."""
-        self._is_read_elsewhere = bool(job.leaving(fragment))
         self._across = any(spec.counts_everything for spec in job.specs(fragment))
         self._silenced = [node.operator for node in self.executor.nodes if not self._is_read_here(node.number)]
 
@@ -134,8 +133,7 @@ class Worker:
         lists = self.answers.batch(first, last, over and error is None)
         self._shown = max(first - 1, last)
         out += self._answered(time.start, reached, lists, over and error is None)
-        if self._is_read_elsewhere:
-            out += self.outbox.parcels(executor.nodes)
+        out += self.outbox.parcels(executor.nodes)
         return error
 
     def _go_through(self, first: int, last: int) -> None:
@@ -151,7 +149,7 @@ class Worker:
         for number, output in outputs:
             if output.answer is not None:
                 self._answer(number, output)
-            if self._is_read_elsewhere:
+            if not self.outbox.is_idle:
                 self.outbox.take(number, output)
 
     def _answer(self, number: int, output: Output) -> None:
