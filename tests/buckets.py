@@ -1,7 +1,7 @@
 """The buckets of a cluster in one process: to be fed batch by batch, and lost in between."""
 
 import pickle
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 from unittest.mock import patch
 
@@ -29,7 +29,7 @@ from thalweg.runtimes.spark.bucket_answers import answers_of, opened
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import Job, spread
 from thalweg.runtimes.spark.pack import Arrived, Packer
-from thalweg.runtimes.spark.wire import FAILURE, OUT, error_of, unwrap
+from thalweg.runtimes.spark.wire import FAILURE, OUT, Parcel, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.testing.evaluators import arrived
 
@@ -53,7 +53,47 @@ def engine_of(worker: Worker) -> Any:
     return node.operator.engine
 
 
-class Buckets:
+class Workers:
+    """All workers of a job in one process: to be fed batch by batch, and lost in between."""
+
+    def __init__(
+        self, job: Job, arrived: Callable[[Iterable[Any], Dictionary, Watermark], list[Arrived]] = arrived
+    ) -> None:
+        # As it comes to another process.
+        self.job: Job = pickle.loads(pickle.dumps(job))
+        keys = [(part.number, bucket) for part in self.job.fragments for bucket in self.job.buckets(part.number)]
+        self.workers = {key: Worker(self.job, *key) for key in keys}
+        self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
+        self._packer = Packer(self.job, 0, -1)
+        self._watermark = Watermark(job.settings.delay, job.settings.first, job.settings.last)
+        self._arrived = arrived
+
+    def process(self, events: Iterable[Any], ended: bool) -> Iterator[Parcel]:
+        """What the workers send to the driver when some events come."""
+        self._packer.part += 1
+        parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
+        for key, worker in self.workers.items():
+            mine = [parcel.payload for parcel in parcels if (parcel.fragment, parcel.bucket) == key]
+            self._taken[key].append(mine)
+            for parcel in worker.process(mine):
+                if parcel.fragment < 0:
+                    yield parcel
+                else:
+                    assert parcel.fragment > key[0]
+                    parcels.append(parcel)
+
+    def lose(self, how: str) -> None:
+        """All workers are made anew, from what was saved or from all that came."""
+        for key, lost in self.workers.items() if how != "none" else ():
+            self.workers[key] = worker = Worker(self.job, *key)
+            if how == "saved":
+                worker.load(lost.save())
+            else:
+                for payloads in self._taken[key]:
+                    worker.replay(payloads)
+
+
+class Buckets(Workers):
     """All buckets of a part; late facts go to `late`, warnings to `found`, and what windows took to `heard`."""
 
     def __init__(
@@ -70,33 +110,17 @@ class Buckets:
         listen = lambda solution, answered: self.heard.append(answered)  # noqa: E731
         context = Context(settings, Clock(), self.found.append, listen=listen, split=split)
         self._work = spread(part, context, partitions)
-        # As it comes to another process.
-        self.job: Job = pickle.loads(pickle.dumps(self._work.job))
-        keys = [(one.number, bucket) for one in self.job.fragments for bucket in self.job.buckets(one.number)]
-        self.workers = {key: Worker(self.job, *key) for key in keys}
-        self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
-        self._packer = Packer(self.job, 0, -1)
-        self._watermark = Watermark(settings.delay, settings.first, settings.last)
-        self._arrived = arrived
+        super().__init__(self._work.job, arrived)
         self._delivery = _Reports(settings.emit, self.found.append, listen)
 
     def take(self, events: Iterable[Any], ended: bool = True) -> list[Answer]:
         """What is answered when some events come."""
-        self._packer.part += 1
-        parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
         tables = []
-        for key, worker in self.workers.items():
-            mine = [parcel.payload for parcel in parcels if (parcel.fragment, parcel.bucket) == key]
-            self._taken[key].append(mine)
-            for parcel in worker.process(mine):
-                if parcel.fragment >= 0:
-                    assert parcel.fragment > key[0]
-                    parcels.append(parcel)
-                elif parcel.fragment == FAILURE:
-                    raise error_of(unwrap(parcel.payload).header["error"])
-                else:
-                    assert parcel.fragment == OUT
-                    tables += opened(parcel.payload, self.job.settings.emit)
+        for parcel in self.process(events, ended):
+            if parcel.fragment == FAILURE:
+                raise error_of(unwrap(parcel.payload).header["error"])
+            assert parcel.fragment == OUT
+            tables += opened(parcel.payload, self.job.settings.emit)
         return self._answers(pa.Table.from_batches(tables)) if tables else []
 
     def _answers(self, rows: pa.Table) -> list[Answer]:
@@ -110,17 +134,8 @@ class Buckets:
         last -= bool(sent.reports["open"])
         self._delivery.done = Delivered(tick=last, waiting=waiting)
         emit = self.job.settings.emit if self.job.plan.shows_facts else None
-        return [self._work.watch.present(answer) for answer in answers_of(sent.answers, emit, [], first, last)]
-
-    def lose(self, how: str) -> None:
-        """All buckets are made anew, from what was saved or from all that came."""
-        for key, lost in self.workers.items() if how != "none" else ():
-            self.workers[key] = worker = Worker(self.job, *key)
-            if how == "saved":
-                worker.load(lost.save())
-            else:
-                for payloads in self._taken[key]:
-                    worker.replay(payloads)
+        present = self._work.watch.presenter() or (lambda answer: answer)
+        return [present(answer) for answer in answers_of(sent.answers, emit, [], first, last)]
 
 
 class _Reports(Delivery):

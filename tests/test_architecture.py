@@ -55,7 +55,7 @@ STREAMS = "connectors/readers.py"
 # Answers are written as what streams and backgrounds are read from.
 OUTPUTS = "answers/answer_formats.py"
 # One language is built like another, and what is planned is explained in a file of the same name.
-MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain", "dataflow"})
+MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain"})
 TYPED = {"cli": {"run", "check", "explain", "why", "bench", "demo", "timeline"}, "bench": set(BENCHMARKS)}
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
@@ -134,7 +134,7 @@ def passes_in(code: ast.Module) -> list[str]:
     found = []
     for node in ast.walk(code):
         match node:
-            case ast.ImportFrom(module="thalweg.planning.plan"):
+            case ast.ImportFrom(module="thalweg.planning.rule_plan"):
                 pass
             case ast.ImportFrom(module="thalweg.planning", names=names):
                 found += [alias.name for alias in names if alias.name != "check_capacity"]
@@ -148,7 +148,7 @@ def passes_in(code: ast.Module) -> list[str]:
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("from thalweg.planning.plan import Plan, Relation", []),
+        ("from thalweg.planning.rule_plan import Relation, RulePlan", []),
         ("from thalweg.planning.check_capacity import MOST_COLUMNS, fit_capacity", ["fit_capacity"]),
         ("def late():\n    from thalweg.planning import passes", ["passes"]),
         ("import thalweg.planning.withhold", ["thalweg.planning.withhold"]),
@@ -181,6 +181,15 @@ def test_a_file_name_occurs_once() -> None:
             places.setdefault(module.stem, set()).add(package)
     twice = {name: packages for name, packages in places.items() if len(packages) > 1}
     assert not {name: found for name, found in twice.items() if not any(found <= mirrored for mirrored in MIRRORED)}
+
+
+def test_a_public_class_name_occurs_once() -> None:
+    places: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in tree(module).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name_of(module))
+    assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
 def test_the_map_names_only_files_that_exist() -> None:
@@ -269,31 +278,57 @@ def test_a_language_of_each_package_is_listed() -> None:
 BLIND = ("api", "cli", "spark", "runtimes", "dataflow")
 # What all kinds have in common.
 CONTRACT = {"part", "member", "compose", "choose_outputs"}
+# Facts are those of rules and of all plans in which there are some.
+COLUMNS = {"AnswerColumns", "FactColumns", "Column"}
 
 
 def test_nothing_outside_asks_which_kind_it_has() -> None:
     assert not offenders(lambda module: asked_kinds(tree(module)), *BLIND)
 
 
+def test_a_runtime_does_not_ask_which_kind_of_answers_it_has() -> None:
+    assert not offenders(lambda module: asked_columns(tree(module)), "api", "cli", "runtimes", "dataflow")
+
+
+def asked_columns(code: ast.Module) -> list[str]:
+    """Where code asks for the class of columns that only some kinds of answers have."""
+    return asked_classes(code, imported(code, lambda module: module == "thalweg.answers.answer_columns") - COLUMNS)
+
+
 def asked_kinds(code: ast.Module) -> list[str]:
     """Where code asks for the class of a kind, or whether something has what only some kinds have."""
-    classes = {
+    asked = asked_classes(code, imported(code, _is_of_a_kind))
+    for node in ast.walk(code):
+        match node:
+            case ast.Call(
+                ast.Name("hasattr" | "getattr"), [ast.Name("part" | "run" | "engine" | "operator" | "unit"), *_]
+            ):
+                asked.append(ast.unparse(node))
+    return asked
+
+
+def _is_of_a_kind(module: str) -> bool:
+    return module.startswith("thalweg.kinds.") and module.split(".")[2] not in CONTRACT
+
+
+def imported(code: ast.Module, is_meant: Callable[[str], bool]) -> set[str]:
+    """What code calls that which it imports from some modules."""
+    return {
         alias.asname or alias.name
         for node in ast.walk(code)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("thalweg.kinds.")
-        if (node.module or "").split(".")[2] not in CONTRACT
+        if isinstance(node, ast.ImportFrom) and is_meant(node.module or "")
         for alias in node.names
     }
+
+
+def asked_classes(code: ast.Module, classes: set[str]) -> list[str]:
+    """Where code asks whether something is of one of these classes."""
     asked = []
     for node in ast.walk(code):
         match node:
             case ast.Call(ast.Name("isinstance"), [_, kinds]):
                 named = {name.id for name in ast.walk(kinds) if isinstance(name, ast.Name)}
                 asked += [ast.unparse(node)] if named & classes else []
-            case ast.Call(
-                ast.Name("hasattr" | "getattr"), [ast.Name("part" | "run" | "engine" | "operator" | "unit"), *_]
-            ):
-                asked.append(ast.unparse(node))
     return asked
 
 
@@ -308,6 +343,12 @@ def asked_kinds(code: ast.Module) -> list[str]:
 )
 def test_questions_for_kinds_are_noticed(code: str, found: int) -> None:
     assert len(asked_kinds(ast.parse(code))) == found
+
+
+@pytest.mark.parametrize(("columns", "found"), [("ClashColumns", 1), ("FactColumns", 0)])
+def test_questions_for_columns_are_noticed(columns: str, found: int) -> None:
+    code = f"from thalweg.answers.answer_columns import {columns}\nisinstance(kind, {columns})"
+    assert len(asked_columns(ast.parse(code))) == found
 
 
 def test_no_state_is_pickled() -> None:

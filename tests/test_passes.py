@@ -30,7 +30,7 @@ from thalweg.planning.normalise import simpler
 from thalweg.planning.order_joins import join_order
 from thalweg.planning.partition import Route, partition
 from thalweg.planning.passes import PASSES, plan
-from thalweg.planning.plan import PlanRule, RelationAtom
+from thalweg.planning.rule_plan import PlanRule, RelationAtom
 from thalweg.planning.stratify import by_stratum, ended_early
 
 PAGES = Path(__file__).parent / "passes"

@@ -134,21 +134,15 @@ class Driver(Buckets):
             str(folder / "out"),
             None,
             self.job.settings.emit,
-            present=self._work.watch.present,
+            present=self._work.watch.presenter() or (lambda answer: answer),
             shows_facts=self.job.plan.shows_facts,
         )
 
     def answer(self, batch: int, events: Iterable[Any], ended: bool) -> None:
         """Answers what comes in a batch."""
-        self._packer.part += 1
-        parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
         sent: list[Any] = []
-        for key, worker in self.workers.items():
-            for parcel in worker.process([each.payload for each in parcels if (each.fragment, each.bucket) == key]):
-                if parcel.fragment >= 0:
-                    parcels.append(parcel)
-                else:
-                    sent += opened(parcel.payload, self.job.settings.emit)
+        for parcel in self.process(events, ended):
+            sent += opened(parcel.payload, self.job.settings.emit)
         self._delivery.deliver(batch, pa.Table.from_batches(sent))
 
 

@@ -30,7 +30,7 @@ from thalweg.connectors.open import open_stream
 from thalweg.connectors.readers import open_reader
 from thalweg.diagnostics import CATALOGUE, Diagnostic, Source
 from thalweg.engine.checkpoint import MismatchError
-from thalweg.explain.plan import explain
+from thalweg.explain.rule_plan import explain
 from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.languages.asp.directives import signatures
 from thalweg.languages.deployment.read_deployment import read_deployment

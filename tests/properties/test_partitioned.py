@@ -162,7 +162,7 @@ def check(scenario: Scenario, data: st.DataObject, *renewals: Renewal) -> None:
     emit = data.draw(st.sampled_from(("changes", "intervals", "snapshot")), label="emit")
     partitions = data.draw(st.integers(1, 4), label="partitions")
     job = rule_job(scenario.program, Settings(scenario.first, scenario.last, emit=emit), partitions)
-    event(f"{sum(fragment.split for fragment in job.fragments)} of {len(job.fragments)} fragments are split")
+    event(f"{sum(fragment.width > 1 for fragment in job.fragments)} of {len(job.fragments)} fragments are split")
     chosen = iter(lambda: data.draw(st.sampled_from(renewals)), None)
     assert answers(job, scenario.events, cuts(data, scenario.events), chosen) == meant(scenario, emit)
 

@@ -313,4 +313,4 @@ def test_rules_are_sparql(case: Case) -> None:
             saved, resumed = compiled.snapshot(), True
             compiled = CompiledQuery(query, lowered, case.background)
             compiled.resume(saved)
-        compiled.collect(())
+        compiled.dictionary.collect(compiled.words_in_use())

@@ -200,11 +200,11 @@ def compare(case: Case, size: int, loss: str, partitions: int, split: str, ends_
     settings = Settings(first=0, last=case.last, delay=case.delay, emit=case.emit)
     buckets = Buckets(part, settings, partitions, split=split)
     operators = buckets.job.plan.operators
-    fragments = [one for one in buckets.job.fragments if one.split]
+    fragments = [one for one in buckets.job.fragments if one.width > 1]
     note(f"{[(one.number, one.operators, one.width) for one in buckets.job.fragments]}")
     for fragment in buckets.job.fragments:
         if any(edge.delayed and edge.target in fragment.operators for edge in buckets.job.plan.edges):
-            event("a loop with a key" if fragment.split else "a loop in one bucket")
+            event("a loop with a key" if fragment.width > 1 else "a loop in one bucket")
     event(", ".join(sorted({type(operators[one]).__name__ for part in fragments for one in part.operators})) or "whole")
     found: list[str] = []
     batches = [list(case.events[start : start + size]) for start in range(0, len(case.events), size)]

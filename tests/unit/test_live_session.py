@@ -253,10 +253,10 @@ EVENTS = Source(
     ("program", "options"),
     [
         (CHOICE, {"window": "3s", "models": 0}),
-        (CHOICE, {"window": "3s", "slide": "1s"}),
+        (CHOICE, {"window": "3s", "slide": "1s", "workers": 0}),
         (Source("rules.lp", "q(X) :- p(X), not r(X)."), {"window": "3s", "solver": "engine"}),
-        ([CHOICE, "z(X) :- q(X)."], {"window": "3s"}),
-        ([CHOICE, QUERY, "z(X) :- q(X)."], {"window": "2s"}),
+        ([CHOICE, "z(X) :- q(X)."], {"window": "3s", "workers": 0}),
+        ([CHOICE, QUERY, "z(X) :- q(X)."], {"window": "2s", "workers": 0}),
         (QUERY, {}),
         (EVENTS, {}),
         ([EVENTS, "z(X) :- <http://ex.org/B>(X)."], {}),

@@ -15,7 +15,7 @@ from thalweg.answers.record import changes
 from thalweg.api import Timing, load_part
 from thalweg.cli import app
 from thalweg.cli.picture import drawn
-from thalweg.explain.timeline_chart import Span, chart_of
+from thalweg.explain.timeline_chart import ChartSpan, chart_of
 from thalweg.explain.timeline_page import timeline_page
 from thalweg.explain.timeline_svg import MOST_ROWS, draw_timeline
 from thalweg.model.dictionary import Dictionary
@@ -198,7 +198,7 @@ def test_png_is_an_image(folder: Path) -> None:
 
 
 def test_thousands_of_facts_are_grouped() -> None:
-    chart = chart_of([Span(f"jam(r{number})", number % 90, number % 90 + 9) for number in range(3_000)])
+    chart = chart_of([ChartSpan(f"jam(r{number})", number % 90, number % 90 + 9) for number in range(3_000)])
     svg = draw_timeline(chart)
     assert f">{3_000 - MOST_ROWS} more<" in svg
     assert len(svg) < 200_000
@@ -206,7 +206,7 @@ def test_thousands_of_facts_are_grouped() -> None:
 
 
 def test_a_mark_at_the_end_of_time_stays_inside_the_picture() -> None:
-    chart = chart_of([Span("jam(a)", 0, 240_000)], unit=1_000, calendar=Calendar())
+    chart = chart_of([ChartSpan("jam(a)", 0, 240_000)], unit=1_000, calendar=Calendar())
     drawing = ElementTree.fromstring(draw_timeline(chart))
     marks = [one for one in drawing.iter("{http://www.w3.org/2000/svg}text") if one.get("text-anchor") == "middle"]
     assert marks[-1].text == "00:04:00"
@@ -214,7 +214,7 @@ def test_a_mark_at_the_end_of_time_stays_inside_the_picture() -> None:
 
 
 def test_what_is_written_in_a_picture_cannot_become_part_of_it() -> None:
-    chart = chart_of([Span('said("</script><b>&")', 1, 3)], proofs={'said("</script><b>&")': "<script>"})
+    chart = chart_of([ChartSpan('said("</script><b>&")', 1, 3)], proofs={'said("</script><b>&")': "<script>"})
     ElementTree.fromstring(draw_timeline(chart))
     page = timeline_page(chart)
     assert page.count("</script>") == 2

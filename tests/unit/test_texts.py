@@ -6,7 +6,7 @@ import pytest
 
 import thalweg
 from thalweg import IRI, Fact, Source
-from thalweg.connectors.publish import Graph
+from thalweg.connectors.publish import PublishedGraph
 from thalweg.model.rdf import GENERATED_AT, RDF_TYPE, XSD
 
 RULE = "met(X) :- <http://ex.org/state>(X,on)."
@@ -94,7 +94,7 @@ def test_a_text_that_is_written_as_rdf_comes_back(tmp_path: Path) -> None:
     out = tmp_path / "out.nq"
     (first,) = thalweg.run(rules, stream=[(1, facts)])
     time = (GENERATED_AT, f'"1"^^<{XSD}integer>')
-    text = Graph("<urn:x:e>", tuple(map(str, first.begin)), (time,)).nquads()
+    text = PublishedGraph("<urn:x:e>", tuple(map(str, first.begin)), (time,)).nquads()
     out.write_text(text, encoding="utf-8")
     assert '<urn:thalweg:bob> <urn:thalweg:told> "ann"' in text
     assert f"<urn:thalweg:text:Ann%20B> {RDF_TYPE} <urn:thalweg:said>" in text

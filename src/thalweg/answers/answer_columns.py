@@ -62,6 +62,11 @@ class AnswerColumns(Protocol):
     def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
         """The rows of an answer of this kind; ticks in texts are written as `times` writes them."""
 
+    @property
+    def emit(self) -> str | None:
+        """How facts are shown, where all rows are about facts that begin and end; else None."""
+        return None
+
 
 # Facts and clashes --------------------------------------------------------------------------------------------------
 
@@ -86,7 +91,7 @@ def _cells(fact: Fact, names: Sequence[str] | None) -> Row:
 
 
 @dataclass(frozen=True)
-class FactColumns:
+class FactColumns(AnswerColumns):
     """Facts that begin, hold or end; `names` are those of the only predicate's arguments.
 
     >>> table = FactColumns("changes", ("R", "V"))
@@ -110,6 +115,11 @@ class FactColumns:
     def inner(self) -> tuple[Column, ...]:
         """The columns of what begins, holds or ends."""
         return _fact_columns(self.names)
+
+    @property
+    def of_arguments(self) -> bool:
+        """Whether its columns are the predicate and the arguments of each fact."""
+        return True
 
     def fits(self, answer: Answer) -> bool:
         return answer.kind in OF_FACTS
@@ -150,6 +160,10 @@ class ClashColumns(FactColumns):
         texts = (Column(name, "text") for name in ("individual", "other", "axiom"))
         return *texts, Column("because", "list")
 
+    @property
+    def of_arguments(self) -> bool:
+        return False
+
     def fits(self, answer: Answer) -> bool:
         return answer.of_clashes
 
@@ -163,7 +177,7 @@ class ClashColumns(FactColumns):
 
 
 @dataclass(frozen=True)
-class AnswerSetColumns:
+class AnswerSetColumns(AnswerColumns):
     """Answer sets of windows, a row for each fact.
 
     >>> list(AnswerSetColumns().rows(Answer("answer sets", 40, (("a(1)",), ()), 38), TimeFormat()))
@@ -200,7 +214,7 @@ class AnswerSetColumns:
 
 
 @dataclass(frozen=True)
-class SelectColumns:
+class SelectColumns(AnswerColumns):
     """Rows of a SELECT; a variable named like one of the other columns is written with its question mark.
 
     >>> table = SelectColumns(("x", "t"))
@@ -235,7 +249,7 @@ def _read(answer: Answer) -> Iterator[dict[str, str]]:
 
 
 @dataclass(frozen=True)
-class GraphColumns:
+class GraphColumns(AnswerColumns):
     """Triples of a CONSTRUCT.
 
     >>> list(GraphColumns().rows(Answer("triples", 40, (("<p>(<s>,<o>)",),), 38), TimeFormat()))
@@ -262,7 +276,7 @@ class GraphColumns:
 
 
 @dataclass(frozen=True)
-class TruthColumns:
+class TruthColumns(AnswerColumns):
     """Answers of an ASK.
 
     >>> list(TruthColumns().rows(Answer("truth", 40, ((True,),), 38), TimeFormat()))
@@ -286,7 +300,7 @@ class TruthColumns:
 
 
 @dataclass(frozen=True)
-class EventColumns:
+class EventColumns(AnswerColumns):
     """Classes of individuals, complex events, and events that have no classes.
 
     >>> high = AbstractLine(5, "<High>", "<obs1>", "<g1>")
@@ -345,7 +359,7 @@ class EventColumns:
 
 
 @dataclass(frozen=True)
-class SeveralColumns:
+class SeveralColumns(AnswerColumns):
     """Answers of several kinds in one table, each in its own columns.
 
     >>> table = SeveralColumns((FactColumns(), TruthColumns()))

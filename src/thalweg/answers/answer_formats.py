@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePath
 from typing import Final
 
@@ -37,12 +38,13 @@ def formatter(format: str, times: TimeFormat = AS_TICKS) -> Formatter:
     >>> text.splitlines()[1]
     '<urn:thalweg:interval:38> <urn:thalweg:from> "38"^^<http://www.w3.org/2001/XMLSchema#integer> .'
     """
-    return {
-        "jsonl": lambda answer: jsonl(answer, times),
-        "atoms": lambda answer: atoms(answer, times),
+    formatters: dict[str, Formatter] = {
+        "jsonl": partial(jsonl, times=times),
+        "atoms": partial(atoms, times=times),
         "nquads": lambda answer: (graph.nquads() for graph in graphs(answer, times)),
         "jsonld": lambda answer: (graph.jsonld() for graph in graphs(answer, times)),
-    }[format]
+    }
+    return formatters[format]
 
 
 def format_of_output(name: str) -> str | None:

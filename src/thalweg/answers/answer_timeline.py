@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine
 from thalweg.answers.record import Answer, BrokenAxiom
-from thalweg.explain.timeline_chart import Chart, Span, chart_of, clash_as_fact, event_as_fact, row_as_fact
+from thalweg.explain.timeline_chart import Chart, ChartSpan, chart_of, clash_as_fact, event_as_fact, row_as_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.term import NUMERIC
@@ -34,7 +34,7 @@ class TimelineRecorder:
         self._times = times
         self._open: dict[str, int] = {}
         self._solved: set[str] = set()
-        self._spans: list[Span] = []
+        self._spans: list[ChartSpan] = []
         self._points: list[tuple[int, str]] = []
         self._proofs: dict[str, str] = {}
         self._last = 0
@@ -106,7 +106,7 @@ class TimelineRecorder:
         if until is None:
             self._open[fact] = start
         elif len(self._spans) < MOST_SPANS:
-            self._spans.append(Span(fact, start, until + 1))
+            self._spans.append(ChartSpan(fact, start, until + 1))
         else:
             self._left_out += 1
 
@@ -148,14 +148,14 @@ class TimelineRecorder:
             note=" ".join(filter(None, (left_out, self._remark))),
         )
 
-    def _placed(self, guaranteed: dict[str, int]) -> Iterator[Span]:
+    def _placed(self, guaranteed: dict[str, int]) -> Iterator[ChartSpan]:
         place = self._position
         for span in self._spans:
-            yield Span(span.fact, place(span.start), place(span.end))
+            yield ChartSpan(span.fact, place(span.start), place(span.end))
         for fact, start in self._open.items():
             until = guaranteed.get(fact, FOREVER)
             sure = None if until >= FOREVER else place(until + 1)
-            yield Span(fact, place(start), place(self._last + 1), True, sure)
+            yield ChartSpan(fact, place(start), place(self._last + 1), True, sure)
 
     def _position(self, tick: int) -> int:
         clock = self._times.calendar.clock

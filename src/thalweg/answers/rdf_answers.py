@@ -15,7 +15,7 @@ from typing import Final
 from thalweg.answers.event_answers import facts_of_events
 from thalweg.answers.record import Answer
 from thalweg.answers.text_answers import not_facts
-from thalweg.connectors.publish import Graph, Statements
+from thalweg.connectors.publish import PublishedGraph, Statements
 from thalweg.model.rdf import GENERATED_AT, OWN, XSD, as_ntriples
 from thalweg.model.time import FOREVER, TimeFormat
 
@@ -30,7 +30,7 @@ _CHANGES: Final = (
 )
 
 
-def graphs(answer: Answer, times: TimeFormat) -> Iterator[Graph]:
+def graphs(answer: Answer, times: TimeFormat) -> Iterator[PublishedGraph]:
     """The graphs of an answer; `RejectedError` where it is not made of facts."""
     match answer.kind, answer.columns:
         case "changes", columns:
@@ -53,18 +53,20 @@ def graphs(answer: Answer, times: TimeFormat) -> Iterator[Graph]:
         case "events", (lines,):
             if facts := facts_of_events(lines):
                 tick = lines[0].t
-                yield Graph(f"{OWN}events:{tick}>", facts, _time(GENERATED_AT, "tick", tick, times))
+                yield PublishedGraph(f"{OWN}events:{tick}>", facts, _time(GENERATED_AT, "tick", tick, times))
         case kind, _:
             raise not_facts(kind)
 
 
-def _snapshots(ticks: Iterable[int], facts: Sequence[str], shed: tuple[str, ...], times: TimeFormat) -> Iterator[Graph]:
+def _snapshots(
+    ticks: Iterable[int], facts: Sequence[str], shed: tuple[str, ...], times: TimeFormat
+) -> Iterator[PublishedGraph]:
     """One for each tick at which something holds."""
     for tick in ticks if facts else ():
         yield _graph(f"snapshot:{tick}", facts, shed, _time(GENERATED_AT, "tick", tick, times))
 
 
-def _answer_sets(answer: Answer, sets: Sequence[Sequence[str]], times: TimeFormat) -> Iterator[Graph]:
+def _answer_sets(answer: Answer, sets: Sequence[Sequence[str]], times: TimeFormat) -> Iterator[PublishedGraph]:
     """One for each answer set, and one that only says so where there is none."""
     statements = (
         *_time(GENERATED_AT, "tick", answer.t, times),
@@ -73,15 +75,15 @@ def _answer_sets(answer: Answer, sets: Sequence[Sequence[str]], times: TimeForma
     marks = {"incomplete": answer.incomplete, "inconsistent": not sets and not answer.incomplete}
     statements += tuple((f"{OWN}{mark}>", _TRUE) for mark, holds in marks.items() if holds)
     for facts in sets or ((),):
-        yield Graph(f"{OWN}window:{answer.start}:{answer.t}>", tuple(facts), statements)
+        yield PublishedGraph(f"{OWN}window:{answer.start}:{answer.t}>", tuple(facts), statements)
 
 
-def _graph(name: str, facts: Sequence[str], shed: tuple[str, ...], statements: Statements) -> Graph:
+def _graph(name: str, facts: Sequence[str], shed: tuple[str, ...], statements: Statements) -> PublishedGraph:
     """A graph with a name of our own."""
     if not shed:
-        return Graph(f"{OWN}{name}>", tuple(facts), statements)
+        return PublishedGraph(f"{OWN}{name}>", tuple(facts), statements)
     missing = tuple((f"{OWN}shed>", quoted(predicate)) for predicate in shed)
-    return Graph(f"{OWN}{name}:partial>", tuple(facts), (*statements, (f"{OWN}partial>", _TRUE), *missing))
+    return PublishedGraph(f"{OWN}{name}:partial>", tuple(facts), (*statements, (f"{OWN}partial>", _TRUE), *missing))
 
 
 def _time(predicate: str, name: str, tick: int, times: TimeFormat) -> Statements:

@@ -6,7 +6,7 @@ values or pairs `(tick, facts)`. Which strings are paths, and which are text: `s
 """
 
 from thalweg.api.answer_stream import Answers
-from thalweg.api.jobs import Job, open_checkpoint, run_on_spark, run_to, start
+from thalweg.api.jobs import PreparedRun, open_checkpoint, run_on_spark, run_to, start
 from thalweg.api.kind_options import (
     ResolvedOptions,
     default_timing,
@@ -37,7 +37,6 @@ __all__ = [
     "TASKS",
     "Answers",
     "Background",
-    "Job",
     "KindKeywords",
     "Moment",
     "Observer",
@@ -45,6 +44,7 @@ __all__ = [
     "OntologyOptions",
     "Part",
     "Prefixes",
+    "PreparedRun",
     "ResolvedOptions",
     "RunOptions",
     "Session",

@@ -12,7 +12,7 @@ from weakref import finalize
 
 from thalweg.answers.answer_columns import AnswerColumns
 from thalweg.api.answer_values import record_of, values_of
-from thalweg.api.jobs import Job
+from thalweg.api.jobs import PreparedRun
 from thalweg.api.spark_answers import SparkAnswers
 from thalweg.model.time import AS_TICKS, TimeFormat
 
@@ -30,7 +30,7 @@ class Answers:
 
     def __init__(
         self,
-        start: Callable[[], Job | SparkAnswers],
+        start: Callable[[], PreparedRun | SparkAnswers],
         *,
         repeats: bool,
         columns: AnswerColumns,
@@ -42,7 +42,7 @@ class Answers:
         self._times = times
         self._repeats = repeats
         # Now, so that what cannot be opened or started is an error of the call and not of the first answer.
-        self._next: Job | SparkAnswers | None = start()
+        self._next: PreparedRun | SparkAnswers | None = start()
         self._closing = finalize(self, self._next.__exit__)
         self._kept: list[Any] | None = None
 
@@ -62,7 +62,7 @@ class Answers:
         self._closing()
         self._next = None
 
-    def _take(self) -> Job | SparkAnswers:
+    def _take(self) -> PreparedRun | SparkAnswers:
         job, self._next = self._next, None
         if job is not None:
             self._closing.detach()
@@ -118,7 +118,7 @@ class Answers:
         return f"<Answers: {len(self._kept)}>"
 
 
-def _flowing(job: Job | SparkAnswers) -> Iterator[Any]:
+def _flowing(job: PreparedRun | SparkAnswers) -> Iterator[Any]:
     with job:
         for answer in job.pieces():
             if answer is not None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PreparedRun:
     """A part, ready to run over its streams."""
 
     run: "LocalRun"
@@ -49,7 +49,7 @@ class Job:
     def pieces(self) -> "Iterator[Answer | None]":
         return self.run.answers(self.inputs)
 
-    def __enter__(self) -> "Job":
+    def __enter__(self) -> "PreparedRun":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -68,7 +68,7 @@ def start(
     checkpoint: "EmbeddedCheckpoint | None" = None,
     explains: bool = False,
     saves: bool = False,
-) -> Job:
+) -> PreparedRun:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
     The `observer` is called while it runs. A job that `explains` will be asked why, and one that `saves` for its state.
@@ -98,7 +98,7 @@ def start(
     items = _items(on, transports, run.dictionary, timing, interrupt, mapped)
     if isinstance(items, Streams):
         items.wake(run.pause)
-    job = Job(run, items, transports, timing.format)
+    job = PreparedRun(run, items, transports, timing.format)
     if checkpoint is not None:
         _resume(job, checkpoint)
     return job
@@ -133,7 +133,7 @@ def _mapped(mapped: Tally | None, resumed: bool) -> Iterator[Diagnostic]:
     return iter(()) if mapped is None else mapped.summary(resumed)
 
 
-def _resume(job: Job, checkpoint: "EmbeddedCheckpoint") -> None:
+def _resume(job: PreparedRun, checkpoint: "EmbeddedCheckpoint") -> None:
     """Brings a job to where its checkpoint was taken, and makes the checkpoint its own."""
     from thalweg.engine.checkpoint import MismatchError
     from thalweg.runtimes.checkpoint_folder import refused
@@ -239,7 +239,8 @@ def run_on_spark(
 
     def deliver(ledger: Path, feed: "Feed") -> Delivery:
         observer.ready()
-        watching = report, listen, work.watch.present, observer.see
+        present = work.watch.presenter() or (lambda answer: answer)
+        watching = report, listen, present, observer.see
         return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts, feed.hear)
 
     def listen(solution: Any, note: Any) -> None:

@@ -30,7 +30,7 @@ from thalweg.model.python_values import PythonValue
 from thalweg.runtimes.plausible_times import PATIENCE
 
 if TYPE_CHECKING:
-    from thalweg.api.jobs import Job
+    from thalweg.api.jobs import PreparedRun
     from thalweg.engine.absence import Absence
     from thalweg.engine.proof import Proof
 
@@ -47,7 +47,7 @@ class Session:
     """
 
     def __init__(
-        self, job: "Job", timing: Timing, identity: Callable[[], str], prefixes: Prefixes, rows: PushedRows
+        self, job: "PreparedRun", timing: Timing, identity: Callable[[], str], prefixes: Prefixes, rows: PushedRows
     ) -> None:
         self._job = job
         self._rows = rows

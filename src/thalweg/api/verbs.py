@@ -135,7 +135,7 @@ def run(
             raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
         return Answers(start_there, repeats=True, columns=columns, times=times_of_run)
 
-    def starting() -> jobs.Job:
+    def starting() -> jobs.PreparedRun:
         return jobs.start(part, stream, _counting_anew(resolved.run), observer)
 
     return Answers(starting, repeats=jobs.repeats(stream), columns=columns, times=times_of_run)

@@ -12,7 +12,7 @@ from thalweg.engine.decoder import Decoder, Rows
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
-from thalweg.planning.plan import Plan, Relation
+from thalweg.planning.rule_plan import Relation, RulePlan
 
 
 class Silent(RuleEngine):
@@ -52,7 +52,7 @@ class Echo(RuleEngine):
     [[5], [9]]
     """
 
-    def adopt(self, plan: Plan) -> None:
+    def adopt(self, plan: RulePlan) -> None:
         super().adopt(plan)
         self._decoder = _Alike(self.plan, self.dictionary)
 

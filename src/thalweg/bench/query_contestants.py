@@ -18,12 +18,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
+import numpy as np
+
 from thalweg.answers.jsonl import jsonl
 from thalweg.bench.city_streams import CITY, as_lines, background
 from thalweg.bench.continuous_queries import BenchmarkQuery
 from thalweg.bench.oxigraph import SparqlAnswer, Windows, read_bindings, read_rows
 from thalweg.bench.query_ways import PER_WINDOW, RULES, at_work
 from thalweg.connectors.ntriples import TripleReader
+from thalweg.dataflow.executor import Arrivals
 from thalweg.model.time import Clock
 
 COMPILED: Final = "compiled"
@@ -73,7 +76,8 @@ class ThalwegContestant:
             items = self._readers[stream].feed(f"{tick} {lines[: -len(str(tick)) - 1]}".encode())
             self._batches += [item[1] for item in items if isinstance(item, tuple)]
         if self._query.dictionary.wants_collection:
-            self._query.evaluator.collect(self._batches)
+            waiting = Arrivals(self._batches).words()
+            self._query.dictionary.collect(np.concatenate([self._query.evaluator.words_in_use(), *waiting]))
 
     def _to(self, tick: int) -> None:
         """Takes the reasoner to a tick at which all that comes has come; what it answers is kept."""

@@ -24,14 +24,14 @@ from thalweg.cli.errors import (
 )
 from thalweg.cli.parameters import Programs, Values, with_options
 from thalweg.cli.picture import Pencil, drawn
-from thalweg.cli.settings import Delivery, RuntimeOptions
+from thalweg.cli.settings import OutputOptions, RuntimeOptions
 from thalweg.cli.summary import RunSummary, summarised
 from thalweg.cli.write_answers import Channel, LateLines, Opener, deliver, open_anew
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.answers.record import Answer
-    from thalweg.api import Job, Observer, Part, RunOptions, SolveOptions
+    from thalweg.api import Observer, Part, PreparedRun, RunOptions, SolveOptions
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.diagnostics import Diagnostic
     from thalweg.kinds.part import Account
@@ -54,7 +54,7 @@ def run(context: typer.Context, programs: Programs, values: Values) -> None:
         sources = CommandSources.of(context, values)
         options = api.RunOptions.of({**api.keywords_of("run", values), "map": sources.mappings})
         with usage():
-            delivery, timing = Delivery.of(values), options.timing
+            delivery, timing = OutputOptions.of(values), options.timing
             if picture is not None:
                 check_picture(picture)
             timing.calendar, timing.idle_seconds, timing.max_ahead_milliseconds  # noqa: B018
@@ -83,7 +83,7 @@ def run(context: typer.Context, programs: Programs, values: Values) -> None:
             _Run(part, sources.streams, resolved.run, target, delivery, written, summary, pencil).run(observer)
 
 
-def _fitting(target: RuntimeOptions, delivery: Delivery, solving: "SolveOptions") -> None:
+def _fitting(target: RuntimeOptions, delivery: OutputOptions, solving: "SolveOptions") -> None:
     """Refuses what the runtime, or the way in which answers are written, does not know."""
     if target.on_spark:
         misfits({"--workers": solving.workers}, "`--runtime spark`", only=False)
@@ -111,7 +111,7 @@ class _Run:
     streams: list[Any]
     options: "RunOptions"
     target: RuntimeOptions
-    delivery: Delivery
+    delivery: OutputOptions
     written: "AnswerFormat"
     summary: RunSummary
     pencil: Pencil
@@ -190,7 +190,7 @@ class _Run:
         observe = self.pencil.observe if self.pencil.is_used else None
         observer = replace(observer, with_until=self.written.format == "text", observe=observe)
 
-        def started(late: LateLines) -> "Job":
+        def started(late: LateLines) -> "PreparedRun":
             with _nothing_collected():
                 job = api.start(
                     self.part,

@@ -70,7 +70,7 @@ class RuntimeOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class OutputOptions:
     """What becomes of answers and of late facts."""
 
     out: str | None
@@ -78,7 +78,7 @@ class Delivery:
     format: str
 
     @classmethod
-    def of(cls, values: Values) -> "Delivery":
+    def of(cls, values: Values) -> "OutputOptions":
         """With the format that the options say, that of the output's name, text for people, or lines of JSON.
 
         `ValueError` where a name says another format than the options do.

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thalweg.cli.errors import forget_stdout
-from thalweg.cli.settings import Delivery
+from thalweg.cli.settings import OutputOptions
 from thalweg.cli.summary import RunSummary
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.answers.record import Answer
     from thalweg.answers.table import AnswerTable, ParquetFile, ParquetParts
-    from thalweg.api import Job, Observer
+    from thalweg.api import Observer, PreparedRun
     from thalweg.connectors.interrupt import Interrupt
     from thalweg.connectors.transport import Sink
 
@@ -68,8 +68,8 @@ LateLines = Callable[[str], None] | None
 
 
 def deliver(
-    starting: "Callable[[LateLines], Job]",
-    delivery: Delivery,
+    starting: "Callable[[LateLines], PreparedRun]",
+    delivery: OutputOptions,
     written: "AnswerFormat",
     interrupt: "Interrupt",
     observer: "Observer",
@@ -93,7 +93,7 @@ def deliver(
                 summary.late = job.run.intake.dropped
 
 
-def _write(job: "Job", sink: "Sink", written: "AnswerFormat", interrupt: "Interrupt", see: Look) -> None:
+def _write(job: "PreparedRun", sink: "Sink", written: "AnswerFormat", interrupt: "Interrupt", see: Look) -> None:
     from thalweg.cli.progress_bar import Meter
 
     meter = Meter(job.transports, answers_on_terminal=sink is sys.stdout.buffer and sys.stdout.isatty())
@@ -124,7 +124,7 @@ def _goes_on(sink: "Sink") -> bool:
     return sink is not sys.stdout.buffer and bool(getattr(sink, "tell", lambda: 0)())
 
 
-def _write_table(job: "Job", sink: "ParquetFile | ParquetParts", table: "AnswerTable", see: Look) -> None:
+def _write_table(job: "PreparedRun", sink: "ParquetFile | ParquetParts", table: "AnswerTable", see: Look) -> None:
     from thalweg.answers.table import ParquetFile
     from thalweg.diagnostics import RejectedError
 

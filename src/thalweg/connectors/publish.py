@@ -22,10 +22,10 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).enc
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class PublishedGraph:
     """Facts under the name of a graph, and statements about the graph, which stand in the default graph.
 
-    >>> graph = Graph("<urn:g>", ("<http://a/p>(<http://a/b>,<http://a/c>)",), (("<http://a/by>", '"me"'),))
+    >>> graph = PublishedGraph("<urn:g>", ("<http://a/p>(<http://a/b>,<http://a/c>)",), (("<http://a/by>", '"me"'),))
     >>> print(graph.nquads(), end="")
     <urn:g> <http://a/by> "me" .
     <http://a/b> <http://a/p> <http://a/c> <urn:g> .

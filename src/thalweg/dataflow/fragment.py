@@ -25,10 +25,6 @@ class Fragment:
     operators: tuple[int, ...]
     width: int = 1
 
-    @property
-    def split(self) -> bool:
-        return self.width > 1
-
 
 def fragments(plan: Plan, partitions: int) -> tuple[Fragment, ...]:
     """The fragments of a plan, each behind those that it takes something from."""
@@ -47,7 +43,7 @@ def loops_of(plan: Plan) -> tuple[frozenset[int], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class LoopObstacle:
     """Why a loop is not split: an `operator` without a key, or one that reads `what` of a `source` by another key.
 
     Where it is about `streams`, the two need facts of streams by different keys; without a predicate it is about events
@@ -62,15 +58,15 @@ class Obstacle:
 
 def obstacles(
     plan: Plan, loop: Collection[int], partitions: int, streamed: Iterable[Predicate] = ()
-) -> Iterator[Obstacle]:
+) -> Iterator[LoopObstacle]:
     """Why a loop is not split by one key; nothing where it is. Facts of the `streamed` predicates may come to it."""
     specs = {number: plan.operators[number] for number in sorted(loop)}
     for number, spec in specs.items():
         if spec.width(partitions) == 1 or spec.by_event or spec.keeps_events or spec.counts_everything:
-            yield Obstacle(number)
+            yield LoopObstacle(number)
     for edge in plan.edges:
         if edge.target in loop and edge.source in loop and not _is_local(plan, edge):
-            yield Obstacle(edge.target, edge.source, None if edge.key is None else edge.key[0])
+            yield LoopObstacle(edge.target, edge.source, None if edge.key is None else edge.key[0])
     # Facts of streams come to all operators of a bucket.
     for signature in streamed:
         exchanges: dict[Exchange, int] = {}
@@ -78,7 +74,7 @@ def obstacles(
             for _, exchange in spec.routes(signature) if spec.reads_streams and not spec.renames else ():
                 exchanges.setdefault(exchange, number)
         first, *others = exchanges.values() or (0,)
-        yield from (Obstacle(number, first, signature, streams=True) for number in others)
+        yield from (LoopObstacle(number, first, signature, streams=True) for number in others)
 
 
 def _is_local(plan: Plan, edge: Edge) -> bool:

@@ -28,7 +28,7 @@ from thalweg.model.shipped import Shipped
 
 if TYPE_CHECKING:
     from thalweg.dataflow.context import Context
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
     from thalweg.engine.proof import Proof
     from thalweg.explain.plan_stage import PlanStage
 
@@ -173,7 +173,7 @@ class Operator(ABC):
 class Concludes(Protocol):
     """An operator whose facts an engine of rules derives, which can be asked for derivations."""
 
-    engine: "Engine"
+    engine: "PlanEngine"
 
 
 @runtime_checkable

@@ -34,11 +34,16 @@ def unsealed(format: StateFormat, data: bytes) -> bytes:
     about, content = unframe(data)
     name, version = json.loads(about)
     if (name, version) != (format.name, format.version):
-        own = "" if name == format.name else f" of `{format.name}`"
-        message = (
-            f"the checkpoint has version {version} of the state `{name}`, "
-            f"and this version of Thalweg reads version {format.version}{own}"
-        )
-        way_out = "begin with a new folder, or go on with the version of Thalweg that wrote it"
-        raise RejectedError([Diagnostic("E421", message, help=way_out)])
+        raise other_version(format, name, version)
     return content
+
+
+def other_version(format: StateFormat, name: str, version: int) -> RejectedError:
+    """The error for a state that another version of Thalweg wrote."""
+    own = "" if name == format.name else f" of `{format.name}`"
+    message = (
+        f"the checkpoint has version {version} of the state `{name}`, "
+        f"and this version of Thalweg reads version {format.version}{own}"
+    )
+    way_out = "begin with a new folder, or go on with the version of Thalweg that wrote it"
+    return RejectedError([Diagnostic("E421", message, help=way_out)])

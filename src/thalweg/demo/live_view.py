@@ -16,7 +16,7 @@ from rich.text import Text
 
 from thalweg.demo.city_log import CityLog, News, clock, layer_of
 from thalweg.demo.smart_city import MINUTES, START, observed_at
-from thalweg.explain.timeline_chart import Chart, Span, chart_of
+from thalweg.explain.timeline_chart import Chart, ChartSpan, chart_of
 from thalweg.explain.timeline_text import timeline_text
 from thalweg.model.time import Calendar
 
@@ -116,8 +116,8 @@ def chart(log: CityLog, *layers: str) -> Chart:
               17:30         17:45
     <BLANKLINE>
     """
-    intervals = [Span(fact, _at(start), _at(end)) for fact, spans in log.ended.items() for start, end in spans]
-    intervals += [Span(fact, _at(start), _at(log.second + 1), is_open=True) for fact, start in log.since.items()]
+    intervals = [ChartSpan(fact, _at(start), _at(end)) for fact, spans in log.ended.items() for start, end in spans]
+    intervals += [ChartSpan(fact, _at(start), _at(log.second + 1), is_open=True) for fact, start in log.since.items()]
     high = {place for place, _, mean in log.means if mean > _LIMIT}
     points = [(_at(at), f"meanParticles({place},{mean:.1f})") for place, at, mean in log.means if place in high]
     shown = [span for span in intervals if not layers or layer_of(span.fact) in layers]

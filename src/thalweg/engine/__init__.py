@@ -1,7 +1,7 @@
 """Incremental evaluation: no I/O, no clock, no threads."""
 
 from thalweg.engine.delta import Delta, Given
-from thalweg.engine.engine import BusyError, Engine
+from thalweg.engine.engine import BusyError, PlanEngine
 from thalweg.engine.tick import kernels_ready
 
-__all__ = ["BusyError", "Delta", "Engine", "Given", "kernels_ready"]
+__all__ = ["BusyError", "Delta", "Given", "PlanEngine", "kernels_ready"]

@@ -32,10 +32,10 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, with_files
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.planning.assign_memories import TICK
-from thalweg.planning.plan import PlanRule, RelationAtom
+from thalweg.planning.rule_plan import PlanRule, RelationAtom
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 _SHOWN: Final = ("claim", "kind", "until", "unless")
 """What is shown of a premise that holds; `why` has the rest."""
@@ -132,7 +132,7 @@ class Absence(Explanation):
         return data | ({"cut": True} if self.cut else {})
 
 
-def why_not(engine: "Engine", fact: Fact, came: Collection[Predicate] | None = None) -> Absence | None:
+def why_not(engine: "PlanEngine", fact: Fact, came: Collection[Predicate] | None = None) -> Absence | None:
     """How far the rules got that could derive a fact, or None where it holds.
 
     `came` are the predicates that streams have brought so far, where that is known.
@@ -182,7 +182,7 @@ class _Deepest:
 
 
 class _Tracer:
-    def __init__(self, engine: "Engine", came: Collection[Predicate] | None) -> None:
+    def __init__(self, engine: "PlanEngine", came: Collection[Predicate] | None) -> None:
         assert engine.now is not None
         self.engine, self.plan, self.came, self.now = engine, engine.plan, came, engine.now
         self.search = Search(engine)

@@ -33,10 +33,10 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.similar import nearest
 from thalweg.model.time import FOREVER
 from thalweg.model.triples import TRIPLES
-from thalweg.planning.plan import Feed, Grouping, PlanRule, Relation, RelationAtom
+from thalweg.planning.rule_plan import Feed, Grouping, PlanRule, Relation, RelationAtom
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 _NEARBY: Final = 1_000
 """Rows among which the one is chosen that comes closest to what is missing."""
@@ -48,7 +48,7 @@ class AbsenceWording:
     `came` are the predicates that streams have brought so far, where that is known.
     """
 
-    def __init__(self, engine: "Engine", prover: Prover, came: Collection[Predicate] | None) -> None:
+    def __init__(self, engine: "PlanEngine", prover: Prover, came: Collection[Predicate] | None) -> None:
         assert engine.now is not None
         self.plan, self.came, self.now = engine.plan, came, engine.now
         self.spell = engine.dictionary.spell

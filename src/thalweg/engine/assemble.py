@@ -76,7 +76,7 @@ from thalweg.ir.nodes import (
 )
 from thalweg.model.functions import CONDITIONS, LOOKED_UP
 from thalweg.model.number import AT_LEAST, COMPARISONS, EQUAL, LESS, NUMERIC_FUNCTIONS, OPERATORS, ZERO
-from thalweg.planning.plan import Count, JoinOrder, Plan, PlanRule, RelationAtom
+from thalweg.planning.rule_plan import Count, JoinOrder, PlanRule, RelationAtom, RulePlan
 
 Code = Callable[[str], int]
 Fired = tuple[int, "_Variant", PlanRule]
@@ -130,7 +130,7 @@ class _Lists:
     head: list[Fired] = field(default_factory=list)
 
 
-def assemble(plan: Plan, code: Code) -> KernelTable:
+def assemble(plan: RulePlan, code: Code) -> KernelTable:
     """The table of a plan; `code` gives the word of a term."""
     slots: list[list[tuple[int, ...]]] = [[tuple(range(relation.arity))] for relation in plan.relations]
     lists = [_Lists() for _ in plan.relations]
@@ -158,7 +158,7 @@ def assemble(plan: Plan, code: Code) -> KernelTable:
     return _lay_out(plan, slots, lists, np.array(by_column, dtype=np.int64).reshape(-1, 4))
 
 
-def _columns_output(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
+def _columns_output(plan: RulePlan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
     """An index by each column of the output.
 
     Rules look for most by each of its arguments to replace it: if not among the conclusions themselves, then where
@@ -177,7 +177,7 @@ def _columns_output(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[
             yield relation.number, place, column, slots[place].index((column,))
 
 
-def _columns_fed(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
+def _columns_fed(plan: RulePlan, slots: list[list[tuple[int, ...]]]) -> Iterator[tuple[int, int, int, int]]:
     """The columns of what streams bring that have an index of their own."""
     for relation in {feed.relation for feeds in plan.feeds.values() for feed in feeds if feed.kind == "seen"}:
         for column in range(relation.arity):
@@ -185,14 +185,14 @@ def _columns_fed(plan: Plan, slots: list[list[tuple[int, ...]]]) -> Iterator[tup
                 yield relation.number, relation.number, column, slots[relation.number].index((column,))
 
 
-def _static(plan: Plan) -> set[int]:
+def _static(plan: RulePlan) -> set[int]:
     """The relations whose rows are all there from the start."""
     derived = {rule.head.relation.number for rule in plan.rules}
     return {relation.number for relation, name in plan.background if name in plan.program.hints.static} - derived
 
 
 def _lay_out(
-    plan: Plan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], by_column: NDArray[np.int64]
+    plan: RulePlan, slots: list[list[tuple[int, ...]]], lists: list[_Lists], by_column: NDArray[np.int64]
 ) -> KernelTable:
     relations = len(plan.relations)
     counters = {count.counter.number for count in plan.counts}
@@ -259,7 +259,7 @@ def _lay_out(
     return KernelTable(words, stride, by_column, len(plan.tuples), registers, lookups, variants, orders, timed)
 
 
-def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
+def _flags(plan: RulePlan, lists: list[_Lists]) -> list[int]:
     """The flags of each relation, which tell the kernels how to treat its rows."""
     followed = (relation for key, relation in plan.exports.items() if key not in plan.program.hints.irrevocable)
     lasting = [plan.exports[key] for key in plan.exports.keys() & plan.program.hints.irrevocable]
@@ -281,7 +281,7 @@ def _flags(plan: Plan, lists: list[_Lists]) -> list[int]:
     return flags
 
 
-def _count_words(count: Count, plan: Plan) -> list[int]:
+def _count_words(count: Count, plan: RulePlan) -> list[int]:
     """(counter, source, target, stratum, kind, size, hop)."""
     shared = [count.counter.number, count.source.number, count.target.number, plan.strata[count.target.number]]
     match count.window:
@@ -302,7 +302,7 @@ class _Variant:
     """
 
     def __init__(
-        self, slots: list[list[tuple[int, ...]]], code: Code, plan: Plan, rule: PlanRule, join: JoinOrder
+        self, slots: list[list[tuple[int, ...]]], code: Code, plan: RulePlan, rule: PlanRule, join: JoinOrder
     ) -> None:
         self.slots = slots
         self.code = code

@@ -19,7 +19,7 @@ from thalweg.ir.nodes import Rule
 from thalweg.model.machine import SHARE, allowed, free_memory, resident
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 _LEFT: Final = 0.05
 _SMALL: Final = 1 << 26
@@ -27,7 +27,7 @@ _LEAST: Final = 1 << 22
 """A tick may always take this much: an engine that is empty has arrays, too."""
 
 
-def make_room(engine: "Engine", feeds: NDArray[np.int64]) -> None:
+def make_room(engine: "PlanEngine", feeds: NDArray[np.int64]) -> None:
     """Enlarges the array that is full; raises `FailedError` where that takes more than there is."""
     try:
         if refused := _refusal(engine, enlarged_by(engine.table, engine.arrays), feeds):
@@ -38,7 +38,7 @@ def make_room(engine: "Engine", feeds: NDArray[np.int64]) -> None:
         raise FailedError(_used_up(engine, what, "distribute the work with `--runtime spark`")) from None
 
 
-def _refusal(engine: "Engine", added: int, feeds: NDArray[np.int64]) -> Diagnostic | None:
+def _refusal(engine: "PlanEngine", added: int, feeds: NDArray[np.int64]) -> Diagnostic | None:
     """Why the bytes to be added are too many, if they are.
 
     A budget is for what stays; the facts that a tick brings, and what follows from them at once, come on top of it.
@@ -60,7 +60,7 @@ def _is_scarce(allocated: int, added: int) -> bool:
     return max(allocated, resident()) + added > SHARE * allowed() or added > free - _LEFT * total
 
 
-def _used_up(engine: "Engine", what: str, help_: str) -> Diagnostic:
+def _used_up(engine: "PlanEngine", what: str, help_: str) -> Diagnostic:
     rule = _culprit(engine)
     message = f"tick {int(engine.arrays.scalars[NOW])} does not fit: {what}"
     if rule is None:
@@ -69,7 +69,7 @@ def _used_up(engine: "Engine", what: str, help_: str) -> Diagnostic:
     return Diagnostic("E410", message, rule.span, notes=tuple(_most_rows(engine)), help=help_)
 
 
-def _culprit(engine: "Engine") -> Rule | None:
+def _culprit(engine: "PlanEngine") -> Rule | None:
     """The rule that was adding rows: the one that was fired last, or what it was made for."""
     fired = engine.table.variants.get(int(engine.arrays.scalars[FIRING]))
     if fired is None:
@@ -80,7 +80,7 @@ def _culprit(engine: "Engine") -> Rule | None:
     return next((rule.origin for rule in engine.plan.rules if rule.head.relation.number in heads and rule.origin), None)
 
 
-def _most_rows(engine: "Engine") -> Iterator[str]:
+def _most_rows(engine: "PlanEngine") -> Iterator[str]:
     """A sentence about the relation that has the most rows."""
     relations = engine.arrays.relations
     counts = np.bincount(relations[relations >= 0], minlength=1)[: len(engine.plan.relations)]

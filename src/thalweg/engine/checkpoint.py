@@ -22,10 +22,10 @@ from thalweg.ir.fingerprint import fingerprint
 from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.plan import Plan
+from thalweg.planning.rule_plan import RulePlan
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 Words = NDArray[np.int64]
 
@@ -65,7 +65,7 @@ class State:
     waiting: list[tuple[str, SavedMemory]] = field(default_factory=list)
 
 
-def save(engine: "Engine") -> State:
+def save(engine: "PlanEngine") -> State:
     """The state of an engine: the rows that its windows still need."""
     assert engine.first is not None
     assert engine.now is not None
@@ -90,12 +90,12 @@ def _by_name(notes: list[Note]) -> list[tuple[str, SavedMemory]]:
     return [(relation.name, SavedMemory(rows, until, np.zeros_like(until))) for relation, rows, until in notes]
 
 
-def run_relations(engine: "Engine") -> set[int]:
+def run_relations(engine: "PlanEngine") -> set[int]:
     """The relations that keep runs."""
     return {feed.relation.number for feeds in engine.plan.feeds.values() for feed in feeds if feed.kind == "run"}
 
 
-def fed_relations(engine: "Engine") -> set[int]:
+def fed_relations(engine: "PlanEngine") -> set[int]:
     """The relations whose rows come from outside; what holds for ever is fed again at the start."""
     plan = engine.plan
     fed = [feed.relation for feeds in plan.feeds.values() for feed in feeds]
@@ -108,7 +108,7 @@ def fed_relations(engine: "Engine") -> set[int]:
     return {relation.number for relation in fed}
 
 
-def load(engine: "Engine", state: State) -> None:
+def load(engine: "PlanEngine", state: State) -> None:
     """Brings an engine without history to a saved state."""
     engine.first, engine.now = state.first, state.now
     engine.arrays.scalars[FIRST] = state.first
@@ -142,7 +142,7 @@ def load(engine: "Engine", state: State) -> None:
         _set_starts(engine, number, state.memories[engine.plan.relations[number].name])
 
 
-def _set_starts(engine: "Engine", number: int, memory: SavedMemory) -> None:
+def _set_starts(engine: "PlanEngine", number: int, memory: SavedMemory) -> None:
     """Gives the runs back the ticks at which they began: the same rows, brought into the same order."""
     arity, columns = engine.plan.relations[number].arity, engine.arrays.columns
     run_rows = np.flatnonzero(engine.arrays.relations == number)
@@ -153,7 +153,7 @@ def _set_starts(engine: "Engine", number: int, memory: SavedMemory) -> None:
     columns[run_rows[places], arity] = memory.start[rows]
 
 
-def rebuild(engine: "Engine", plan: Plan) -> None:
+def rebuild(engine: "PlanEngine", plan: RulePlan) -> None:
     """Goes on with another plan, because a derived predicate turned out to be streamed, and keeps the state."""
     engine.spell_changes()
     state = save(engine)
@@ -161,7 +161,7 @@ def rebuild(engine: "Engine", plan: Plan) -> None:
     load(engine, state)
 
 
-def snapshot(engine: "Engine") -> bytes:
+def snapshot(engine: "PlanEngine") -> bytes:
     """The state as Arrow: one row, whose lists hold the words of all memories, and the terms they stand for."""
     state = save(engine)
     # Notes are saved behind the memories, and what waits behind the notes.
@@ -197,7 +197,7 @@ def snapshot(engine: "Engine") -> bytes:
     return encode(about, columns)
 
 
-def restore(engine: "Engine", data: bytes) -> None:
+def restore(engine: "PlanEngine", data: bytes) -> None:
     """Brings a new engine to a saved state; `DamagedError` or `MismatchError` where the bytes hold none."""
     about, columns = decode(data)
     if about.get("program") != _fingerprint(engine):
@@ -240,7 +240,7 @@ def joined(parts: list[Words]) -> Words:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
-def _fingerprint(engine: "Engine") -> str:
+def _fingerprint(engine: "PlanEngine") -> str:
     """Of all but what is output: no memory depends on that, so a state may be asked about what a run does not show."""
     program = engine.program
     return fingerprint(replace(program, interface=replace(program.interface, outputs=None)))

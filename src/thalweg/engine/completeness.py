@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from thalweg.ir.annotate_terms import as_streamed
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.plan import PlanTarget
+from thalweg.planning.rule_plan import PlanTarget
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 
-def weigh(engine: "Engine") -> None:
+def weigh(engine: "PlanEngine") -> None:
     """Determines the relations that may lack rows, and the tick at which the first of them is complete again."""
     plan, target = engine.plan, current_target(engine)
     engine.incomplete = (plan if target == plan.target else engine.replan(target)).incomplete
@@ -22,13 +22,13 @@ def weigh(engine: "Engine") -> None:
     engine.shed = tuple(sorted(as_streamed(_names_of_shed(engine)))) if misses else ()
 
 
-def current_target(engine: "Engine") -> PlanTarget:
+def current_target(engine: "PlanEngine") -> PlanTarget:
     """The target that an engine needs a plan for now."""
     lacking = frozenset(engine.lacking) | {engine.plan.imports[key].name for key in engine.doubts}
     return PlanTarget(engine.plan.target.mixed, lacking)
 
 
-def _names_of_shed(engine: "Engine") -> Iterator[Predicate]:
+def _names_of_shed(engine: "PlanEngine") -> Iterator[Predicate]:
     for names in engine.doubts.values():
         yield from names
     for (signature, _), relation in engine.plan.imports.items():

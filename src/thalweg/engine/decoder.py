@@ -11,7 +11,7 @@ from thalweg.engine.number_text import spell_numbers
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.triples import ANY_TRIPLE, as_facts
-from thalweg.planning.plan import Plan, Relation
+from thalweg.planning.rule_plan import Relation, RulePlan
 
 Rows = NDArray[np.int64]
 
@@ -19,7 +19,7 @@ Rows = NDArray[np.int64]
 class Decoder:
     """Knows the arity of each relation of a plan and, of those that are output, the predicate."""
 
-    def __init__(self, plan: Plan, dictionary: Dictionary) -> None:
+    def __init__(self, plan: RulePlan, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
         self.predicates = {relation.number: signature.name for signature, relation in plan.outputs.items()}
         self.arities = np.array([relation.arity for relation in plan.relations] + [0, 0, 0], dtype=np.int64)
@@ -82,7 +82,7 @@ class Decoder:
         return texts[0] if len(texts) == 1 else [text for group in texts for text in group]
 
 
-def relation_mask(plan: Plan, relations: Iterable[Relation]) -> NDArray[np.bool_]:
+def relation_mask(plan: RulePlan, relations: Iterable[Relation]) -> NDArray[np.bool_]:
     """Which numbers of relations are those of some; free rows and the arena's own rows have numbers at the end."""
     mask = np.zeros(len(plan.relations) + 4, dtype=bool)
     mask[[relation.number for relation in relations]] = True

@@ -8,7 +8,7 @@ import numpy as np
 from thalweg.engine.decoder import Decoder, Rows
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import Relation
+from thalweg.planning.rule_plan import Relation
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
 from thalweg.model.time import FOREVER, NEVER, Calendar
 from thalweg.model.triples import TRIPLES, as_triples
-from thalweg.planning.plan import Plan, PlanTarget
+from thalweg.planning.rule_plan import PlanTarget, RulePlan
 
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
@@ -71,14 +71,14 @@ class BusyError(RuntimeError):
     """An engine was used while it was at work in another thread, or after it was stopped in the middle of a tick."""
 
 
-class Engine:
+class PlanEngine:
     """Evaluates one plan incrementally.
 
     >>> from thalweg.ir.nodes import Atom, InWindow, Program, Rule, TimeWindow, Variable
     >>> from thalweg.planning.passes import Planner
     >>> slow = Rule(Atom("slow", (Variable("S"),)), (InWindow(Atom("stop", (Variable("S"),)), TimeWindow(2)),))
     >>> planner = Planner(Program((slow,)))
-    >>> engine = Engine(planner(PlanTarget()), planner)
+    >>> engine = PlanEngine(planner(PlanTarget()), planner)
     >>> [str(fact) for change in engine.advance(to=5, facts=[Fact("stop", ("a",))]) for fact in change.begin]
     ['slow(a)']
     >>> [(change.tick, str(fact)) for change in engine.advance(to=9) for fact in change.end]
@@ -87,8 +87,8 @@ class Engine:
 
     def __init__(
         self,
-        plan: Plan,
-        replan: Callable[[PlanTarget], Plan],
+        plan: RulePlan,
+        replan: Callable[[PlanTarget], RulePlan],
         first: int | None = None,
         memory: int | None = None,
         with_changes: bool = True,
@@ -124,7 +124,7 @@ class Engine:
         self._future = FutureHeads()
         self.adopt(plan)
 
-    def adopt(self, plan: Plan) -> None:
+    def adopt(self, plan: RulePlan) -> None:
         """Takes a plan over, with empty arrays."""
         self.plan = plan
         weigh(self)

@@ -34,7 +34,7 @@ from thalweg.engine.layout import (
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 Rows = NDArray[np.int64]
 EqualityLink = tuple[int, int, int]
@@ -248,7 +248,7 @@ class HiddenMembers:
 class EqualityState:
     """The state of equality in an engine, and the steps that it adds to a tick."""
 
-    def __init__(self, engine: "Engine") -> None:
+    def __init__(self, engine: "PlanEngine") -> None:
         self._engine = engine
         self.classes = Classes(lambda word: engine.dictionary.spell(word) if word >= 0 else _LAST)
         self._hidden = HiddenMembers()

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thalweg.engine.layout import FEED_RUN, FEED_SEEN, FEED_TIMED
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import Feed
+from thalweg.planning.rule_plan import Feed
 
 Rows = NDArray[np.int64]
 _KINDS = {"seen": FEED_SEEN, "timed": FEED_TIMED, "run": FEED_RUN}

@@ -16,7 +16,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 Rows = NDArray[np.int64]
 _A_FEW: Final = 16
@@ -33,7 +33,7 @@ class TimedFact(NamedTuple):
         return str(self.fact) if self.tick is None else f"{self.fact} at {self.tick}"
 
 
-def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[TimedFact]:
+def facts_about(engine: "PlanEngine", terms: Sequence[str]) -> Iterator[TimedFact]:
     """The facts that have come in, still count, and have one of the terms among their arguments."""
     sizes = _sizes(engine)
     words = np.array([engine.dictionary.code(term) for term in terms], dtype=np.int64)
@@ -52,7 +52,7 @@ def facts_about(engine: "Engine", terms: Sequence[str]) -> Iterator[TimedFact]:
             yield TimedFact(fact, None if forever else horizon - size, None if forever else horizon)
 
 
-def _sizes(engine: "Engine") -> dict[int, tuple[Predicate, int]]:
+def _sizes(engine: "PlanEngine") -> dict[int, tuple[Predicate, int]]:
     """The relations that streams are fed into: whose facts, and for how long."""
     feeds = engine.plan.feeds.items()
     return {
@@ -63,7 +63,7 @@ def _sizes(engine: "Engine") -> dict[int, tuple[Predicate, int]]:
     }
 
 
-def _indexed(engine: "Engine", words: Rows) -> Rows:
+def _indexed(engine: "PlanEngine", words: Rows) -> Rows:
     arrays, buffer = engine.arrays, np.zeros(64, dtype=np.int64)
     while (count := mentioning(engine.table.words, arrays.scalars, engine.table.by_column, words, buffer)) > len(
         buffer
@@ -72,7 +72,7 @@ def _indexed(engine: "Engine", words: Rows) -> Rows:
     return buffer[:count] // arrays.stride
 
 
-def _looked_through(engine: "Engine", words: Rows, sizes: dict[int, tuple[Predicate, int]]) -> Iterator[Rows]:
+def _looked_through(engine: "PlanEngine", words: Rows, sizes: dict[int, tuple[Predicate, int]]) -> Iterator[Rows]:
     """The rows that no index leads to."""
     assert engine.now is not None
     arrays, indexed = engine.arrays, {(relation, column) for relation, _, column, _ in engine.table.by_column.tolist()}

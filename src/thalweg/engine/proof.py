@@ -36,10 +36,10 @@ from thalweg.model.rdf import RDF_TYPE
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
 from thalweg.model.values import number_of
-from thalweg.planning.plan import PlanRule, Relation, RelationAtom
+from thalweg.planning.rule_plan import PlanRule, Relation, RelationAtom
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 Words = tuple[int, ...]
 Goal = tuple[int, Words]
@@ -133,7 +133,7 @@ Imported = Callable[[Fact], Proof | None]
 """Why a fact holds that another part of the plan derives."""
 
 
-def why(engine: "Engine", fact: Fact, imported: Imported = lambda fact: None) -> Proof | None:
+def why(engine: "PlanEngine", fact: Fact, imported: Imported = lambda fact: None) -> Proof | None:
     """A derivation of a fact that holds now, or None where it does not hold."""
     local = engine.plan.memories.get(f"{fact.signature} derived") if fact.signature.file is not None else None
     target = row_of(engine, fact, engine.plan.outputs.get(fact.signature) or local)
@@ -144,7 +144,7 @@ def why(engine: "Engine", fact: Fact, imported: Imported = lambda fact: None) ->
     return prover.prove((relation.number, words), str(fact)) or prover.by_equals(relation, words, fact)
 
 
-def row_of(engine: "Engine", fact: Fact, relation: Relation | None) -> tuple[Relation, Words] | None:
+def row_of(engine: "PlanEngine", fact: Fact, relation: Relation | None) -> tuple[Relation, Words] | None:
     """The row of a fact in its relation; without one, as rules over triples know it."""
     args = fact.terms
     if relation is None and len(args) in (1, 2):
@@ -157,7 +157,7 @@ def row_of(engine: "Engine", fact: Fact, relation: Relation | None) -> tuple[Rel
 class Prover:
     """Runs rules backwards from rows that hold."""
 
-    engine: "Engine"
+    engine: "PlanEngine"
     search: Search
     imported: Imported
     pending: set[Goal] = field(default_factory=set)

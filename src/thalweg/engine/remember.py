@@ -15,10 +15,10 @@ from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import BORN, DIED, FEED_RETRACT, FEED_UNTIL, LENGTHS, RAISED, Arrays
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.planning.plan import Feed, Plan, Recording, Relation
+from thalweg.planning.rule_plan import Feed, Recording, Relation, RulePlan
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 Rows = NDArray[np.int64]
 Row = tuple[int, ...]
@@ -69,7 +69,7 @@ class Streak:
 class Remembered:
     """The rows of recordings and delayed feeds that are to be fed at a later tick."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RulePlan) -> None:
         self.lasting = [recording for recording in plan.recordings if recording.kind == "lasting"]
         self.followed = [recording for recording in plan.recordings if recording.kind == "followed"]
         self.streaks = [Streak(recording) for recording in plan.recordings if recording.kind == "streak"]
@@ -180,7 +180,7 @@ class Remembered:
         """The words of all terms that it would miss."""
         yield from (note.rows.reshape(-1) for note in (*self.notes, *self.waiting()))
 
-    def reconcile(self, engine: "Engine") -> None:
+    def reconcile(self, engine: "PlanEngine") -> None:
         """Notes the differences between what holds by another plan and what was followed by the one before."""
         assert engine.now is not None
         arrays, now = engine.arrays, engine.now

@@ -16,7 +16,7 @@ from thalweg.engine.arena import chain, record
 from thalweg.engine.layout import COLUMNS, KEY, RELATION, SLOT_COLUMNS, SLOTS, TABLE_LINKS, Store
 
 if TYPE_CHECKING:
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 Words = tuple[int, ...]
 Rows = NDArray[np.int64]
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 class Search:
     """Looks rows up in an engine that stands still; what is found is in the order of the arena."""
 
-    def __init__(self, engine: "Engine") -> None:
+    def __init__(self, engine: "PlanEngine") -> None:
         arrays = engine.arrays
         self._arrays, self._relations, self._views = arrays, engine.plan.relations, engine.plan.views
         self._table, self._now = engine.table.words, engine.now or 0

@@ -28,14 +28,14 @@ from thalweg.engine.decoder import Rows, of_relations, relation_mask
 from thalweg.engine.layout import COLUMNS, LINKS, RELATION
 from thalweg.engine.memory import ROOM
 from thalweg.model.time import FOREVER
-from thalweg.planning.plan import Relation
+from thalweg.planning.rule_plan import Relation
 
 if TYPE_CHECKING:
     from thalweg.engine.delta import Delta
-    from thalweg.engine.engine import Engine
+    from thalweg.engine.engine import PlanEngine
 
 
-def settle(engine: "Engine", changes: "list[Delta]") -> None:
+def settle(engine: "PlanEngine", changes: "list[Delta]") -> None:
     """Plans again where relations have become complete, or incomplete, by the tick that has been evaluated."""
     assert engine.now is not None
     for recording in engine.plan.recordings:
@@ -51,7 +51,7 @@ def settle(engine: "Engine", changes: "list[Delta]") -> None:
         add_difference(engine, before, changes)
 
 
-def _plan_again(engine: "Engine", state: State) -> None:
+def _plan_again(engine: "PlanEngine", state: State) -> None:
     """Brings the engine to a state with a plan for what is incomplete now.
 
     Without its budget, which is held when the tick is over: until then, terms count that nothing uses any more.
@@ -65,7 +65,7 @@ def _plan_again(engine: "Engine", state: State) -> None:
         engine.memory = budget
 
 
-def forget_oldest(engine: "Engine", changes: "list[Delta]") -> None:
+def forget_oldest(engine: "PlanEngine", changes: "list[Delta]") -> None:
     """Halves the windows, oldest facts first, until what is needed fits; `changes` get what is unknown by that."""
     assert engine.memory is not None
     # Terms that nothing uses are given back by the runtime, which knows the facts that still wait to come in.
@@ -79,7 +79,7 @@ def forget_oldest(engine: "Engine", changes: "list[Delta]") -> None:
     add_difference(engine, before, changes)
 
 
-def shed(engine: "Engine", state: State, upto: int) -> None:
+def shed(engine: "PlanEngine", state: State, upto: int) -> None:
     """Drops the facts that would leave their windows by a tick, and brings the engine to what is left of a state.
 
     Those that leave with the present tick stay: they are gone at the next one.
@@ -94,14 +94,14 @@ def shed(engine: "Engine", state: State, upto: int) -> None:
     _plan_again(engine, state)
 
 
-def _middle(engine: "Engine", state: State) -> int | None:
+def _middle(engine: "PlanEngine", state: State) -> int | None:
     """The tick by which half of what time will drop is gone; None where there is nothing to shed."""
     ends = joined([state.memories[name].until for name in _passing(engine)])
     ends = ends[(ends > state.now) & (ends < FOREVER)]
     return int(np.median(ends)) if len(ends) else None
 
 
-def _passing(engine: "Engine") -> list[str]:
+def _passing(engine: "PlanEngine") -> list[str]:
     """The memories from which facts may be shed."""
     plan = engine.plan
     kept = run_relations(engine) | {relation.number for relation in (*plan.clocks.values(), *plan.beats.values())}
@@ -126,7 +126,7 @@ class Standing:
     withheld: frozenset[int]
 
 
-def standing(engine: "Engine") -> Standing:
+def standing(engine: "PlanEngine") -> Standing:
     """Copies of the rows that others know of, to be compared with those of another plan (see `add_difference`)."""
     plan = engine.plan
     lasting = [plan.exports[key] for key in plan.exports.keys() & engine.program.hints.irrevocable]
@@ -136,19 +136,19 @@ def standing(engine: "Engine") -> Standing:
     return Standing(visible, _living(engine, lasting), engine.plan.incomplete)
 
 
-def _living(engine: "Engine", relations: Iterable[Relation]) -> Rows:
+def _living(engine: "PlanEngine", relations: Iterable[Relation]) -> Rows:
     arrays, mask = engine.arrays, relation_mask(engine.plan, relations)
     places = np.flatnonzero(mask[arrays.relations] & (arrays.horizons >= (engine.now or 0)))
     return _in_common(engine, arrays.rows[places])
 
 
-def _in_common(engine: "Engine", rows: Rows | None) -> Rows:
+def _in_common(engine: "PlanEngine", rows: Rows | None) -> Rows:
     """Rows without what depends on the plan's rules: the links of its indexes."""
     width = int(engine.arrays.scalars[LINKS])
     return np.zeros((0, width), dtype=np.int64) if rows is None else np.ascontiguousarray(rows[:, :width])
 
 
-def add_difference(engine: "Engine", before: Standing, changes: "list[Delta]") -> None:
+def add_difference(engine: "PlanEngine", before: Standing, changes: "list[Delta]") -> None:
     """Adds how the output has changed since `before`, within the tick, to the changes.
 
     What is there no longer and may lack rows has become unknown; what was found unknown and lacks none has ended.

@@ -12,7 +12,7 @@ from thalweg.engine import last_by_key as layout
 from thalweg.engine.last_by_key import take
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import KeyedFeed, TupleFeed
+from thalweg.planning.rule_plan import KeyedFeed, TupleFeed
 
 Arrival = tuple[Predicate, tuple[int, ...], int]
 """Signature, words, tick."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from thalweg.explain.wording import PlanWording
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import Plan, Relation
+from thalweg.planning.rule_plan import Relation, RulePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Origins:
     [['fed'], ['derived']]
     """
 
-    def __init__(self, plan: Plan, words: PlanWording) -> None:
+    def __init__(self, plan: RulePlan, words: PlanWording) -> None:
         self.relations = plan.relations
         self.words = words
         self.kinds: list[dict[str, None]] = [{} for _ in plan.relations]
@@ -55,7 +55,7 @@ class Origins:
             self.kinds[relation.number][kind] = None
             self._direct[relation.number] += origins
 
-    def _follow_streams(self, plan: Plan) -> None:
+    def _follow_streams(self, plan: RulePlan) -> None:
         for (signature, stream), feeds in plan.feeds.items():
             origin = _on(signature, stream)
             for feed in feeds:
@@ -71,7 +71,7 @@ class Origins:
         for keyed in plan.keyed:
             self._comes(keyed.relation, "fed", _on(keyed.signature, keyed.stream))
 
-    def _follow_rules(self, plan: Plan) -> None:
+    def _follow_rules(self, plan: RulePlan) -> None:
         for rule in plan.rules:
             viewed = rule.head.relation.number in plan.views
             self._comes(rule.head.relation, "same rows" if viewed else "copied" if rule.origin is None else "derived")

@@ -33,7 +33,7 @@ from thalweg.model.time import FOREVER
 from thalweg.planning.horizons import horizons
 from thalweg.planning.normalise import simpler
 from thalweg.planning.passes import plan
-from thalweg.planning.plan import Plan, PlanRule, RelationAtom
+from thalweg.planning.rule_plan import PlanRule, RelationAtom, RulePlan
 from thalweg.planning.stratify import ended_early
 
 
@@ -313,7 +313,7 @@ class _Analyser:
         return next(spans, NOWHERE)
 
 
-def _parts(program: Program, plan: Plan) -> Iterator[tuple[PlanRule, ...]]:
+def _parts(program: Program, plan: RulePlan) -> Iterator[tuple[PlanRule, ...]]:
     """The rules of the plan that each rule of the program became."""
     planned = (rule for rule in plan.rules if rule.origin is not None)
     for rule in program.rules:

@@ -22,7 +22,7 @@ MOST_POINTS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ChartSpan:
     """From where to where a fact holds; `guaranteed` is where its guarantee ends, if it still holds at the end."""
 
     fact: str
@@ -82,7 +82,7 @@ class ChartGroup:
     """A predicate with the rows of its facts, or with curves."""
 
     predicate: str
-    rows: tuple[tuple[str, tuple[Span, ...]], ...] = ()
+    rows: tuple[tuple[str, tuple[ChartSpan, ...]], ...] = ()
     curves: tuple[Curve, ...] = ()
 
 
@@ -100,7 +100,7 @@ class Chart:
 
 
 def chart_of(
-    spans: Iterable[Span],
+    spans: Iterable[ChartSpan],
     points: Iterable[tuple[int, str]] = (),
     *,
     unit: int = 1,
@@ -110,11 +110,11 @@ def chart_of(
 ) -> Chart:
     """The chart of facts that hold over time, and of facts that came at points of time.
 
-    >>> chart = chart_of([Span("jam(a)", 3, 14), Span("mean(d,2)", 3, 5), Span("mean(d,4)", 5, 9)])
+    >>> chart = chart_of([ChartSpan("jam(a)", 3, 14), ChartSpan("mean(d,2)", 3, 5), ChartSpan("mean(d,4)", 5, 9)])
     >>> [(group.predicate, len(group.rows), [curve.name for curve in group.curves]) for group in chart.groups]
     [('mean', 0, ['d']), ('jam', 1, [])]
     """
-    spanning: dict[Predicate, list[tuple[Fact, Span]]] = defaultdict(list)
+    spanning: dict[Predicate, list[tuple[Fact, ChartSpan]]] = defaultdict(list)
     for span in spans:
         fact = fact_of_text(span.fact)
         spanning[fact.signature].append((fact, span))
@@ -137,13 +137,13 @@ def chart_of(
     return Chart(tuple(shown), first, last, unit, calendar, proofs or {}, note)
 
 
-def _end(span: Span) -> int:
+def _end(span: ChartSpan) -> int:
     return span.end if span.guaranteed is None else max(span.end, span.guaranteed)
 
 
-def _rows(predicate: str, spans: list[Span]) -> ChartGroup:
+def _rows(predicate: str, spans: list[ChartSpan]) -> ChartGroup:
     """A row for each fact, by name."""
-    rows: dict[str, list[Span]] = defaultdict(list)
+    rows: dict[str, list[ChartSpan]] = defaultdict(list)
     for span in spans:
         rows[span.fact].append(span)
     ordered = ((fact, tuple(sorted(row, key=lambda span: span.start))) for fact, row in sorted(rows.items()))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Final
 
-from thalweg.explain.timeline_chart import Chart, Span
+from thalweg.explain.timeline_chart import Chart, ChartSpan
 from thalweg.explain.timeline_svg import COLOURS
 
 MOST_FACTS: Final = 5_000
@@ -15,8 +15,8 @@ MOST_FACTS: Final = 5_000
 def timeline_page(chart: Chart, brief: Callable[[str], str] = lambda text: text) -> str:
     """The page of a chart.
 
-    >>> from thalweg.explain.timeline_chart import Span, chart_of
-    >>> page = timeline_page(chart_of([Span("jam(a)", 3, 14)], proofs={"jam(a)": "jam(a)   until 13"}))
+    >>> from thalweg.explain.timeline_chart import ChartSpan, chart_of
+    >>> page = timeline_page(chart_of([ChartSpan("jam(a)", 3, 14)], proofs={"jam(a)": "jam(a)   until 13"}))
     >>> "<!doctype html>" in page, '"jam(a)   until 13"' in page, "http://" in page
     (True, True, False)
     """
@@ -44,5 +44,5 @@ def timeline_page(chart: Chart, brief: Callable[[str], str] = lambda text: text)
     return page.replace(">DATA<", f">{text}<", 1)
 
 
-def _span(span: Span) -> list[int | None]:
+def _span(span: ChartSpan) -> list[int | None]:
     return [span.start, span.end, int(span.is_open), span.guaranteed]

@@ -5,7 +5,7 @@ from html import escape
 from typing import Final
 
 from thalweg.explain.timeline_axis import marks, moment_label
-from thalweg.explain.timeline_chart import Chart, ChartGroup, Curve, Span, row_label
+from thalweg.explain.timeline_chart import Chart, ChartGroup, ChartSpan, Curve, row_label
 
 FONT: Final = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 COLOURS: Final = (
@@ -30,8 +30,8 @@ MOST_CURVES: Final = 10
 def draw_timeline(chart: Chart, width: int = 960, brief: Callable[[str], str] = lambda text: text) -> str:
     """The chart as one `<svg>` of a width.
 
-    >>> from thalweg.explain.timeline_chart import Span, chart_of
-    >>> svg = draw_timeline(chart_of([Span("jam(a)", 3, 14)]))
+    >>> from thalweg.explain.timeline_chart import ChartSpan, chart_of
+    >>> svg = draw_timeline(chart_of([ChartSpan("jam(a)", 3, 14)]))
     >>> svg[:4], "<title>jam(a) from 3 until 13</title>" in svg
     ('<svg', True)
     """
@@ -100,7 +100,7 @@ class _Drawing:
             yield from self._rest(group, colour)
         self._y += 6
 
-    def _row(self, name: str, spans: tuple[Span, ...], colour: str, place: int) -> Iterator[str]:
+    def _row(self, name: str, spans: tuple[ChartSpan, ...], colour: str, place: int) -> Iterator[str]:
         y = self._y
         if place % 2 == 0:
             yield f'<rect x="0" y="{y}" width="{self._width}" height="{ROW}" fill="{STRIPE}"/>'
@@ -110,7 +110,7 @@ class _Drawing:
             yield self._band(span, y + 3, ROW - 6, colour)
         self._y += ROW
 
-    def _band(self, span: Span, y: float, height: float, colour: str) -> str:
+    def _band(self, span: ChartSpan, y: float, height: float, colour: str) -> str:
         x, width = self._x(span.start), max(1.5, (span.end - span.start) * self._scale)
         title = f"<title>{escape(self._told(span))}</title>"
         drawn = (
@@ -128,7 +128,7 @@ class _Drawing:
         tip = x + width
         return drawn + f'<path d="M{tip:.1f} {y}l6 {height / 2}l-6 {height / 2}z" fill="{colour}" fill-opacity="0.85"/>'
 
-    def _told(self, span: Span) -> str:
+    def _told(self, span: ChartSpan) -> str:
         chart = self._chart
         start = moment_label(span.start, chart.calendar)
         if not span.is_open:

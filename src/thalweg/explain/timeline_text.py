@@ -5,7 +5,7 @@ from typing import Final
 
 from thalweg.diagnostics import VISIBLE
 from thalweg.explain.timeline_axis import marks
-from thalweg.explain.timeline_chart import Chart, Curve, Span, row_label
+from thalweg.explain.timeline_chart import Chart, ChartSpan, Curve, row_label
 
 MOST_ROWS: Final = 30
 _BARS: Final = "▁▂▃▄▅▆▇█"
@@ -17,8 +17,9 @@ def timeline_text(
 ) -> str:
     """The lines of a chart.
 
-    >>> from thalweg.explain.timeline_chart import Span, chart_of
-    >>> print(timeline_text(chart_of([Span("jam(a)", 0, 30), Span("jam(b)", 45, 60, is_open=True)]), 36), end="")
+    >>> from thalweg.explain.timeline_chart import ChartSpan, chart_of
+    >>> spans = [ChartSpan("jam(a)", 0, 30), ChartSpan("jam(b)", 45, 60, is_open=True)]
+    >>> print(timeline_text(chart_of(spans), 36), end="")
     jam
       a ███████████████
       b                        ███████▶
@@ -56,7 +57,7 @@ def _cell(chart: Chart, at: int, cells: int) -> int:
     return min(cells - 1, (at - chart.first) * cells // max(1, chart.last - chart.first))
 
 
-def _bar(chart: Chart, spans: tuple[Span, ...], cells: int) -> str:
+def _bar(chart: Chart, spans: tuple[ChartSpan, ...], cells: int) -> str:
     line = [" "] * cells
     for span in spans:
         first, last = _cell(chart, span.start, cells), _cell(chart, max(span.start, span.end - 1), cells)

@@ -8,8 +8,8 @@ from typing import Final
 
 from thalweg.explain.diagram import Band, DiagramBuilder
 from thalweg.explain.document import Paragraph, PlanDocument, Section, lines
-from thalweg.explain.plan import explain
 from thalweg.explain.plan_stage import PlanStage
+from thalweg.explain.rule_plan import explain
 from thalweg.explain.short_names import OF_OWL
 from thalweg.explain.stages import AGGREGATED, NEGATED, POSITIVE
 from thalweg.ir.dependency import formulas

@@ -10,14 +10,14 @@ from thalweg.ir.nodes import Literal, Not, Now, Rule
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.plan import Grouping, Plan, Relation
+from thalweg.planning.rule_plan import Grouping, Relation, RulePlan
 from thalweg.planning.stratify import by_stratum
 
 
 class PlanWording:
     """The words for the relations and formulas of one plan."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RulePlan) -> None:
         self.strata = by_stratum(plan.program)
         derived = plan.program.derived
         self._rules: dict[Predicate, Rule] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.exchange import TERMS, Canon, Hash
-from thalweg.dataflow.fragment import Obstacle, fragments, loops_of, obstacles
+from thalweg.dataflow.fragment import LoopObstacle, fragments, loops_of, obstacles
 from thalweg.dataflow.operator import OpSpec
 from thalweg.dataflow.plan import Edge, Expansion, Plan
 from thalweg.diagnostics import Diagnostic
@@ -96,12 +96,12 @@ class Mixed:
         """The operators of all places, and the edges between them; with partitions, places are split where it pays."""
         return self._planned(context, partitions)[0]
 
-    def _planned(self, context: Context, partitions: int | None) -> tuple[Plan, dict[frozenset[int], Obstacle]]:
+    def _planned(self, context: Context, partitions: int | None) -> tuple[Plan, dict[frozenset[int], LoopObstacle]]:
         """The plan, and the loops that are in one bucket although they were to be split, each with the reason.
 
         Loops, and what is in the way, have the numbers of places.
         """
-        unkeyed: dict[frozenset[int], Obstacle] = {}
+        unkeyed: dict[frozenset[int], LoopObstacle] = {}
         together: frozenset[int] = frozenset()
         while True:
             plan = self._wired(context, partitions, together)
@@ -315,7 +315,7 @@ def _stage(specs: Sequence[OpSpec], partitions: int) -> "PlanStage | None":
     return replace(stages[0], statements=statements, key=keys, why=ONE_KEY)
 
 
-def _words(obstacle: Obstacle) -> str:
+def _words(obstacle: LoopObstacle) -> str:
     """Why no key splits a loop."""
     reader = f"part {obstacle.operator + 1}"
     if obstacle.source is None:

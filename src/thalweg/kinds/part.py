@@ -31,9 +31,9 @@ class Watch(Protocol):
         """A function that looks at batches whose terms have these words; None where none is needed."""
         return None
 
-    def present(self, answer: "Answer") -> "Answer":
-        """An answer in its final form."""
-        return answer
+    def presenter(self) -> "Callable[[Answer], Answer] | None":
+        """A function that brings answers into their final form; None where they have it."""
+        return None
 
     def hear(self, note: object) -> bool:
         """Takes what an operator elsewhere notes, and says whether it was meant for this watch."""

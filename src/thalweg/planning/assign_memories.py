@@ -24,20 +24,20 @@ from thalweg.ir.nodes import (
 from thalweg.ir.text import show
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.plan import (
+from thalweg.planning.revocable import revocable
+from thalweg.planning.rule_plan import (
     Clip,
     Count,
     Feed,
     Grouping,
     KeyedFeed,
-    Plan,
     PlanRule,
     Recording,
     Relation,
     RelationAtom,
+    RulePlan,
     TupleFeed,
 )
-from thalweg.planning.revocable import revocable
 
 TICK = Variable("'U")
 """The column of a copied row's tick."""
@@ -55,13 +55,13 @@ _KEYS = 100.0
 """How many keys a window by key is taken to have."""
 
 
-def assign_memories(plan: Plan) -> Plan:
+def assign_memories(plan: RulePlan) -> RulePlan:
     """The plan with relations, rules between them and feeds for its normalised rules.
 
     >>> from thalweg.ir.nodes import Atom, Program, Rule
     >>> rule = Rule(Atom("a"), (InWindow(Atom("p"), TimeWindow(9)),))
     >>> program = Program((rule,))
-    >>> made = assign_memories(Plan(program, program, normalised=(rule,)))
+    >>> made = assign_memories(RulePlan(program, program, normalised=(rule,)))
     >>> [relation.name for relation in made.relations]
     ['p/0 in [9]', 'a/0 derived']
     """
@@ -78,7 +78,7 @@ class _Sources(NamedTuple):
 
 
 class _Assignment:
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RulePlan) -> None:
         self.plan = plan
         self.program = program = plan.program
         self.mixed = plan.mixed
@@ -501,7 +501,7 @@ class _Assignment:
 
     # Rules ----------------------------------------------------------------------------------------------------------
 
-    def run(self) -> Plan:
+    def run(self) -> RulePlan:
         """Every rule of the program as a rule between relations."""
         for rule in self.plan.normalised:
             positive = [
@@ -528,7 +528,7 @@ class _Assignment:
             )
         return self.finished()
 
-    def finished(self) -> Plan:
+    def finished(self) -> RulePlan:
         """The plan with all relations, rules and feeds; reading the outputs may add some first."""
         equality, interface = self.program.equality, self.program.interface
         representative, same_pairs, same_keys = (

@@ -15,7 +15,7 @@ from thalweg.ir.nodes import Call, Comparison, Expression, Operation, Program, R
 from thalweg.model.functions import CONDITIONS
 from thalweg.planning.assign_memories import assign_memories
 from thalweg.planning.normalise import normalise
-from thalweg.planning.plan import Plan, PlanRule, RelationAtom
+from thalweg.planning.rule_plan import PlanRule, RelationAtom, RulePlan
 
 MOST_COLUMNS: Final = 256
 MOST_REGISTERS: Final = 1_024
@@ -35,10 +35,10 @@ def check_capacity(program: Program) -> list[Diagnostic]:
     ['`p/300` has 300 arguments; the limit is 256', '`h/300` has 300 arguments; the limit is 256']
     """
     large = Program(tuple(rule for rule in program.rules if _is_large(rule)))
-    return list(_exceeded(assign_memories(normalise(Plan(large, large))))) if large.rules else []
+    return list(_exceeded(assign_memories(normalise(RulePlan(large, large))))) if large.rules else []
 
 
-def fit_capacity(plan: Plan) -> Plan:
+def fit_capacity(plan: RulePlan) -> RulePlan:
     """The plan; `RejectedError` where it does not fit."""
     if too_large := list(_exceeded(plan)):
         raise RejectedError(too_large)
@@ -53,7 +53,7 @@ def _is_large(rule: Rule) -> bool:
     return max(len(rule.body), len(names(rule.head, *rule.body)), len(rule.head.args), operations, *widths) >= _LARGE
 
 
-def _exceeded(plan: Plan) -> Iterator[Diagnostic]:
+def _exceeded(plan: RulePlan) -> Iterator[Diagnostic]:
     """A diagnostic for each relation and each rule that is too large."""
     diagnostics: dict[str, Diagnostic] = {}
     # Rules that people wrote come first, because they have a place.

@@ -13,10 +13,10 @@ from thalweg.ir.nodes import Constant, InWindow, Literal, Now, Rule, TimeWindow,
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_number
-from thalweg.planning.plan import InputCopies, InputCopy, Plan
+from thalweg.planning.rule_plan import InputCopies, InputCopy, RulePlan
 
 
-def fuse_input_copies(plan: Plan) -> Plan:
+def fuse_input_copies(plan: RulePlan) -> RulePlan:
     """The plan for a program without the rules of `input_copies`, and the copies that facts are fed as instead.
 
     >>> from thalweg.ir.nodes import Atom, Hints, Program
@@ -25,7 +25,7 @@ def fuse_input_copies(plan: Plan) -> Plan:
     >>> made = Rule(Atom("kind'", (x, Constant("3"))), (InWindow(Atom("p", (x,)), TimeWindow(9)),))
     >>> rule = Rule(Atom("q", (x,)), (Now(made.head),))
     >>> program = Program((made, rule), hints=Hints(input_copies=frozenset({made.head.signature})))
-    >>> plan = fuse_input_copies(Plan(program, program))
+    >>> plan = fuse_input_copies(RulePlan(program, program))
     >>> show(plan.program), dict(plan.copies.into)
     ("q(X) :- kind'(X,3) in [9].", {'p/1': ("kind'/2", ('3',))})
     """

@@ -20,13 +20,13 @@ from functools import partial
 
 from thalweg.ir.nodes import TimeWindow
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.planning.plan import Count, Grouping, Plan, PlanRule, Recording
+from thalweg.planning.rule_plan import Count, Grouping, PlanRule, Recording, RulePlan
 
 _Step = tuple[list[int], Callable[[list[int]], Iterator[tuple[int, int]]]]
 """The relations that are read, and what follows for others from how long these keep rows."""
 
 
-def horizons(plan: Plan) -> list[int]:
+def horizons(plan: RulePlan) -> list[int]:
     """The most ticks that each relation keeps a row; FOREVER without an end, NEVER where no row can come to be.
 
     >>> from thalweg.ir.nodes import Atom, InWindow, Program, Rule
@@ -54,7 +54,7 @@ def horizons(plan: Plan) -> list[int]:
     return kept
 
 
-def _given(plan: Plan) -> Iterator[tuple[int, int]]:
+def _given(plan: RulePlan) -> Iterator[tuple[int, int]]:
     """The numbers of relations that are filled from outside the rules, each with its horizon."""
     for feeds in plan.feeds.values():
         for feed in feeds:
@@ -73,7 +73,7 @@ def _given(plan: Plan) -> Iterator[tuple[int, int]]:
         yield plan.first_tick.number, 0
 
 
-def _steps(plan: Plan) -> list[_Step]:
+def _steps(plan: RulePlan) -> list[_Step]:
     """The steps that fill relations from others, each with the numbers of those that it reads."""
     return [
         *(([atom.relation.number for atom in rule.positive], partial(_concluded, rule)) for rule in plan.rules),

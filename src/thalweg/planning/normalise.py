@@ -36,10 +36,10 @@ from thalweg.ir.nodes import (
     variables,
 )
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import AggregateGroup, Plan
+from thalweg.planning.rule_plan import AggregateGroup, RulePlan
 
 
-def normalise(plan: Plan) -> Plan:
+def normalise(plan: RulePlan) -> RulePlan:
     """The plan with the rules of its program in simpler shapes, and the aggregates that they need."""
     rules, groups = simpler(plan.program.rules)
     return replace(plan, normalised=rules, groups=groups)

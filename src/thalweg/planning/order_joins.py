@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from thalweg.ir.nodes import Comparison, Expression, Variable, names
-from thalweg.planning.plan import JoinOrder, Plan, PlanRule, RelationAtom
+from thalweg.planning.rule_plan import JoinOrder, PlanRule, RelationAtom, RulePlan
 
 
 class JoinableAtom(Protocol):
@@ -27,7 +27,7 @@ class JoinableAtom(Protocol):
 A = TypeVar("A", bound=JoinableAtom)
 
 
-def order_joins(plan: Plan) -> Plan:
+def order_joins(plan: RulePlan) -> RulePlan:
     """The plan with the joins of its rules."""
     return replace(plan, rules=tuple(map(_joined, plan.rules)))
 

@@ -20,12 +20,12 @@ from thalweg.planning.check_unmatched import check_unmatched
 from thalweg.planning.fuse_input_copies import fuse_input_copies
 from thalweg.planning.normalise import normalise
 from thalweg.planning.order_joins import order_joins
-from thalweg.planning.plan import Plan, PlanTarget
+from thalweg.planning.rule_plan import PlanTarget, RulePlan
 from thalweg.planning.stratify import check_strata, stratify
 from thalweg.planning.view_elements import view_elements
 from thalweg.planning.withhold import withhold
 
-PASSES: Final[tuple[Callable[[Plan], Plan], ...]] = (
+PASSES: Final[tuple[Callable[[RulePlan], RulePlan], ...]] = (
     fuse_input_copies,
     normalise,
     assign_memories,
@@ -45,7 +45,7 @@ def check(program: Program) -> list[Diagnostic]:
     return diagnostics + check_endless(program) + check_capacity(program) + check_unmatched(program)
 
 
-def plan(program: Program, target: PlanTarget = PlanTarget()) -> Plan:
+def plan(program: Program, target: PlanTarget = PlanTarget()) -> RulePlan:
     """The plan of a program that has passed the checks; `RejectedError` where the engine cannot hold it.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule
@@ -53,7 +53,7 @@ def plan(program: Program, target: PlanTarget = PlanTarget()) -> Plan:
     >>> [relation.name for relation in made.relations], made.strata
     (['p/0 in [0]', 'a/0 derived'], (0, 0))
     """
-    planned = Plan(program, program, target)
+    planned = RulePlan(program, program, target)
     for planning_pass in PASSES:
         planned = planning_pass(planned)
     return planned
@@ -65,7 +65,7 @@ class Planner:
     def __init__(self, program: Program) -> None:
         self.whole = plan(program)
 
-    def __call__(self, target: PlanTarget) -> Plan:
+    def __call__(self, target: PlanTarget) -> RulePlan:
         """The plan for a target."""
         if target.mixed != self.whole.target.mixed:
             self.whole = plan(self.whole.source, PlanTarget(target.mixed))

@@ -15,7 +15,7 @@ from thalweg.ir.binding import bound_by_formulas
 from thalweg.ir.dependency import by_level, least_levels, resting_on, settled_past, strata, strongly_connected
 from thalweg.ir.nodes import Aggregate, Comparison, Formula, Literal, Not, Program, Rule, global_names
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import Plan
+from thalweg.planning.rule_plan import RulePlan
 
 Settled = Callable[[Formula], bool]
 
@@ -34,7 +34,7 @@ class Need(NamedTuple):
     span: Span
 
 
-def stratify(plan: Plan) -> Plan:
+def stratify(plan: RulePlan) -> RulePlan:
     """The plan with a stratum for each relation, and whether rows of it may be taken back before their horizon."""
     strata = least_levels(range(len(plan.relations)), plan.needs)
     assert strata is not None, "`check_strata` rejects a program without strata"
@@ -48,7 +48,7 @@ def stratify(plan: Plan) -> Plan:
     )
 
 
-def ended_early(plan: Plan) -> dict[str, frozenset[int]]:
+def ended_early(plan: RulePlan) -> dict[str, frozenset[int]]:
     """The relations whose rows may end before their horizon, by the cause of that.
 
     >>> from thalweg.ir.nodes import Atom, Now, Rule

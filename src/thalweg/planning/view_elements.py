@@ -8,10 +8,10 @@ A copy of each row would cost more than all that an aggregate does with it.
 from dataclasses import replace
 
 from thalweg.planning.drop_renamings import are_distinct
-from thalweg.planning.plan import Plan, PlanRule, View
+from thalweg.planning.rule_plan import PlanRule, RulePlan, View
 
 
-def view_elements(plan: Plan) -> Plan:
+def view_elements(plan: RulePlan) -> RulePlan:
     """The plan with a view for each set of elements that a rule would only copy.
 
     >>> from thalweg.ir.nodes import Aggregate, Atom, Now, Program, Rule, Variable

@@ -15,17 +15,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from thalweg.ir.dependency import resting_on
-from thalweg.planning.plan import Plan
+from thalweg.planning.rule_plan import RulePlan
 
 
-def withhold(plan: Plan) -> Plan:
+def withhold(plan: RulePlan) -> RulePlan:
     """The plan without the rules and aggregates that would conclude from what incomplete relations lack.
 
     Relations keep their numbers and are fed as before, so that both plans go on from the same state.
 
     >>> from thalweg.ir.nodes import Atom, InWindow, Not, Now, Program, Rule, TimeWindow
     >>> from thalweg.planning.passes import plan
-    >>> from thalweg.planning.plan import PlanTarget
+    >>> from thalweg.planning.rule_plan import PlanTarget
     >>> p, r = InWindow(Atom("p"), TimeWindow(200)), Now(Atom("r"))
     >>> program = Program((Rule(Atom("a"), (r, Not(p))), Rule(Atom("b"), (r, p)), Rule(Atom("c"), (r,))))
     >>> rest = plan(program, PlanTarget(lacking=frozenset({"p/0 in [200]"})))
@@ -48,7 +48,7 @@ def withhold(plan: Plan) -> Plan:
     )
 
 
-def _linked(plan: Plan) -> Iterator[tuple[int, int, int]]:
+def _linked(plan: RulePlan) -> Iterator[tuple[int, int, int]]:
     """Representatives rest on the pairs and keys that rules find."""
     for relation in (plan.same_pairs, plan.same_keys):
         if plan.representative is not None and relation is not None:

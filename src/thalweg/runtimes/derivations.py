@@ -10,7 +10,7 @@ from thalweg.dataflow.executor import Executor
 from thalweg.dataflow.operator import Concludes, Explains, ExplainsEvents, ExplainsRows
 from thalweg.dataflow.plan import Plan
 from thalweg.engine.absence import Absence
-from thalweg.engine.engine import Engine
+from thalweg.engine.engine import PlanEngine
 from thalweg.engine.proof import Proof
 from thalweg.ir.nodes import meant_by
 from thalweg.model.fact import Fact
@@ -42,7 +42,7 @@ class Derivations:
         return self._executor.now
 
     @property
-    def engine(self) -> Engine | None:
+    def engine(self) -> PlanEngine | None:
         """The engine of rules that stand alone; None where there are other operators."""
         operator = self._operators[0]
         return operator.engine if self.only_rules and isinstance(operator, Concludes) else None
@@ -110,7 +110,7 @@ class Derivations:
         facts = [fact for _, engine in self._engines(number) for fact in engine.facts() if fact.signature in read]
         return (proof for fact in facts[:_SHOWN] if (proof := self._concluded(fact, number)) is not None)
 
-    def _engines(self, before: int) -> Iterator[tuple[int, Engine]]:
+    def _engines(self, before: int) -> Iterator[tuple[int, PlanEngine]]:
         for number, operator in enumerate(self._operators[:before]):
             if isinstance(operator, Concludes):
                 yield number, operator.engine

@@ -132,8 +132,8 @@ class LocalRun:
 
     def answers(self, items: Items) -> Iterator[Answer | None]:
         """Runs to the end of the input, and on to the last tick that was asked for."""
-        present = self._watch.present
-        return (block and present(block) for block in self._answers(items))
+        present, blocks = self._watch.presenter(), self._answers(items)
+        return blocks if present is None else (block and present(block) for block in blocks)
 
     def _answers(self, items: Items) -> Iterator[Answer | None]:
         malformed = None
@@ -194,7 +194,8 @@ class LocalRun:
     def close_up_to(self, tick: int) -> Iterator[Answer]:
         """Answers every tick up to one, with what was put into the intake."""
         self.intake.watermark.close_up_to(tick)
-        yield from map(self._watch.present, self._decided())
+        present, blocks = self._watch.presenter(), self._decided()
+        yield from blocks if present is None else map(present, blocks)
         if self.dictionary.wants_collection:
             self.executor.collect(self.intake.waiting())
 

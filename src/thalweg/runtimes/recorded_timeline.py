@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 from math import gcd
 
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.explain.timeline_chart import Chart, Span, chart_of
+from thalweg.explain.timeline_chart import Chart, ChartSpan, chart_of
 from thalweg.model.time import Calendar, Clock
 
 Written = int | str | datetime
@@ -96,13 +96,13 @@ class RecordedTimeline:
             return 1
         return gcd(*self._seen) if len(self._seen) > 1 else 1_000
 
-    def _spans(self, unit: int, last: Moment) -> Iterator[Span]:
+    def _spans(self, unit: int, last: Moment) -> Iterator[ChartSpan]:
         for fact, start, end, is_after in self._closed:
-            yield Span(fact, start, end if is_after else end + unit)
+            yield ChartSpan(fact, start, end if is_after else end + unit)
         for fact, moments in self._at.items():
-            yield from (Span(fact, *band) for band in _bands(sorted(moments), unit))
+            yield from (ChartSpan(fact, *band) for band in _bands(sorted(moments), unit))
         for fact, start in self._open.items():
-            yield Span(fact, start, last + unit, is_open=True)
+            yield ChartSpan(fact, start, last + unit, is_open=True)
 
 
 def _bands(moments: list[Moment], unit: int) -> Iterator[tuple[Moment, Moment]]:

@@ -44,7 +44,7 @@ FORMS = {
     ("publish", 1): ["47dbebec5d6543d8"],
     ("query", 1): ["3a5c4c21554fcbf9"],
     ("query join", 2): ["8abd81343c3934dc"],
-    ("query rows", 1): ["e94442cdf8b193e8"],
+    ("query rows", 2): ["f2189c4035147f80"],
     ("rules", 1): ["c1286b26fca4a814"],
 }
 

@@ -10,7 +10,7 @@ from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.planning.plan import KeyedFeed, Relation
+from thalweg.planning.rule_plan import KeyedFeed, Relation
 
 P = Predicate("p", 3)
 Row = tuple[int, ...]

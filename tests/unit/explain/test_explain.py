@@ -11,8 +11,8 @@ from hypothesis import given
 
 from thalweg.diagnostics import Source
 from thalweg.explain.document import WIDTH, PlanDocument
-from thalweg.explain.plan import explain
 from thalweg.explain.rule_analysis import RuleAnalysis, analyse_rules
+from thalweg.explain.rule_plan import explain
 from thalweg.ir.dependency import formulas
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars import read

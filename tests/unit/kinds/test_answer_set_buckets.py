@@ -214,7 +214,7 @@ def test_gaps_are_the_same_in_buckets_that_are_lost_and_in_one_process(
 
 def test_the_pieces_of_a_window_are_combined_in_one_bucket_behind_them() -> None:
     job = Cluster(TRAFFIC, SolveOptions("all"), 2).job
-    assert [(fragment.split, job.buckets(fragment.number)) for fragment in job.fragments] == [
+    assert [(fragment.width > 1, job.buckets(fragment.number)) for fragment in job.fragments] == [
         (True, range(2)),
         (True, range(2)),
         (False, range(1)),

@@ -196,7 +196,7 @@ def test_terms_are_forgotten_as_windows_slide(name):
         add(evaluator, tick, [p(f"x{tick}_{n}", str(n)) for n in range(20)])
         if tick >= 5:
             evaluator.evaluate(tick)
-        evaluator.collect(())
+        evaluator.dictionary.collect(evaluator.words_in_use())
         sizes.append(len(evaluator.dictionary))
     assert max(sizes) < 200
 

@@ -1,7 +1,6 @@
 """The operators of classes and events: split over buckets they answer what they answer together, whichever are lost."""
 
 import json
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -9,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from buckets import LOSSES, Graphs, Workers, with_graphs
 from rooms import EX, RULES, SITE, reading
 from thalweg import api
 from thalweg.answers.event_answers import (
@@ -42,13 +42,11 @@ from thalweg.model.records import as_json, of_json
 from thalweg.model.time import Clock
 from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Arrived, Packer
+from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, unwrap
 from thalweg.runtimes.spark.worker import Worker
 
 LAST = 30
-LOSSES = ("none", "saved", "replayed")
-Graphs = tuple[int, Sequence[tuple[str, Sequence[Fact]]]]
 
 
 def stream() -> list[Graphs]:
@@ -228,50 +226,25 @@ def together(plan: Plan, context: Context, events: list[Graphs]) -> list[str]:
     return shown(blocks)
 
 
-class Buckets:
-    """All buckets of a plan in one process, which can be lost."""
+class Buckets(Workers):
+    """All workers of a plan, and what they note and warn of."""
 
     def __init__(self, plan: Plan, settings: Settings, partitions: int) -> None:
-        job = Job(plan, settings, partitions, name=f"run {id(self)}")
-        self.job = pickle.loads(pickle.dumps(job))
-        keys = [(each.number, bucket) for each in self.job.fragments for bucket in self.job.buckets(each.number)]
-        self._workers = {key: Worker(self.job, *key) for key in keys}
-        self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
-        self._packer = Packer(self.job, 0, -1)
-        self._watermark = Watermark(settings.delay, settings.first, settings.last)
+        super().__init__(Job(plan, settings, partitions, name=f"run {id(self)}"), with_graphs)
         self.notes: list[Any] = []
         self.warnings: list[Any] = []
 
     def take(self, events: Iterable[Graphs], ended: bool) -> list[tuple[int, Any]]:
-        words = self._packer.words
-        arrived: list[Arrived] = [(tick, coded(graphs, words), self._watermark.meet(tick)) for tick, graphs in events]
-        self._packer.part += 1
-        parcels = list(self._packer.pack(arrived, ended))
         blocks: list[tuple[int, Any]] = []
-        for key, worker in self._workers.items():
-            payloads = [parcel.payload for parcel in parcels if (parcel.fragment, parcel.bucket) == key]
-            self._taken[key].append(payloads)
-            for parcel in worker.process(payloads):
-                if parcel.fragment >= 0:
-                    parcels.append(parcel)
-                    continue
-                assert parcel.fragment == OUT
-                content = unwrap(parcel.payload)
-                self.notes += (of_json(json.loads(note))[1] for note in content.header.get("notes", ()))
-                self.warnings += content.header.get("warnings", ())
-                if "blocks" in content.lists:
-                    answers = (of_json(json.loads(text)) for text in content.lists["blocks"].to_pylist())
-                    blocks += zip(content.lists["block_ticks"].tolist(), answers, strict=True)
+        for parcel in self.process(events, ended):
+            assert parcel.fragment == OUT
+            content = unwrap(parcel.payload)
+            self.notes += (of_json(json.loads(note))[1] for note in content.header.get("notes", ()))
+            self.warnings += content.header.get("warnings", ())
+            if "blocks" in content.lists:
+                answers = (of_json(json.loads(text)) for text in content.lists["blocks"].to_pylist())
+                blocks += zip(content.lists["block_ticks"].tolist(), answers, strict=True)
         return blocks
-
-    def lose(self, how: str) -> None:
-        for key, lost in self._workers.items() if how != "none" else ():
-            self._workers[key] = worker = Worker(self.job, *key)
-            if how == "saved":
-                worker.load(lost.save())
-            else:
-                for payloads in self._taken[key]:
-                    worker.replay(payloads)
 
 
 def in_buckets(buckets: Buckets, batches: Sequence[Sequence[Graphs]], loss: str) -> list[str]:

@@ -1,13 +1,13 @@
 """The operators of continuous queries: split joins answer as one operator does, whichever buckets are lost."""
 
 import json
-import pickle
 from collections.abc import Iterable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from buckets import LOSSES, Workers
 from thalweg import RejectedError, api
 from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context, Settings
@@ -26,15 +26,11 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json, of_json
 from thalweg.model.time import Clock
 from thalweg.model.triples import TRIPLES
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.wire import ANSWERS, FAILURE, OUT, unwrap
-from thalweg.runtimes.spark.worker import Worker
-from thalweg.testing.evaluators import arrived, batch_of
+from thalweg.runtimes.spark.wire import ANSWERS, unwrap
+from thalweg.testing.evaluators import batch_of
 from window_queries import BACKGROUND, EX, LAST, PATTERNS, TERMS, events, queries, window_query
 
-LOSSES = ("none", "saved", "replayed")
 SETTINGS = Settings(first=0, last=LAST)
 SPLIT = (JoinSpec, CountRowsSpec)
 
@@ -50,49 +46,25 @@ def context(warnings: list[Diagnostic] | None = None, settings: Settings = SETTI
     return Context(settings, Clock(), report, **more)  # type: ignore[arg-type]
 
 
-class Buckets:
+class Buckets(Workers):
     """All workers of a plan; `warnings` has the texts of what they report."""
 
     def __init__(self, plan: Plan, partitions: int, settings: Settings = SETTINGS) -> None:
-        # As it comes to another process.
-        self.job: Job = pickle.loads(pickle.dumps(Job(plan, settings, partitions, streams=())))
+        super().__init__(Job(plan, settings, partitions, streams=()))
         self.warnings: list[str] = []
-        self._keys = [(part.number, bucket) for part in self.job.fragments for bucket in self.job.buckets(part.number)]
-        self._workers = {key: Worker(self.job, *key) for key in self._keys}
-        self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in self._keys}
-        self._packer = Packer(self.job, 0, -1)
-        self._watermark = Watermark(settings.delay, settings.first, settings.last)
 
     def take(self, stream: Iterable[Event], ended: bool) -> list[str]:
         """The answers that follow when events come, in the order of time."""
-        self._packer.part += 1
-        parcels = list(self._packer.pack(arrived(stream, self._packer.words, self._watermark), ended))
         answers: list[tuple[int, int, str]] = []
-        for key in self._keys:
-            self._taken[key].append([parcel.payload for parcel in parcels if (parcel.fragment, parcel.bucket) == key])
-            for parcel in self._workers[key].process(self._taken[key][-1]):
-                assert parcel.fragment != FAILURE
-                if parcel.fragment != OUT:
-                    parcels.append(parcel)
-                    continue
-                content = unwrap(parcel.payload)
-                assert content.kind == ANSWERS
-                self.warnings += (json.dumps(warning) for warning in content.header.get("warnings", ()))
-                if "blocks" in content.lists:
-                    blocks = (str(of_json(json.loads(text))) for text in content.lists["blocks"].to_pylist())
-                    ticks, places = (content.lists[name].tolist() for name in ("block_ticks", "block_places"))
-                    answers += zip(ticks, places, blocks, strict=True)
+        for parcel in self.process(stream, ended):
+            content = unwrap(parcel.payload)
+            assert content.kind == ANSWERS
+            self.warnings += (json.dumps(warning) for warning in content.header.get("warnings", ()))
+            if "blocks" in content.lists:
+                blocks = (str(of_json(json.loads(text))) for text in content.lists["blocks"].to_pylist())
+                ticks, places = (content.lists[name].tolist() for name in ("block_ticks", "block_places"))
+                answers += zip(ticks, places, blocks, strict=True)
         return [text for _, _, text in sorted(answers)]
-
-    def lose(self, how: str) -> None:
-        """Makes all workers anew, from what was saved or from all that came."""
-        for key, lost in self._workers.items() if how != "none" else ():
-            self._workers[key] = worker = Worker(self.job, *key)
-            if how == "saved":
-                worker.load(lost.save())
-            else:
-                for payloads in self._taken[key]:
-                    worker.replay(payloads)
 
 
 def in_buckets(part: ContinuousQuery, batches: Sequence[Sequence[Event]], loss: str, partitions: int) -> list[str]:
@@ -235,6 +207,25 @@ def test_warnings_about_windows_and_streams_are_reported_once_also_when_buckets_
             "W606",
             "W610",
         ]
+
+
+@pytest.mark.parametrize("stray", [Fact("go"), Fact(f"<{EX}p>", ("7", "8")), Fact("far", ("7", "8", "9"))], ids=str)
+def test_a_fact_that_is_not_a_triple_is_reported_once_whichever_bucket_it_comes_to(stray: Fact) -> None:
+    part = load(f"PREFIX : <{EX}> {window_query('SELECT ?x', PATTERNS[0].format())}")
+    facts = [Fact(f"<{EX}p>", (term, TERMS[0])) for term in TERMS]
+    stream = [Event(tick, (*facts, *([stray] if tick % 2 else [])), "in") for tick in range(6)]
+    warnings: list[Diagnostic] = []
+    alone(part, stream, warnings=warnings)
+    (expected,) = (warning.message for warning in warnings if warning.code == "W608")
+    for loss in LOSSES:
+        expansion = part.expand(context(), None, 3)
+        assert [type(spec) for spec in expansion.operators] == [*SPLIT]
+        buckets = Buckets(Plan(expansion.operators, expansion.edges), 3)
+        buckets.take(stream[:3], False)
+        buckets.lose(loss)
+        buckets.take(stream[3:], True)
+        (text,) = (text for text in buckets.warnings if "W608" in text)
+        assert expected in json.loads(json.loads(text))["message"]
 
 
 def test_settings_that_have_no_meaning_for_a_query_are_refused() -> None:

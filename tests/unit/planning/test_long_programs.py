@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from thalweg.diagnostics import Source
-from thalweg.explain.plan import explain
+from thalweg.explain.rule_plan import explain
 from thalweg.ir.nodes import Program
 from thalweg.kinds.rules.rule_watch import Unmatched
 from thalweg.languages.lars.program import parse, read

@@ -15,7 +15,7 @@ from buckets import rule_job
 from thalweg.bench.workload import COOLING
 from thalweg.diagnostics import Source
 from thalweg.explain.document import WIDTH, PlanDocument
-from thalweg.explain.plan import explain
+from thalweg.explain.rule_plan import explain
 from thalweg.explain.stages import explain_stages
 from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Expression, Interface, Program, Rule, TupleWindow, Variable
@@ -29,7 +29,7 @@ from thalweg.planning.check_safety import check_safety
 from thalweg.planning.locality import in_order, rests_on, uses
 from thalweg.planning.partition import Route, Stage, partition
 from thalweg.planning.passes import plan
-from thalweg.planning.plan import PlanTarget
+from thalweg.planning.rule_plan import PlanTarget
 from thalweg.planning.stratify import check_strata
 from thalweg.testing.strategies import programs
 
@@ -286,7 +286,7 @@ def test_levels_have_what_needs_nothing_of_each_other() -> None:
         for fragment in job.fragments
     }
     assert [sorted(name for number in level for name in heads[number]) for level in numbers] == [["a", "d"], ["e", "f"]]
-    alone = [tuple(job.buckets(number)) for number in numbers[0] if not job.fragments[number].split]
+    alone = [tuple(job.buckets(number)) for number in numbers[0] if job.fragments[number].width == 1]
     assert sorted(alone) == [(0,), (1,)]
 
 

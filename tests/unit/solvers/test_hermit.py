@@ -33,7 +33,7 @@ PREFIXES = """
 CROWDS = ":Crowd(:c) at 1. :Large(:d) at 2."
 
 
-@pytest.mark.parametrize("questions", [150, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("questions", [75, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_question_leaves_nothing_in_the_heap(questions: int) -> None:
     """Each of these questions left some 200 kB behind."""
     heap = []

@@ -12,7 +12,7 @@ from thalweg.languages.owl.dl.clausify import clausify
 from thalweg.languages.owl.dl.data_ranges import Ranges
 from thalweg.languages.owl.expressions import THING
 from thalweg.solvers.dl import hermit
-from thalweg.solvers.dl.least_model import Model, Rules
+from thalweg.solvers.dl.least_model import Model, RuleIndex
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ def _model_of(
             clausify(axioms, Ranges(program.ranges.definitions)) if len(axioms) < len(program.axioms) else program.form
         )
         program = replace(program, axioms=tuple(axioms), form=form, background=Facts.of(facts))
-    model = Model(Rules(program.form))
+    model = Model(RuleIndex(program.form))
     fill(model, program)
     model.add_individual("_:any")
     return model

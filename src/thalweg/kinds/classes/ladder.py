@@ -34,7 +34,7 @@ from thalweg.languages.owl.dl.data_ranges import value
 from thalweg.model.rdf import OWN, as_resource
 from thalweg.solvers.dl import hermit
 from thalweg.solvers.dl.classify import with_subsumptions
-from thalweg.solvers.dl.least_model import Individual, Model, Rules
+from thalweg.solvers.dl.least_model import Individual, Model, RuleIndex
 from thalweg.solvers.dl.model_search import Membership, Outcome, find_model
 
 SELECTION: Final = "selection"
@@ -102,7 +102,7 @@ class Ladder:
 
     program: AbstractionProgram
     reasoner: str = "auto"
-    rules: Rules | None = field(default=None, repr=False)
+    rules: RuleIndex | None = field(default=None, repr=False)
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     least: Model = field(init=False, repr=False)
     repaired: Model = field(init=False, repr=False)
@@ -121,7 +121,7 @@ class Ladder:
             numbers[wanted.name]: place for place, wanted in enumerate(program.asked) if wanted.name in numbers
         }
         self._connect()
-        rules = self.rules or Rules(with_subsumptions(program.form))
+        rules = self.rules or RuleIndex(with_subsumptions(program.form))
         self.least = self.repaired = Model(rules)
         fill(self.least, program)
         if not self.least.close():

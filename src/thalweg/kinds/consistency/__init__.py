@@ -41,8 +41,8 @@ class Checks(Rules):
     def explain(
         self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
     ) -> "PlanDocument":
-        from thalweg.explain.plan import explain
         from thalweg.explain.rule_analysis import analyse_rules
+        from thalweg.explain.rule_plan import explain
         from thalweg.explain.topology import explain_topology
         from thalweg.planning.route_justifications import route_justifications
 
@@ -65,8 +65,8 @@ class ClashWatch(Watch):
     def look(self, words: Dictionary) -> Callable[[Batch], object] | None:
         return self._rules.look(words)
 
-    def present(self, answer: "Answer") -> "Answer":
-        return replace(answer, of_clashes=True)
+    def presenter(self) -> "Callable[[Answer], Answer] | None":
+        return lambda answer: replace(answer, of_clashes=True)
 
     def summary(self) -> Iterable[Diagnostic]:
         return self._rules.summary()

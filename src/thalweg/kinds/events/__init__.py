@@ -25,7 +25,7 @@ from thalweg.kinds.member import Member, Neighbours
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl import structure
-from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Asked, compile_abstraction
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, TargetClass, compile_abstraction
 from thalweg.languages.owl.dl.manchester import Vocabulary
 from thalweg.languages.owl.dl.subscribe import triples_of
 from thalweg.languages.rspql.names import means_stream
@@ -278,7 +278,7 @@ class EventCascade(Shipped, Member):
             ]
             return Abstraction(replace(compile_abstraction("", ontology, definitions), triples=self.triples))
         classes = zip(self.program.classes, self.abstraction.asked, strict=True)
-        named = tuple(Asked(name, definition.name) for (name, _), definition in classes)
+        named = tuple(TargetClass(name, definition.name) for (name, _), definition in classes)
         return Abstraction(replace(self.abstraction, asked=named))
 
     def contradictions(self) -> list[Diagnostic]:

@@ -40,7 +40,7 @@ from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, Fac
 from thalweg.languages.owl.dl.clausify import clausify
 from thalweg.languages.owl.dl.data_ranges import Ranges, value
 from thalweg.languages.owl.dl.manchester import Vocabulary
-from thalweg.languages.owl.dl.selection import Atom, Every, Pattern, Some, derive_selection
+from thalweg.languages.owl.dl.selection import Every, Pattern, SelectionAtom, Some, derive_selection
 from thalweg.languages.rspql.algebra import patterns
 from thalweg.languages.rspql.lexer import tokens
 from thalweg.languages.rspql.names import local_name
@@ -216,7 +216,7 @@ class _Search:
 
     # Events that a case of the derived selection describes ----------------------------------------------------------
 
-    def _events(self, case: Sequence[Atom]) -> Iterator[MadeUpEvent]:
+    def _events(self, case: Sequence[SelectionAtom]) -> Iterator[MadeUpEvent]:
         literals = [atom for atom in case if atom.range is not None and not _is_met(atom, case)]
         resources = [atom for atom in case if atom.range is None and atom.name != "!="]
         elsewhere = [atom for atom in resources if "?x" not in (atom.subject, atom.thing)]
@@ -232,7 +232,7 @@ class _Search:
                 ]
                 yield tuple(dict.fromkeys([*stated, *data]))
 
-    def _found(self, atoms: Sequence[Atom], bound: dict[str, str]) -> Iterator[dict[str, str]]:
+    def _found(self, atoms: Sequence[SelectionAtom], bound: dict[str, str]) -> Iterator[dict[str, str]]:
         """What variables stand for in the background; nothing where it says nothing of them."""
         if not atoms:
             yield from [bound] if bound else []
@@ -246,16 +246,16 @@ class _Search:
             if all(part[0] != "?" or new.setdefault(part, term) == term for part, term in pairs):
                 yield from self._found(remaining, new)
 
-    def _values(self, atom: Atom) -> list[str]:
+    def _values(self, atom: SelectionAtom) -> list[str]:
         assert atom.range is not None
         test = self._program.ranges.test(atom.range)
         return [number for number in self._numbers if test(value(number))][:_MOST_VALUES]
 
 
-def _cases(pattern: Pattern) -> Iterator[tuple[Atom, ...]]:
+def _cases(pattern: Pattern) -> Iterator[tuple[SelectionAtom, ...]]:
     """The ways to satisfy a pattern."""
     match pattern:
-        case Atom():
+        case SelectionAtom():
             yield (pattern,)
         case Some(parts):
             for part in sorted(parts, key=str):
@@ -265,7 +265,7 @@ def _cases(pattern: Pattern) -> Iterator[tuple[Atom, ...]]:
                 yield tuple(dict.fromkeys(atom for atoms in choice for atom in atoms))
 
 
-def _is_met(atom: Atom, case: Sequence[Atom]) -> bool:
+def _is_met(atom: SelectionAtom, case: Sequence[SelectionAtom]) -> bool:
     """Whether another literal of a case is what an atom asks for that takes any; a second one could contradict."""
     return atom.range == LITERAL and any(
         other.range is not None and other.range != LITERAL and (other.subject, other.name) == (atom.subject, atom.name)
@@ -273,7 +273,7 @@ def _is_met(atom: Atom, case: Sequence[Atom]) -> bool:
     )
 
 
-def _fact(atom: Atom, names: dict[str, str]) -> Fact:
+def _fact(atom: SelectionAtom, names: dict[str, str]) -> Fact:
     subject, target = (
         names.get(term, _fresh(term)) if term[:1] == "?" else term for term in (atom.subject, atom.thing)
     )

@@ -31,7 +31,7 @@ from thalweg.kinds.queries.choose_evaluator import choose_evaluator
 from thalweg.kinds.queries.evaluator import Row
 from thalweg.kinds.queries.per_window import triple_of
 from thalweg.kinds.queries.query_operator import StreamsRead
-from thalweg.languages.rspql.algebra import Pattern, patterns
+from thalweg.languages.rspql.algebra import TriplePattern, patterns
 from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_ticks
 from thalweg.languages.rspql.query import Query
 from thalweg.model.arrow import frame, unframe
@@ -271,7 +271,7 @@ def _event(events: frozenset[_Carrier], facts: Iterable[Fact]) -> SelectedEvent:
     return SelectedEvent(max(event.tick for event in events), names.pop() if len(names) == 1 else "", tuple(facts))
 
 
-def _stored_pattern(pattern: Pattern) -> Pattern:
+def _stored_pattern(pattern: TriplePattern) -> TriplePattern:
     subject, predicate, target = (term if term is None or term[0] == "?" else _stored(term) for term in pattern.terms)
     return pattern._replace(terms=(subject, predicate, target))
 

@@ -74,8 +74,7 @@ class CompiledQuery(QueryEvaluator):
         ]
         self._constants = [self.dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
         self._first = 0
-        self._triples = Triples(report)
-        self._is_reported = False
+        self._strays = StrayFacts(self.dictionary, report)
 
     def begin(self, first: int) -> None:
         self._first = first
@@ -83,17 +82,11 @@ class CompiledQuery(QueryEvaluator):
             window.closings = closings_of(described, first)
 
     def add(self, tick: int, batches: Sequence[Batch]) -> None:
-        if not self._is_reported:
-            self._look_at(batches)
+        self._strays.look(batches)
         for window, described in zip(self._windows, self._query.windows, strict=True):
             for batch in batches:
                 if batch.stream == described.stream:
                     window.add(tick, batch)
-
-    def _look_at(self, batches: Iterable[Batch]) -> None:
-        """Reports the first fact that is no triple."""
-        facts = (fact for batch in batches for fact in no_triples(batch, self.dictionary))
-        self._is_reported = any(not list(self._triples.of((fact,))) for fact in facts)
 
     def evaluate(self, tick: int) -> Rows:
         return self._rows.change(*self._changed(tick))
@@ -352,6 +345,21 @@ def needed_of(batch: Batch, inputs: Sequence[Input]) -> Batch:
     else:
         kept = {needed.takes: batch.rows[needed.takes] for needed in inputs if needed.takes in batch.rows}  # type: ignore[index,misc]
     return Batch(kept, stream=batch.stream)
+
+
+class StrayFacts:
+    """Reports the first fact that is not a triple."""
+
+    def __init__(self, dictionary: Dictionary, report: Report) -> None:
+        self._dictionary = dictionary
+        self._triples = Triples(report)
+        self.is_reported = False
+
+    def look(self, batches: Iterable[Batch]) -> None:
+        """Looks at what comes, until there is such a fact."""
+        if not self.is_reported:
+            facts = (fact for batch in batches for fact in no_triples(batch, self._dictionary))
+            self.is_reported = any(not list(self._triples.of((fact,))) for fact in facts)
 
 
 def no_triples(batch: Batch, dictionary: Dictionary) -> Iterator[Fact]:

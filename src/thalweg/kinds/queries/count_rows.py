@@ -12,9 +12,11 @@ from thalweg.dataflow.exchange import GATHER, Exchange
 from thalweg.dataflow.operator import HeldKey, OpSpec, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
 from thalweg.engine import Given
+from thalweg.kinds.queries.compiled_query import StrayFacts
 from thalweg.kinds.queries.evaluator import QueryEvaluator, Rows
-from thalweg.kinds.queries.join_operator import HeldRows
+from thalweg.kinds.queries.join_operator import ARRIVAL, HeldRows
 from thalweg.kinds.queries.keyed_joins import SplitQuery, split_query
+from thalweg.kinds.queries.per_window import Report
 from thalweg.kinds.queries.query_operator import QueryOperator, StreamsRead, is_streamed
 from thalweg.kinds.queries.query_rows import RowCounter, answered, solutions_of
 from thalweg.kinds.queries.sparql_expressions import Asking
@@ -51,14 +53,14 @@ class CountRowsSpec(OpSpec):
         return ()
 
     def open(self, context: Context, dictionary: Dictionary, share: Share) -> "CountRows":
-        counted = CountedSolutions(self.split.lowered, dictionary)
+        counted = CountedSolutions(self.split.lowered, dictionary, context.report)
         return CountRows(self.query, counted, StreamsRead(self.query, self.streams), context, self.reports_streams)
 
 
 class CountRows(QueryOperator):
     """A query at work whose solutions come as held facts, one predicate for each of its answers."""
 
-    format = StateFormat("query rows")
+    format = StateFormat("query rows", 2)
 
     def __init__(
         self,
@@ -79,13 +81,14 @@ class CountRows(QueryOperator):
 class CountedSolutions(QueryEvaluator):
     """An evaluator whose solutions come from elsewhere."""
 
-    def __init__(self, lowered: LoweredQuery, dictionary: Dictionary) -> None:
+    def __init__(self, lowered: LoweredQuery, dictionary: Dictionary, report: Report) -> None:
         self.dictionary = dictionary
         self._lowered = lowered
         self._asking = Asking(dictionary)
         self._counter = RowCounter(lowered, dictionary, self._asking)
         self._rows = HeldRows(answer.signature for answer in lowered.answers)
         self._evaluated = False
+        self._strays = StrayFacts(dictionary, report)
         self._constants = [dictionary.code(term) for answer in lowered.answers for _, term in answer.constants]
 
     def take(self, tick: int, changes: Iterable[Given]) -> None:
@@ -96,7 +99,9 @@ class CountedSolutions(QueryEvaluator):
         """Its windows are elsewhere."""
 
     def add(self, tick: int, batches: Sequence[Batch]) -> None:
-        """Facts are elsewhere."""
+        """Looks for facts that are not triples: those that are joined are elsewhere."""
+        facts = [{name: rows for name, rows in batch.rows.items() if name != ARRIVAL} for batch in batches]
+        self._strays.look(map(Batch, facts))
 
     def evaluate(self, tick: int) -> Rows:
         self._evaluated = True
@@ -108,11 +113,17 @@ class CountedSolutions(QueryEvaluator):
         return np.concatenate([constants, self._counter.words_in_use(), *self._rows.words()])
 
     def snapshot(self) -> bytes:
-        return frame([encode({"evaluated": self._evaluated}, {}), self._rows.save(self.dictionary)])
+        return frame(
+            [
+                encode({"evaluated": self._evaluated, "strays": self._strays.is_reported}, {}),
+                self._rows.save(self.dictionary),
+            ]
+        )
 
     def resume(self, data: bytes) -> None:
         about, rows = unframe(data)
-        self._evaluated = decode(about)[0]["evaluated"]
+        header, _ = decode(about)
+        self._evaluated, self._strays.is_reported = header["evaluated"], header["strays"]
         self._rows.load(rows, self.dictionary)
         # Rows that were output before are counted, and not output again.
         if self._evaluated:

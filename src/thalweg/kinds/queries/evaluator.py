@@ -15,7 +15,7 @@ canonical form is in this form, for streams and background as well: `2.50` is `2
 (`solvers.sparql.as_stored`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -54,11 +54,6 @@ class QueryEvaluator(Protocol):
 
         Of evaluations in a row over windows that are all empty, some may be left out: their rows are the same.
         """
-
-    def collect(self, waiting: Iterable[Batch]) -> None:
-        """Forgets the terms that neither windows nor waiting batches use."""
-        words = [np.asarray(words, dtype=np.int64).reshape(-1) for batch in waiting for words in batch.rows.values()]
-        self.dictionary.collect(np.concatenate([self.words_in_use(), *words]))
 
     def words_in_use(self) -> NDArray[np.int64]:
         """The words of the terms that are still needed, where the dictionary is shared with other parts."""

@@ -1,7 +1,7 @@
 """The joins of a query in one bucket: facts come by the hash of the key, and solutions begin and end.
 
     facts of streams ──Hash──▶ Join ──held: rows──▶ Join of the next stage ──held: solutions──▶ CountRows
-                                    ──events: on which streams facts came──▶
+                                    ──events: on which streams facts came, and the first that is not a triple──▶
 
 A part of a join sees the facts that were sent for it, and no others: `called` gives them the number of their route.
 What stands between two stages, such as groups and their aggregates, is worked out where the second one begins.
@@ -20,7 +20,14 @@ from thalweg.dataflow.exchange import Exchange
 from thalweg.dataflow.operator import HeldKey, Operator, OpSpec, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
 from thalweg.engine import Given
-from thalweg.kinds.queries.compiled_query import StoredWords, WaitingFacts, facts_for, graph_of, lasting
+from thalweg.kinds.queries.compiled_query import (
+    StoredWords,
+    WaitingFacts,
+    facts_for,
+    graph_of,
+    lasting,
+    no_triples,
+)
 from thalweg.kinds.queries.keyed_joins import FedInput, SplitQuery, SplitStage, by_value, split_query
 from thalweg.kinds.queries.query_operator import StreamsRead, is_streamed
 from thalweg.kinds.queries.query_rows import Changes, Sieves
@@ -34,6 +41,7 @@ from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.dataset import Dataset
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.model.saved_rows import load_rows, save_rows
@@ -114,6 +122,7 @@ class Join(Operator):
         # The engine knows what it was given, and groups are made of all rows.
         self._rows = HeldRows(answer.signature for sieve in stage.sieves for answer in sieve.answers)
         self._now: int | None = None
+        self._has_strayed = False
 
     def advance(self, tick: int, updates: Updates) -> Iterator[Output]:
         if self._now is None:
@@ -125,10 +134,24 @@ class Join(Operator):
             self._add(tick, batch)
         self._rows.take(tick, updates.held)
         if updates.events:
-            streams = dict.fromkeys(batch.stream for batch in updates.events)
-            yield Output(tick, events=[Batch({ARRIVAL: []}, stream=stream) for stream in streams])
+            yield Output(tick, events=self._arrivals(updates.events))
         yield from self._evaluations(tick, tick)
         self._now = tick
+
+    def _arrivals(self, batches: Sequence[Batch]) -> list[Batch]:
+        """An event of each stream, with the first fact of the bucket that is not a triple: `CountRows` reports it."""
+        arrivals = {batch.stream: Batch({ARRIVAL: []}, stream=batch.stream) for batch in batches}
+        for batch in batches if not self._has_strayed else ():
+            if (stray := self._stray(batch)) is not None:
+                arrivals[batch.stream].add(stray.signature, [self._dictionary.code(term) for term in stray.terms])
+                self._has_strayed = True
+        return list(arrivals.values())
+
+    def _stray(self, batch: Batch) -> Fact | None:
+        """The first fact of a batch that is not a triple, where the query reads the stream."""
+        tables = batch.rows.items() if any(self._streams.only([batch])) else ()
+        facts = (Batch({_sent_as(called): rows}) for called, rows in tables)
+        return next((fact for part in facts for fact in no_triples(part, self._dictionary)), None)
 
     def _begin(self, first: int) -> None:
         """Windows count from the first tick."""
@@ -140,9 +163,9 @@ class Join(Operator):
     def _add(self, tick: int, batch: Batch) -> None:
         """Facts wait for their windows, each for the part of a join that it was sent for."""
         for called, rows in batch.rows.items():
-            route, _, name = called.name.partition(" ")
-            waiting, graph = self._waiting[int(route)], self._stage.inputs[int(route)].needed.graph
-            for facts in self._streams.only([Batch({called.renamed(name): rows}, stream=batch.stream)]):
+            route = int(called.name.partition(" ")[0])
+            waiting, graph = self._waiting[route], self._stage.inputs[route].needed.graph
+            for facts in self._streams.only([Batch({_sent_as(called): rows}, stream=batch.stream)]):
                 if isinstance(graph, int) and self._query.windows[graph].stream == facts.stream:
                     waiting.add(tick, facts)
 
@@ -301,6 +324,11 @@ class HeldRows:
             tick, sign = when
             pair = (rows, rows[:0]) if sign == "begun" else (rows[:0], rows)
             self._changes.append((tick, Given(name, False, *pair)))
+
+
+def _sent_as(called: Predicate) -> Predicate:
+    """The predicate of facts before they were given the number of their route."""
+    return called.renamed(called.name.partition(" ")[2])
 
 
 def _table(name: Predicate, rows: Iterable[Row]) -> Words:

@@ -28,7 +28,15 @@ from numpy.typing import NDArray
 
 from thalweg.kinds.queries.evaluator import Row, Rows, rdf_spelling
 from thalweg.kinds.queries.sparql_expressions import UNBOUND, Asking, Words
-from thalweg.languages.rspql.lowered import Aggregation, Answer, Asked, Grouped, LoweredQuery, Sieve, Step
+from thalweg.languages.rspql.lowered import (
+    Aggregation,
+    Grouped,
+    LoweredQuery,
+    Sieve,
+    SolutionRows,
+    SparqlExpression,
+    Step,
+)
 from thalweg.languages.rspql.query import Query
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.number import LARGEST_INTEGER, LARGEST_MANTISSA, mantissa, scale
@@ -45,7 +53,7 @@ Changes = Mapping[Predicate, tuple[Words, Words]]
 
 _PLACES: Final = 18
 """SPARQL's decimals, and those that are summed up here, have as many places at most."""
-_QUOTIENT: Final = Asked("(?s / ?n)", ("s", "n"))
+_QUOTIENT: Final = SparqlExpression("(?s / ?n)", ("s", "n"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,7 @@ class Solutions:
         return Solutions(int(mask.sum()), columns)
 
 
-def solutions(answer: Answer, rows: Words, dictionary: Dictionary, asking: Asking) -> Solutions:
+def solutions(answer: SolutionRows, rows: Words, dictionary: Dictionary, asking: Asking) -> Solutions:
     """The solutions that rows of rules are, after the steps of their answer."""
     columns: dict[str, Words | int] = {name: rows[:, place] for place, name in enumerate(answer.columns)}
     columns |= {name: dictionary.code(term) for name, term in answer.constants}
@@ -75,7 +83,7 @@ def solutions(answer: Answer, rows: Words, dictionary: Dictionary, asking: Askin
 
 
 def solutions_of(
-    answers: Iterable[Answer], rows: Mapping[Predicate, Words], dictionary: Dictionary, asking: Asking
+    answers: Iterable[SolutionRows], rows: Mapping[Predicate, Words], dictionary: Dictionary, asking: Asking
 ) -> list[Solutions]:
     """The solutions of each answer, of the rows of rules by their predicates."""
     return [
@@ -85,7 +93,7 @@ def solutions_of(
 
 
 def answered(
-    answers: Sequence[Answer], changes: Changes, dictionary: Dictionary, asking: Asking
+    answers: Sequence[SolutionRows], changes: Changes, dictionary: Dictionary, asking: Asking
 ) -> tuple[list[Solutions], list[Solutions]]:
     """The solutions of answers that begin and end."""
     begun, ended = ({name: rows[side] for name, rows in changes.items()} for side in (0, 1))

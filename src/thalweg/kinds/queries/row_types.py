@@ -11,7 +11,7 @@ from typing import Final
 
 from thalweg.ir.nodes import Program
 from thalweg.kinds.typed_columns import Inputs
-from thalweg.languages.rspql.lowered import Aggregation, Answer, LoweredQuery, Step
+from thalweg.languages.rspql.lowered import Aggregation, LoweredQuery, SolutionRows, Step
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_number
 from thalweg.planning.argument_types import Type, argument_types, joined
@@ -38,12 +38,12 @@ def row_types(lowered: LoweredQuery, inputs: Inputs) -> dict[str, Type]:
     return {name: type_ for name, type_ in types.items() if type_ != "text"}
 
 
-def _answer(answer: Answer, arguments: tuple[Type, ...]) -> dict[str, Type]:
+def _answer(answer: SolutionRows, arguments: tuple[Type, ...]) -> dict[str, Type]:
     types = dict(zip(answer.columns, arguments, strict=True)) | dict(_constants(answer))
     return _stepped(types, answer.steps)
 
 
-def _constants(answer: Answer) -> Iterator[tuple[str, Type]]:
+def _constants(answer: SolutionRows) -> Iterator[tuple[str, Type]]:
     for name, term in answer.constants:
         yield name, "number" if is_number(term) else "text"
 

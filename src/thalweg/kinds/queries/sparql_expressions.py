@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.languages.rspql.lowered import Aggregation, Asked
+from thalweg.languages.rspql.lowered import Aggregation, SparqlExpression
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.number import NO_VALUE
 from thalweg.model.rdf import as_ntriples
@@ -46,13 +46,13 @@ class Asking:
         self._places: dict[int, Place] = {}
         self._entries = 0
 
-    def holds(self, expression: Asked, rows: Words) -> NDArray[np.bool_]:
+    def holds(self, expression: SparqlExpression, rows: Words) -> NDArray[np.bool_]:
         """For which rows of terms a condition is true; their columns are the known variables.
 
         >>> words = Dictionary()
         >>> terms = "7", '"31.5"^^<http://www.w3.org/2001/XMLSchema#double>', "<http://ex.org/a>"
         >>> rows = np.array([[words.code(term)] for term in terms])
-        >>> Asking(words).holds(Asked("(?v > 30)", ("v",), (">", "30")), rows).tolist()
+        >>> Asking(words).holds(SparqlExpression("(?v > 30)", ("v",), (">", "30")), rows).tolist()
         [False, True, False]
         """
         if expression.bound is None or not len(rows):
@@ -65,17 +65,18 @@ class Asking:
             truths[~decided] = self._answered(expression, rows[~decided], False) == _TRUE
         return truths
 
-    def values(self, expression: Asked, rows: Words) -> Words:
+    def values(self, expression: SparqlExpression, rows: Words) -> Words:
         """The words of an expression's values, `UNBOUND` where it is an error.
 
         >>> words = Dictionary()
-        >>> found = Asking(words).values(Asked("(?v + 1)", ("v",)), np.array([[words.code("7")], [words.code("a")]]))
+        >>> rows = np.array([[words.code("7")], [words.code("a")]])
+        >>> found = Asking(words).values(SparqlExpression("(?v + 1)", ("v",)), rows)
         >>> found[1] == UNBOUND, words.spell(int(found[0]))
         (np.True_, '8')
         """
         return self._answered(expression, rows, True)
 
-    def _answered(self, expression: Asked, rows: Words, for_value: bool) -> Words:
+    def _answered(self, expression: SparqlExpression, rows: Words, for_value: bool) -> Words:
         self._forget()
         answers = self._answers.setdefault((expression.text, expression.known, for_value), {})
         keys = list(map(tuple, rows.tolist()))
@@ -146,7 +147,7 @@ class Asking:
                 places[word] = tuple(parts[::2]), tuple(map(int, parts[1::2])), term
         return tuple(places[word] for word in row)
 
-    def _ask(self, expression: Asked, keys: Sequence[Key], for_value: bool) -> list[int]:
+    def _ask(self, expression: SparqlExpression, keys: Sequence[Key], for_value: bool) -> list[int]:
         rows = list(enumerate(map(self._terms, keys)))
         answers = [UNBOUND if for_value else 0] * len(keys)
         # Blank nodes take a way of their own, which is slow.

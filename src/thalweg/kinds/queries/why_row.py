@@ -18,7 +18,7 @@ from thalweg.kinds.queries.per_window import PerWindow
 from thalweg.kinds.queries.query_rows import Constructed, fact_text
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.lars.terms import TERM, ReadingError, canonical
-from thalweg.languages.rspql.algebra import Path, Pattern, patterns
+from thalweg.languages.rspql.algebra import Path, TriplePattern, patterns
 from thalweg.languages.rspql.closings import Closings, closings_of, evaluation_ticks
 from thalweg.languages.rspql.lexer import closing, tokens
 from thalweg.languages.rspql.names import local_name
@@ -196,7 +196,9 @@ def _pattern(query: Query) -> tuple[str, list[str]]:
     return f"{query.text[: lexed[form].start]} {select}", names
 
 
-def _supports(pattern: Pattern, bindings: Mapping[str, str], query: Query, evaluator: PerWindow) -> Iterator[Support]:
+def _supports(
+    pattern: TriplePattern, bindings: Mapping[str, str], query: Query, evaluator: PerWindow
+) -> Iterator[Support]:
     """The triples that a pattern matched in a solution; none where it took no part in it."""
     terms = [bindings.get(term[1:], "") if term and term.startswith("?") else term for term in pattern.terms]
     graph = bindings.get(pattern.graph[1:], "") if pattern.graph and pattern.graph.startswith("?") else pattern.graph

@@ -1,14 +1,14 @@
 """Rules as a part of a run: an engine together with the passes that plan for it."""
 
 from thalweg.engine.checkpoint import restore
-from thalweg.engine.engine import Engine
+from thalweg.engine.engine import PlanEngine
 from thalweg.ir.nodes import Program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Calendar
 from thalweg.planning.passes import Planner
 
 
-class RuleEngine(Engine):
+class RuleEngine(PlanEngine):
     """Evaluates a program incrementally, and plans again where the run asks for it.
 
     >>> from thalweg.ir.nodes import Atom, InWindow, Rule, TimeWindow, Variable

@@ -49,8 +49,8 @@ from thalweg.model.triples import TRIPLES, as_facts
 from thalweg.planning.check_future import future_heads
 from thalweg.planning.locality import counts_everything
 from thalweg.planning.partition import Stage, partition
-from thalweg.planning.plan import Plan, Relation
 from thalweg.planning.revocable import guaranteed
+from thalweg.planning.rule_plan import Relation, RulePlan
 
 if TYPE_CHECKING:
     from thalweg.explain.plan_stage import PlanStage
@@ -93,7 +93,7 @@ class RuleNames:
 class _Readers:
     """By the numbers of a plan's relations: what is shown of each, and the places of the exports that read it."""
 
-    plan: Plan
+    plan: RulePlan
     outputs: dict[int, list[tuple[int, Predicate, Relation]]]
     exports: dict[int, list[int]]
 
@@ -270,10 +270,9 @@ class RuleOperator(Operator):
             return (), (), (), ()
         exports = self._readers().exports
         doubtful = bool(delta.incomplete or self._lacking)
-        for number in sorted(
-            place for number in (exports if doubtful else delta.relations) for place in exports.get(number, ())
-        ):
-            export = self._exports[number]
+        relations = exports if doubtful else delta.relations
+        for place in sorted(place for relation in relations for place in exports.get(relation, ())):
+            export = self._exports[place]
             relation = export.relation(self.engine)
             if export.lasting:
                 begun = delta.lasting(relation)
@@ -300,7 +299,7 @@ class RuleOperator(Operator):
         new, self._noted = terms[self._noted :], len(terms)
         # Rules that only pass conclusions on have no place.
         dropped = [(rule, count) for rule, count in engine.future if rule.span != NOWHERE] if over else []
-        warnings = [*mixed_kinds(self._whole, new), *future_heads(dropped, is_share=self._is_share)]
+        warnings = [*(mixed_kinds(self._whole, new) if new else ()), *future_heads(dropped, is_share=self._is_share)]
         missing = self._missing.up_to(decided) if self._in_columns else []
         names = dict(self._output_names()) if missing else {}
         unsure = sorted(names[name] for name in engine.unsure) if missing else ()

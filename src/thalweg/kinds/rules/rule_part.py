@@ -100,6 +100,6 @@ class Rules:
     def explain(
         self, partitions: int | None = None, published: bool = False, split: SplitName = "auto"
     ) -> "PlanDocument":
-        from thalweg.explain.plan import explain
+        from thalweg.explain.rule_plan import explain
 
         return explain(self.rules, partitions)

@@ -120,9 +120,9 @@ class RuleWatch:
         looks = [self._unmatched.look, *(() if progress is None else (progress,)), *self._also(words)]
         return looks[0] if len(looks) == 1 else lambda batch: [look(batch) for look in looks]
 
-    def present(self, answer: Answer) -> Answer:
-        """Sees an answer on its way."""
-        return answer if self._progress is None else self._progress.see(answer)
+    def presenter(self) -> Callable[[Answer], Answer] | None:
+        """A function that sees answers on their way, where progress is watched."""
+        return None if self._progress is None else self._progress.see
 
     def hear(self, note: object) -> bool:
         """Takes what a bucket could not decide."""

@@ -116,7 +116,7 @@ Path = str | tuple["Path", ...]
 """An IRI, or an operator and what it is applied to: `("/", "<p>", ("*", "<q>"))`."""
 
 
-class Pattern(NamedTuple):
+class TriplePattern(NamedTuple):
     """A triple pattern and the graph that it looks at, None for the default graph; variables are `?x`.
 
     A blank node, which stands for anything, is None; where there is a path, so is the predicate.
@@ -127,19 +127,19 @@ class Pattern(NamedTuple):
     path: Path | None = None
 
 
-def patterns(algebra: Any) -> list[Pattern]:
+def patterns(algebra: Any) -> list[TriplePattern]:
     """The triple patterns that a solution may rest on: not those of MINUS and EXISTS.
 
     >>> patterns(translate("SELECT ?s { ?s <http://p> 3 GRAPH <http://w> { ?s <http://q> [] } }"))[1]
-    Pattern(graph='<http://w>', terms=('?s', '<http://q>', None), path=None)
+    TriplePattern(graph='<http://w>', terms=('?s', '<http://q>', None), path=None)
     """
     return [] if algebra is None else list(dict.fromkeys(_patterns(algebra.algebra, None)))
 
 
-def _patterns(node: Any, graph: str | None) -> Iterator[Pattern]:
+def _patterns(node: Any, graph: str | None) -> Iterator[TriplePattern]:
     if node.name == "BGP":
         for subject, predicate, object_ in node.triples:
-            yield Pattern(graph, (_written(subject), _written(predicate), _written(object_)), _path(predicate))
+            yield TriplePattern(graph, (_written(subject), _written(predicate), _written(object_)), _path(predicate))
     elif node.name == "Graph":
         yield from _patterns(node.p, _written(node.term))
     else:

@@ -14,7 +14,7 @@ from thalweg.languages.rspql.alternative import Alternative, renamed
 from thalweg.languages.rspql.lower_expression import kind
 from thalweg.languages.rspql.lower_groups import aggregates_of, grouped
 from thalweg.languages.rspql.lower_pattern import PatternRules
-from thalweg.languages.rspql.lowered import Answer, LoweredQuery, QueryObstacle, Tail
+from thalweg.languages.rspql.lowered import LoweredQuery, QueryObstacle, SolutionRows, Tail
 from thalweg.languages.rspql.query import Query
 from thalweg.model.rdf import named
 
@@ -49,7 +49,7 @@ class _Lowering:
             rules.inputs, tuple(rules.rules), tuple(rules.facts), tuple(rules.sieves), tuple(answers), tail
         )
 
-    def _form(self, top: Any) -> tuple[list[Answer], Tail]:
+    def _form(self, top: Any) -> tuple[list[SolutionRows], Tail]:
         node, distinct = top.p, False
         if kind(node) == "Slice":
             self._obstacle("LIMIT and OFFSET choose among all rows of an evaluation", "LIMIT")
@@ -68,7 +68,7 @@ class _Lowering:
             return self._asked(alternatives)
         return self._selected(alternatives, distinct)
 
-    def _selected(self, alternatives: list[Alternative], distinct: bool) -> tuple[list[Answer], Tail]:
+    def _selected(self, alternatives: list[Alternative], distinct: bool) -> tuple[list[SolutionRows], Tail]:
         columns = self._query.columns
         if not distinct or any(alternative.steps for alternative in alternatives):
             return [self._rules.answer(alternative) for alternative in alternatives], Tail(columns, distinct)
@@ -79,13 +79,13 @@ class _Lowering:
         ]
         return answers, Tail(columns, distinct=len(answers) > 1)
 
-    def _asked(self, alternatives: list[Alternative]) -> tuple[list[Answer], Tail]:
+    def _asked(self, alternatives: list[Alternative]) -> tuple[list[SolutionRows], Tail]:
         if any(alternative.steps for alternative in alternatives):
             return [self._rules.answer(alternative) for alternative in alternatives], Tail(distinct=True)
         hidden = [renamed(alternative, {}, frozenset()) for alternative in alternatives]
         return [self._rules.answer(alternative) for alternative in self._rules.distinct(hidden)], Tail()
 
-    def _grouped(self, node: Any, distinct: bool) -> tuple[list[Answer], Tail]:
+    def _grouped(self, node: Any, distinct: bool) -> tuple[list[SolutionRows], Tail]:
         rules = self._rules
         alternatives = rules.pattern(aggregates_of(node).p.p, None)
         alternatives, groups = grouped(node, alternatives, rules.extend, self._obstacle)

@@ -8,7 +8,7 @@ RAND(), NOW(), IRI("a"), BNODE()     an obstacle: asked twice they do not answer
 from collections.abc import Iterator
 from typing import Any, Final
 
-from thalweg.languages.rspql.lowered import Asked
+from thalweg.languages.rspql.lowered import SparqlExpression
 from thalweg.languages.rspql.stored_terms import stored
 from thalweg.model.rdf import XSD, literal, named
 
@@ -91,17 +91,17 @@ def has_pattern(expression: Any) -> bool:
     return hasattr(expression, "items") and any(has_pattern(part) for key, part in expression.items() if key != "_vars")
 
 
-def question(expression: Any, bound: frozenset[str]) -> Asked:
+def question(expression: Any, bound: frozenset[str]) -> SparqlExpression:
     """An expression as it is asked where some variables are bound.
 
     >>> from rdflib.plugins.sparql.algebra import translateQuery
     >>> from rdflib.plugins.sparql.parser import parseQuery
     >>> condition = translateQuery(parseQuery("SELECT * { ?s ?p ?v FILTER(30 < ?v) }")).algebra.p.p.expr
     >>> question(condition, frozenset("spv"))
-    Asked(text='("30"^^<http://www.w3.org/2001/XMLSchema#integer> < ?v)', known=('v',), bound=('>', '30'))
+    SparqlExpression(text='("30"^^<http://www.w3.org/2001/XMLSchema#integer> < ?v)', known=('v',), bound=('>', '30'))
     """
     names = tuple(sorted(variables(expression) & bound))
-    return Asked(spelled(expression), names, _bound(expression, names))
+    return SparqlExpression(spelled(expression), names, _bound(expression, names))
 
 
 def _bound(expression: Any, names: tuple[str, ...]) -> tuple[str, str] | None:

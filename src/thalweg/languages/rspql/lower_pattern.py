@@ -32,7 +32,7 @@ from thalweg.languages.rspql.lower_expression import (
 )
 from thalweg.languages.rspql.lower_groups import aggregates_of, certain_names, grouped
 from thalweg.languages.rspql.lower_triple import Alternatives, TripleRules
-from thalweg.languages.rspql.lowered import Answer, Asked, Graph, Sieve, Step
+from thalweg.languages.rspql.lowered import Graph, Sieve, SolutionRows, SparqlExpression, Step
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import interned
 from thalweg.model.rdf import named
@@ -133,7 +133,7 @@ class PatternRules(TripleRules):
             return alternative
         return replace(alternative, steps=(*alternative.steps, Step(condition, name)), made=alternative.made | {name})
 
-    def _asked(self, expression: Any, alternative: Alternative) -> Asked | None:
+    def _asked(self, expression: Any, alternative: Alternative) -> SparqlExpression | None:
         """An expression over the variables of an alternative; None where it cannot be asked."""
         if has_pattern(expression):
             self._obstacle("EXISTS inside another expression cannot be written as rules", "EXISTS")
@@ -190,7 +190,7 @@ class PatternRules(TripleRules):
             return [pushed]
         return [replace(alternative, steps=(*alternative.steps, Step(test)))]
 
-    def _pushed(self, alternative: Alternative, test: Asked) -> Alternative | None:
+    def _pushed(self, alternative: Alternative, test: SparqlExpression) -> Alternative | None:
         """The alternative with a test moved to an input that binds its variable; None where no input does.
 
         An input that binds it as an object is preferred.
@@ -345,24 +345,24 @@ class PatternRules(TripleRules):
 
     def answer(
         self, alternative: Alternative, columns: tuple[str, ...] | None = None, name: str | None = None
-    ) -> Answer:
+    ) -> SolutionRows:
         """A rule for an alternative, with all that is bound in its head, or only some of it."""
         if columns is None and (derived := self._derived_as(alternative)) is not None:
             return derived
         shown = alternative.columns if columns is None else columns
         name = name or self._fresh("rows")
         self._rule(name, tuple(map(Variable, shown)), alternative.body)
-        return Answer(
+        return SolutionRows(
             interned(name, len(shown)), shown, tuple(sorted(alternative.constants.items())), alternative.steps
         )
 
-    def _derived_as(self, alternative: Alternative) -> Answer | None:
+    def _derived_as(self, alternative: Alternative) -> SolutionRows | None:
         """An answer without a rule of its own, where an alternative is just what a rule derives."""
         match alternative.body:
             case (Now(atom),) if any(rule.head.signature == atom.signature for rule in self.rules):
                 columns = tuple(arg.name for arg in atom.args if isinstance(arg, Variable))
                 if len(columns) == len({*columns}) == len(atom.args):
-                    return Answer(
+                    return SolutionRows(
                         atom.signature, columns, tuple(sorted(alternative.constants.items())), alternative.steps
                     )
         return None

@@ -15,7 +15,7 @@ from typing import Any
 from thalweg.ir.nodes import Atom, Comparison, Constant, Expression, Literal, Not, Now, Rule, Variable
 from thalweg.languages.rspql.alternative import Alternative, joined
 from thalweg.languages.rspql.lower_expression import kind, term_of
-from thalweg.languages.rspql.lowered import Asked, Graph, Input
+from thalweg.languages.rspql.lowered import Graph, Input, SparqlExpression
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.rdf import RDF_TYPE
 
@@ -28,7 +28,7 @@ class TripleRules:
     def __init__(self, obstacle: Callable[[str, str], None]) -> None:
         """`obstacle` takes a sentence, and the keyword that it is about."""
         self._obstacle = obstacle
-        self._inputs: dict[tuple[Graph, str, tuple[tuple[int, Asked], ...]], Input] = {}
+        self._inputs: dict[tuple[Graph, str, tuple[tuple[int, SparqlExpression], ...]], Input] = {}
         self._nodes: dict[Graph, str] = {}
         self.rules: list[Rule] = []
         self._made = 0
@@ -84,7 +84,9 @@ class TripleRules:
         """An atom of an input."""
         return self._over(self._input(graph, takes, len(places), ()).name, places)
 
-    def _input(self, graph: Graph, takes: Any, width: int, conditions: tuple[tuple[int, Asked], ...]) -> Predicate:
+    def _input(
+        self, graph: Graph, takes: Any, width: int, conditions: tuple[tuple[int, SparqlExpression], ...]
+    ) -> Predicate:
         key = graph, str(takes), conditions
         if key not in self._inputs:
             number = sum(existing[:2] == key[:2] for existing in self._inputs if existing[2]) + 1

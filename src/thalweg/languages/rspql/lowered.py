@@ -3,12 +3,12 @@
     WINDOW :w { ?s :value ?v FILTER(?v > 30) }     an `Input` of two columns, the second one with a condition
     … ?s :room ?r                                  a rule with two atoms; its head has all variables, so that it counts
     OPTIONAL { … }, MINUS, NOT EXISTS              a rule for what is there, and its negation
-    FILTER(?v < ?w), BIND, under no negation       a `Step` on the rows of an `Answer`
+    FILTER(?v < ?w), BIND, under no negation       a `Step` on the rows of `SolutionRows`
     the same under a negation                      a `Sieve`: rows of one rule, those that pass are facts for others
     SELECT, GROUP BY, DISTINCT, ASK                the `Tail`, which counts
 
-A solution is a row of one `Answer`, and each answer binds the same variables in all its rows: an OPTIONAL and a UNION
-make several answers. So no row has a hole that a join would have to look at, and each row counts once: variables that
+A solution is a row of one of the `SolutionRows`; all of these bind the same variables: an OPTIONAL and a UNION make
+several of them. So no row has a hole that a join would have to look at, and each row counts once: variables that
 the query does not select are in it.
 """
 
@@ -25,7 +25,7 @@ Graph = int | str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SparqlExpression:
     """A SPARQL expression, and the variables that it is asked for; others are unbound when it is asked.
 
     Where it is `?x < 30`, `bound` has the operator and the number; where it is `?x < ?y`, the operator as it stands
@@ -48,19 +48,19 @@ class Input:
     signature: Predicate
     graph: Graph
     takes: Predicate | Literal["types", "triples"]
-    conditions: tuple[tuple[int, Asked], ...] = ()
+    conditions: tuple[tuple[int, SparqlExpression], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """What is done with a row: it is left out unless the expression is true, or a variable is bound `into`."""
 
-    asked: Asked
+    asked: SparqlExpression
     into: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SolutionRows:
     """Rows that rules find: the variables of their columns, those that are constants, and the steps that follow."""
 
     signature: Predicate
@@ -97,7 +97,7 @@ class Sieve:
     There is one target for each set of `loose` variables that may be bound, with the variables of its columns.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[SolutionRows, ...]
     targets: tuple[tuple[Predicate, tuple[str, ...]], ...]
     loose: tuple[str, ...] = ()
     grouped: Grouped | None = None
@@ -128,5 +128,5 @@ class LoweredQuery:
     rules: tuple[Rule, ...]
     facts: tuple[Fact, ...]
     sieves: tuple[Sieve, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[SolutionRows, ...]
     tail: Tail

@@ -16,7 +16,7 @@ from decimal import Context, Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any, Final
 
-from thalweg.answers.answer_columns import AnswerColumns, ClashColumns, Column, FactColumns, Row, cell
+from thalweg.answers.answer_columns import AnswerColumns, Column, FactColumns, Row, cell
 from thalweg.answers.record import Answer, changes, interval, snapshots
 from thalweg.answers.table import arrow_column
 from thalweg.model.number import show_number
@@ -97,7 +97,7 @@ class AnswerFrame:
     @property
     def kinds(self) -> list[str]:
         """The kinds of rows of buckets that it takes."""
-        own = _KINDS[self.kind.emit] if isinstance(self.kind, FactColumns) else (*_KINDS[self.emit], RECORD)
+        own = (*_KINDS[self.emit], RECORD) if self.kind.emit is None else _KINDS[self.kind.emit]
         return [*own, *([LATE_FACT, *_OPS] if self.late else [])]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -105,7 +105,7 @@ class AnswerFrame:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        read = self._facts if isinstance(self.kind, FactColumns) else self._records
+        read = self._records if self.kind.emit is None else self._facts
         for batch in batches:
             is_late = pc.equal(batch.column("kind"), LATE_FACT)
             is_other = pc.is_in(batch.column("kind"), value_set=pa.array([*_OPS]))
@@ -130,25 +130,22 @@ class AnswerFrame:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        assert isinstance(self.kind, FactColumns)
-        if isinstance(self.kind, ClashColumns):
-            kept, own = pa.array(range(batch.num_rows)), self._clashes(batch.column("fact"))
-        else:
-            names = self.kind.names or ()
+        kind = self.kind
+        assert isinstance(kind, FactColumns), "facts have columns of facts"
+        if kind.of_arguments:
+            names = kind.names or ()
             types = [self.types.get(name, "string") for name in names]
             kept, arrays = fact_columns(batch.column("fact"), self.of, types)
             own = dict(zip(names if self.of else ("predicate", "args"), arrays, strict=True))
+        else:
+            kept, texts = pa.array(range(batch.num_rows)), batch.column("fact").to_pylist()
+            own = _arrays(kind.inner, [kind.cells(text, self.times) for text in texts])
         rows = batch.take(kept)
         ticks, until = rows.column("t"), rows.column("until")
-        if self.kind.emit == "intervals":
+        if kind.emit == "intervals":
             return {**own, "from": ticks, "until": pc.if_else(pc.greater_equal(until, 0), until, None)}
         signs = pc.index_in(rows.column("kind"), value_set=pa.array(_KINDS["changes"]))
         return {**own, "t": ticks, "op": pa.array(["+", "-", "?"]).take(signs)}
-
-    def _clashes(self, texts: Any) -> Arrays:
-        assert isinstance(self.kind, ClashColumns)
-        rows = [self.kind.cells(text, self.times) for text in texts.to_pylist()]
-        return _arrays(self.kind.inner, rows)
 
     def _records(self, batch: Any) -> Arrays:
         """Records of answers as the columns of their kind."""

@@ -12,7 +12,8 @@ from thalweg.dataflow.exchange import Exchange
 from thalweg.dataflow.fragment import Fragment, fragments, levels
 from thalweg.dataflow.operator import OpSpec
 from thalweg.dataflow.plan import Edge, Plan
-from thalweg.diagnostics import Diagnostic
+from thalweg.dataflow.state import StateFormat, other_version
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED
 from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
@@ -23,8 +24,10 @@ from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
-FORMAT: Final = 11
+FORMAT: Final = 12
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
+
+_STATE: Final = StateFormat("bucket", FORMAT)
 
 _MOST_ROUTES: Final = 1 << 20
 """More routes than an operator has."""
@@ -84,7 +87,8 @@ class Job(Shipped):
         """The job in one piece: Spark sends it with every task, and a process opens it once."""
         from pyspark.serializers import CPickleSerializer
 
-        return CPickleSerializer().dumps(self.__getstate__())
+        sealed: bytes = CPickleSerializer().dumps(self.__getstate__())
+        return sealed
 
     # Buckets --------------------------------------------------------------------------------------------------------
 
@@ -98,7 +102,7 @@ class Job(Shipped):
         """The first bucket of each fragment; those that have but one and can run at the same time are in different
         ones.
         """
-        single = ([fragment for fragment in level if not fragment.split] for level in self.levels)
+        single = ([fragment for fragment in level if fragment.width == 1] for level in self.levels)
         starts = {fragment.number: 0 for fragment in self.fragments}
         return starts | {
             fragment.number: place % self.partitions for level in single for place, fragment in enumerate(level)
@@ -117,7 +121,7 @@ class Job(Shipped):
 
     def is_shared(self, fragment: int) -> bool:
         """Whether the operators of a fragment get facts as they are, all in one bucket."""
-        return all(spec.shares for spec in self.specs(fragment)) and not self.fragments[fragment].split
+        return all(spec.shares for spec in self.specs(fragment)) and self.fragments[fragment].width == 1
 
     def keeps_events(self, fragment: int) -> bool:
         """Whether it matters to a fragment which facts came together as one event, and the name of its graph."""
@@ -140,7 +144,7 @@ class Job(Shipped):
         specs = list(self.specs(fragment))
         if len(specs) == 1:
             taken = list(specs[0].routes(signature))
-        elif self.fragments[fragment].split:
+        elif self.fragments[fragment].width > 1:
             taken = self._routes_into_loop(specs, signature)
         else:
             taken = [route for spec in specs for route in spec.routes(signature)][:1]
@@ -160,7 +164,7 @@ class Job(Shipped):
     def called(self, fragment: int, route: int, signature: Predicate) -> Predicate:
         """What a fragment calls the facts of a route."""
         specs = list(self.specs(fragment))
-        if route == UNKNOWN or (len(specs) > 1 and not self.fragments[fragment].split):
+        if route == UNKNOWN or (len(specs) > 1 and self.fragments[fragment].width == 1):
             return signature
         place, number = divmod(route, _MOST_ROUTES)
         return specs[place].called(number, signature)
@@ -221,10 +225,22 @@ class Job(Shipped):
 
     @cached_property
     def fingerprint(self) -> str:
-        """What a checkpoint must agree with: the program, and how it is spread and run."""
+        """What a checkpoint must agree with: the version of the format, the program, and how it is spread and run."""
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
-        what = FORMAT, self.identity, self.settings, self.partitions, self.groups, self.idle, self.closes, widths
-        return hashlib.sha256(repr(what).encode()).hexdigest()
+        what = self.identity, self.settings, self.partitions, self.groups, self.idle, self.closes, widths
+        return f"{FORMAT}:{hashlib.sha256(repr(what).encode()).hexdigest()}"
+
+    def refusal(self, fingerprint: str) -> RejectedError:
+        """The error for a state with another fingerprint: another version of Thalweg or another program has left it.
+
+        >>> job = Job(Plan(()))
+        >>> [job.refusal(other).diagnostics[0].code for other in ("1:ab", f"{FORMAT}:ab")]
+        ['E421', 'E408']
+        """
+        version = fingerprint.partition(":")[0]
+        if version.isdigit() and int(version) != FORMAT:
+            return other_version(_STATE, _STATE.name, int(version))
+        return RejectedError([Diagnostic("E408", "the checkpoint belongs to another program, or to other settings")])
 
 
 @lru_cache(maxsize=8)

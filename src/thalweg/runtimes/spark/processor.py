@@ -17,7 +17,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
-from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.model.arrow import frame, unframe
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
@@ -119,8 +119,7 @@ class _Fragment:
         about = self._about.get() if self._about.exists() else None
         ticket, entries, since, base, program = about or ("", 0, 0, 0, mine)
         if program != mine:
-            other = Diagnostic("E408", "the checkpoint belongs to another program, or to other settings")
-            return [failure(bucket, RejectedError([other]), reached=-1)]
+            return [failure(bucket, self._job.refusal(program), reached=-1)]
         size = sum(map(len, payloads))
         name = f"{self._job.name}/{self._number}/{bucket}"
         task = WorkerTask(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)

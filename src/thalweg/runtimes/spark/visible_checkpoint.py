@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.runtimes.spark.failure_cause import cause_of
-from thalweg.runtimes.spark.session_settings import is_local, java_errors
+from thalweg.runtimes.spark.session import java_errors
+from thalweg.runtimes.spark.session_settings import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

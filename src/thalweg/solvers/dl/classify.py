@@ -9,7 +9,7 @@ subsumption. Each event that meets the class is then decided by rules, and not b
 from dataclasses import replace
 from typing import Final
 
-from thalweg.solvers.dl.least_model import Model, Rules
+from thalweg.solvers.dl.least_model import Model, RuleIndex
 from thalweg.solvers.dl.model_search import Outcome, find_model
 from thalweg.solvers.dl.normal_form import ClassClause, NormalForm
 
@@ -28,7 +28,7 @@ def with_subsumptions(form: NormalForm) -> NormalForm:
     """
     if form.is_horn or form.unsupported:
         return form
-    model = Model(Rules(form))
+    model = Model(RuleIndex(form))
     if not model.close():
         return form
     model.forget_trail()

@@ -28,7 +28,7 @@ Individual = Hashable
 """A term; or, for individuals that are only known to exist, any other value."""
 
 
-class Rules:
+class RuleIndex:
     """A normal form by what makes its rules fire: a membership, an edge between individuals, or a literal."""
 
     def __init__(self, form: NormalForm) -> None:
@@ -146,7 +146,7 @@ class Model:
     `clash` says that a contradiction followed: then nothing else counts, and the model must be undone.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: RuleIndex) -> None:
         self.rules = rules
         form = rules.form
         self.types: dict[Individual, set[int]] = {}

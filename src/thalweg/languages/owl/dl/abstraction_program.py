@@ -26,7 +26,7 @@ _ASKED: Final = f"{OWN}asked:"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TargetClass:
     """A class that events are classified by: how it is output, and its name among the axioms."""
 
     label: str
@@ -90,7 +90,7 @@ class AbstractionProgram:
     """
 
     name: str
-    asked: tuple[Asked, ...]
+    asked: tuple[TargetClass, ...]
     axioms: tuple[Axiom, ...]
     form: NormalForm = field(repr=False)
     background: Facts = field(repr=False)
@@ -215,17 +215,17 @@ def _classes_in(expression: Any) -> set[str]:
     return set()
 
 
-def _named(classes: Sequence[tuple[str, ClassExpression]]) -> tuple[tuple[Asked, ...], list[Axiom]]:
+def _named(classes: Sequence[tuple[str, ClassExpression]]) -> tuple[tuple[TargetClass, ...], list[Axiom]]:
     """The classes asked for, and axioms that give those without a name one."""
-    targets, definitions = list[Asked](), list[Axiom]()
+    targets, definitions = list[TargetClass](), list[Axiom]()
     taken: set[ClassExpression] = {THING, NOTHING}
     for number, (label, expression) in enumerate(classes):
         if isinstance(expression, str) and expression not in taken:
             taken.add(expression)
-            targets.append(Asked(label, expression))
+            targets.append(TargetClass(label, expression))
         else:
             name = f"{_ASKED}{number}>"
-            targets.append(Asked(label, name))
+            targets.append(TargetClass(label, name))
             definitions.append(ax.SubClassOf(coerced(expression), name))
     return tuple(targets), definitions
 

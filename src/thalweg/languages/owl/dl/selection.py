@@ -31,7 +31,7 @@ _SPACE: Final = "urn:thalweg:selection:"
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class SelectionAtom:
     """What event or background must say: a class where there is no `thing`, else an edge, or a literal in a range.
 
     With the name `!=` it is a comparison of two individuals.
@@ -60,7 +60,7 @@ class Some:
     parts: frozenset["Pattern"] = frozenset()
 
 
-Pattern = Atom | Every | Some
+Pattern = SelectionAtom | Every | Some
 ALWAYS: Final = Every()
 NEVER: Final = Some()
 
@@ -116,7 +116,7 @@ def derive_selection(program: AbstractionProgram) -> Pattern:
 
 
 def _length(pattern: Pattern) -> int:
-    return 1 if isinstance(pattern, Atom) else sum(map(_length, pattern.parts))
+    return 1 if isinstance(pattern, SelectionAtom) else sum(map(_length, pattern.parts))
 
 
 Then = Callable[[str], Pattern]
@@ -147,7 +147,7 @@ class _Unfolding:
     def selection(self) -> Pattern:
         classes = (self.of_class(self.form.classes[target.name], _SUBJECT) for target in self.program.asked)
         # Where an event says that individuals are equal, any of them may have the classes of another.
-        equality = every([Atom(_SUBJECT, "?p", "?thing"), Atom("?one", SAME_AS, "?other")])
+        equality = every([SelectionAtom(_SUBJECT, "?p", "?thing"), SelectionAtom("?one", SAME_AS, "?other")])
         return any_of([*classes, equality, self.equal(_SUBJECT)])
 
     def variable(self, individual: str, *about: object) -> str:
@@ -174,7 +174,9 @@ class _Unfolding:
             for other in starts:
                 if other & ~1 in self.roles:
                     value = self.variable(owner, "beside", start, other)
-                    patterns.append(every([edge, self.edge(other, owner, value), Atom(individual, "!=", value)]))
+                    patterns.append(
+                        every([edge, self.edge(other, owner, value), SelectionAtom(individual, "!=", value)])
+                    )
                 patterns.append(every([edge, self.given(other, owner, frozenset())]))
             patterns.append(every([edge, self.equal(owner)]))
         return any_of(patterns)
@@ -187,7 +189,7 @@ class _Unfolding:
         if of in above:
             return NEVER
         here, form = above | {of}, self.form
-        patterns: list[Pattern] = [Atom(individual, self.names[of])] if of in self.names else []
+        patterns: list[Pattern] = [SelectionAtom(individual, self.names[of])] if of in self.names else []
         for body, heads in form.clauses:
             if of in heads and here.isdisjoint(body):
                 patterns.append(every(self.of_class(needed, individual, here) for needed in body))
@@ -263,7 +265,7 @@ class _Unfolding:
         form, patterns = self.form, list[Pattern]()
         for start in sorted(_closure(property, form.super_data)):
             value = self.variable(individual, "literal", start, range)
-            patterns.append(Atom(individual, self.data[start], value, self.ranges[range]))
+            patterns.append(SelectionAtom(individual, self.data[start], value, self.ranges[range]))
             patterns += [
                 self.of_class(of, individual, above)
                 for of, data_property, _ in form.gives_literal
@@ -276,9 +278,9 @@ class _Unfolding:
                     patterns.append(self.of_class(limit.of, individual, above | having))
         return any_of(patterns)
 
-    def edge(self, role: int, individual: str, other: str) -> Atom:
+    def edge(self, role: int, individual: str, other: str) -> SelectionAtom:
         name = self.roles[role & ~1]
-        return Atom(other, name, individual) if role & 1 else Atom(individual, name, other)
+        return SelectionAtom(other, name, individual) if role & 1 else SelectionAtom(individual, name, other)
 
 
 def _closure(start: int, pairs: Iterable[tuple[int, int]]) -> set[int]:
@@ -310,11 +312,11 @@ def rspql(selection: Pattern) -> str:
 def _lines(pattern: Pattern, indent: str) -> list[str]:
     """A pattern as SPARQL: what is said of the individual stands in the window, other things there or elsewhere."""
     match pattern:
-        case Atom():
+        case SelectionAtom():
             return [f"{indent}{line}" for line in _matched([pattern])]
         case Every(parts):
-            atoms = sorted((part for part in parts if isinstance(part, Atom)), key=str)
-            nested = sorted(_lines(part, indent) for part in parts if not isinstance(part, Atom))
+            atoms = sorted((part for part in parts if isinstance(part, SelectionAtom)), key=str)
+            nested = sorted(_lines(part, indent) for part in parts if not isinstance(part, SelectionAtom))
             return [*(f"{indent}{line}" for line in _matched(atoms)), *(line for part in nested for line in part)]
         case Some(parts):
             branches = sorted(_braces(_lines(part, f"{indent}  "), indent) for part in parts)
@@ -328,7 +330,7 @@ def _braces(lines: list[str], indent: str) -> list[str]:
     return [f"{indent}{{", *lines, f"{indent}}}"]
 
 
-def _matched(atoms: list[Atom]) -> Iterator[str]:
+def _matched(atoms: list[SelectionAtom]) -> Iterator[str]:
     compared = [atom for atom in atoms if atom.name == "!="]
     atoms = [atom for atom in atoms if atom.name != "!="]
     own = [atom for atom in atoms if _SUBJECT in (atom.subject, atom.thing)]
@@ -341,7 +343,7 @@ def _matched(atoms: list[Atom]) -> Iterator[str]:
         yield f"FILTER({' && '.join(map(str, compared))})"
 
 
-def _tests(atoms: Iterable[Atom]) -> str:
+def _tests(atoms: Iterable[SelectionAtom]) -> str:
     tests = [test for atom in atoms if atom.range is not None for test in _filters(atom.thing, atom.range)]
     return f" FILTER({' && '.join(tests)})" if tests else ""
 

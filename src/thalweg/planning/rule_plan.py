@@ -217,7 +217,7 @@ class PlanTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RulePlan:
     """Everything that an engine needs to evaluate a program; each pass fills some of it (see `passes`).
 
     `source` is the program as it was written, `program` the one that is evaluated. `incomplete` has the numbers of the
