@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.intake import Items
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
-    from thalweg.runtimes.spark.feed import Feed
+    from thalweg.runtimes.spark.feed import SparkFeed
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
 
 
@@ -237,7 +237,7 @@ def run_on_spark(
     how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(options.emit))
     settings = _settings(options, observer.with_until or how.format == "text")
 
-    def deliver(ledger: Path, feed: "Feed") -> Delivery:
+    def deliver(ledger: Path, feed: "SparkFeed") -> Delivery:
         observer.ready()
         present = work.watch.presenter() or (lambda answer: answer)
         watching = report, listen, present, observer.see
@@ -258,7 +258,7 @@ def run_on_spark(
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
         job = work.job
-        open_feed: Callable[[Path], Feed]
+        open_feed: Callable[[Path], SparkFeed]
         if observer.observe is None and not observer.progress and are_recorded(transports):
             # A group each: tasks read them apart.
             job = replace(job, groups=len(transports))

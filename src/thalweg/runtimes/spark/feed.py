@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Feed(Protocol):
+class SparkFeed(Protocol):
     """A stream of parcels, and what is known in the driver of what it has brought."""
 
     malformed: Diagnostic | None

@@ -26,7 +26,7 @@ from thalweg.runtimes.intake import Intake
 from thalweg.runtimes.plausible_times import Far, PlausibleTimes, Timed, TimeLimits
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, GroupTime, Packer
-from thalweg.runtimes.spark.recordings import Block, Reading, RecordedFile, Recording
+from thalweg.runtimes.spark.recordings import Block, ReadingOptions, RecordedFile, RecordedSource
 from thalweg.runtimes.spark.wire import DIGEST, OUT, Parcel, failure, warning_text, wrap
 
 # Facts that are worth a parcel for each bucket.
@@ -35,7 +35,7 @@ _TOGETHER: Final = 200_000
 _VOTES: Final = 1 << 16
 
 
-def parcels_of(job: Job, stream: Recording, block: Block, reading: Reading) -> Iterator[list[Parcel]]:
+def parcels_of(job: Job, stream: RecordedSource, block: Block, reading: ReadingOptions) -> Iterator[list[Parcel]]:
     """The parcels of a block, some at a time; where it cannot be read, one that says so."""
     try:
         yield from _BlockTask(job, stream, block, reading).parcels()
@@ -66,7 +66,7 @@ class Digest:
 class _BlockTask:
     """The work of one task."""
 
-    def __init__(self, job: Job, stream: Recording, block: Block, reading: Reading) -> None:
+    def __init__(self, job: Job, stream: RecordedSource, block: Block, reading: ReadingOptions) -> None:
         self._job = job
         self._stream = stream
         self._block = block

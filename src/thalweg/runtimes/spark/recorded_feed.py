@@ -18,7 +18,7 @@ from thalweg.runtimes.checkpoint_folder import MANIFEST, read_sealed, replace_fi
 from thalweg.runtimes.inputs import mixed_times
 from thalweg.runtimes.intake import FarFacts, unzoned
 from thalweg.runtimes.spark.job import FORMAT, Job
-from thalweg.runtimes.spark.recordings import Reading, Recording, read_recordings, recordings
+from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, read_recordings, recordings
 from thalweg.runtimes.spark.wire import warning_of
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class RecordedFeed:
     def __init__(
         self,
         job: Job,
-        streams: tuple[Recording, ...],
-        reading: Reading,
+        streams: tuple[RecordedSource, ...],
+        reading: ReadingOptions,
         report: Callable[[Diagnostic], None],
         look: Callable[[Dictionary], Callable[[Batch], object]],
         tally: Tally | None,
@@ -154,7 +154,7 @@ def recorded_feed(
 ) -> RecordedFeed:
     """Recorded streams that tasks read; those of a run that is resumed are cut as they were."""
     tally = mapped or Tally()
-    reading = Reading(clock, tally.mappings, tally.stated, tally.zones)
+    reading = ReadingOptions(clock, tally.mappings, tally.stated, tally.zones)
     if (folder / MANIFEST).exists() and (folder / CUT).exists():
         streams = of_json(read_sealed(folder / CUT, FORMAT, unseal_json)["streams"])
     else:

@@ -77,7 +77,7 @@ SIZES: Final = BatchSizes()
 
 
 @dataclass(frozen=True)
-class Reading(Shipped):
+class ReadingOptions(Shipped):
     """How streams are read: times, mappings, and what becomes of malformed lines."""
 
     clock: Clock
@@ -140,7 +140,7 @@ class Position:
 
 @record
 @dataclass(frozen=True)
-class Recording(Shipped):
+class RecordedSource(Shipped):
     """A recorded stream: its number among the groups of streams, its name, and its files in the order of reading."""
 
     group: int
@@ -158,7 +158,7 @@ class Recording(Shipped):
         """The columns that folders on the way to each file name."""
         return partitions_of(file.way for file in self.files)
 
-    def open(self, number: int, reading: Reading, words: Dictionary, clock: Clock, tally: Tally) -> Reader:
+    def open(self, number: int, reading: ReadingOptions, words: Dictionary, clock: Clock, tally: Tally) -> Reader:
         """The reader of a file."""
         name, partition = self.files[number].name, self.partitions[number]
         return open_ordered(name, self.stream, words, clock, tally, partition=partition)
@@ -209,11 +209,11 @@ def are_recorded(transports: Sequence[Transport]) -> bool:
     return bool(transports) and all(isinstance(transport, kinds) for transport in transports)
 
 
-def recordings(transports: Sequence[Transport], reading: Reading) -> tuple[Recording, ...]:
+def recordings(transports: Sequence[Transport], reading: ReadingOptions) -> tuple[RecordedSource, ...]:
     """The streams with their files, cut where that is possible; `RejectedError` where one cannot be read."""
     wanted = tuple(sorted(reading.tally().columns))
     streams = (
-        Recording(group, transport.stream, tuple(_files(transport)), wanted)
+        RecordedSource(group, transport.stream, tuple(_files(transport)), wanted)
         for group, transport in enumerate(transports)
     )
     return tuple(_cut(stream, reading) for stream in streams)
@@ -248,12 +248,12 @@ def _file(transport: PathTransport, way: str) -> RecordedFile:
     return RecordedFile(transport.name, uri, way, size_of(path), groups=groups)
 
 
-def _cut(stream: Recording, reading: Reading) -> Recording:
+def _cut(stream: RecordedSource, reading: ReadingOptions) -> RecordedSource:
     """A stream with what each of its files needs in order to be cut."""
     return replace(stream, files=tuple(_cut_file(stream, number, reading) for number in range(len(stream.files))))
 
 
-def _cut_file(stream: Recording, number: int, reading: Reading) -> RecordedFile:
+def _cut_file(stream: RecordedSource, number: int, reading: ReadingOptions) -> RecordedFile:
     file = stream.files[number]
     format = format_of(file.name)
     if format not in _LINES or file.name.endswith((".gz", ".json")) or file.size < 2 * SIZES.block:
@@ -319,7 +319,7 @@ def positions_of(offset: dict[str, str]) -> list[Position]:
 class Offsets:
     """How far the next batch reads: small batches first, larger ones as long as they take little time."""
 
-    def __init__(self, streams: Sequence[Recording], sizes: BatchSizes) -> None:
+    def __init__(self, streams: Sequence[RecordedSource], sizes: BatchSizes) -> None:
         self._streams = streams
         self._block = sizes.block
         self._pace = Pace(sizes.first, sizes.least, sizes.most)
@@ -354,7 +354,7 @@ class Offsets:
         return [part for stream, begin, last in spans for part in stream.blocks(begin, last, block)]
 
 
-def _bytes(stream: Recording, start: Position, end: Position) -> int:
+def _bytes(stream: RecordedSource, start: Position, end: Position) -> int:
     """About how many bytes are between two positions."""
     total = 0
     for number, file in enumerate(stream.files):
@@ -367,7 +367,9 @@ def _bytes(stream: Recording, start: Position, end: Position) -> int:
 # The source -----------------------------------------------------------------------------------------------------------
 
 
-def read_recordings(session: "SparkSession", job: Job, streams: tuple[Recording, ...], reading: Reading) -> "DataFrame":
+def read_recordings(
+    session: "SparkSession", job: Job, streams: tuple[RecordedSource, ...], reading: ReadingOptions
+) -> "DataFrame":
     """The parcels of all streams as a stream of Spark, which ends when everything was read."""
     from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
     from pyspark.sql.types import StructType

@@ -23,7 +23,7 @@ from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
-from thalweg.runtimes.spark.feed import Feed
+from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.packages import missing_package
 from thalweg.runtimes.spark.progress_line import ProgressLine
@@ -98,9 +98,9 @@ class RunOutcome:
 
 def run(
     job: Job,
-    open_feed: Callable[[Path], Feed],
+    open_feed: Callable[[Path], SparkFeed],
     target: SparkTarget,
-    deliver: Callable[[Path, Feed], Delivery],
+    deliver: Callable[[Path, SparkFeed], Delivery],
     interrupt: Interrupt,
     report: Callable[[Diagnostic], None],
     watch: "Callable[[StreamingQuery, Delivery], None] | None" = None,
@@ -195,7 +195,9 @@ def is_claimed(folder: Path | None) -> bool:
     return folder is not None and (folder / MANIFEST).exists()
 
 
-def start_query(session: "SparkSession", job: Job, feed: Feed, delivery: Delivery, folder: Path) -> "StreamingQuery":
+def start_query(
+    session: "SparkSession", job: Job, feed: SparkFeed, delivery: Delivery, folder: Path
+) -> "StreamingQuery":
     """Starts the query that reads, reasons and delivers."""
     from thalweg.runtimes.spark.dataframe import chain
 
@@ -213,14 +215,14 @@ def _stop(query: "StreamingQuery") -> None:
         query.stop()
 
 
-def _counts(delivery: Delivery, feed: Feed) -> Iterator[Counted]:
+def _counts(delivery: Delivery, feed: SparkFeed) -> Iterator[Counted]:
     """The counts of far facts, which the driver knows at once, and of late ones, which the workers report."""
     yield from feed.far.counts()
     yield from delivery.late.counts()
 
 
 def _beat(
-    shown: ProgressLine, feed: Feed, warnings: LiveWarnings | None
+    shown: ProgressLine, feed: SparkFeed, warnings: LiveWarnings | None
 ) -> "Callable[[StreamingQuery, Delivery], None]":
     def beat(query: "StreamingQuery", delivery: Delivery) -> None:
         if warnings is not None:
@@ -233,7 +235,7 @@ def _beat(
 
 def _follow(
     query: "StreamingQuery",
-    feed: Feed,
+    feed: SparkFeed,
     delivery: Delivery,
     must_stop: Callable[[], bool],
     watch: "Callable[[StreamingQuery, Delivery], None]",
@@ -247,7 +249,7 @@ def _follow(
             raise FailedError(Diagnostic("E407", "Spark stopped the run"))
 
 
-def _must_stop(interrupt: Interrupt, guard: Guard, feed: Feed, target: SparkTarget) -> bool:
+def _must_stop(interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget) -> bool:
     """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read."""
     if not interrupt.asked:
         return False

@@ -31,7 +31,7 @@ from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.read_block import parcels_of
 from thalweg.runtimes.spark.recorded_feed import RecordedFeed, recorded_feed
-from thalweg.runtimes.spark.recordings import BatchSizes, Offsets, Position, Recording, offset_of, positions_of
+from thalweg.runtimes.spark.recordings import BatchSizes, Offsets, Position, RecordedSource, offset_of, positions_of
 from thalweg.runtimes.spark.worker import Worker
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
@@ -77,7 +77,6 @@ class Blocks:
             settings.emit,
             AnswerFormat(times=times, columns=part.answer_columns(settings.emit)),
             self.reported.append,
-            present=work.watch.present,
             hear=self.feed.hear,
         )
         self.workers = {
@@ -119,7 +118,7 @@ class Blocks:
         return list(opened(parcel.payload, self.job.settings.emit))
 
 
-def ends_of(streams: Sequence[Recording], sizes: Sequence[int]) -> list[list[Position]]:
+def ends_of(streams: Sequence[RecordedSource], sizes: Sequence[int]) -> list[list[Position]]:
     """Where batches end that take about as many bytes of each stream."""
     positions, ends = Offsets(streams, SMALL).first(), []
     for size in sizes:
@@ -259,7 +258,7 @@ def test_a_file_is_cut_where_its_lines_stand_for_themselves(tmp_path):
         streams[-1].write_text(header + text * 30, encoding="utf-8")
     with small_blocks(128):
         transports = open_all(streams)
-        files = [stream.files[0] for stream in recording.recordings(transports, recording.Reading(Clock()))]
+        files = [stream.files[0] for stream in recording.recordings(transports, recording.ReadingOptions(Clock()))]
     for transport in transports:
         transport.close()
     assert [file.begun is not None for file in files] == [True, False, True, True, False, False]
