@@ -21,7 +21,6 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import TimeFormat
 from thalweg.runtimes.observer import Observer
-from thalweg.runtimes.spark.job import spread
 
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
@@ -224,6 +223,7 @@ def run_on_spark(
     need_spark()
     from thalweg.runtimes.continued_output import need_no_output
     from thalweg.runtimes.spark.delivery import Delivery
+    from thalweg.runtimes.spark.job import spread
     from thalweg.runtimes.spark.recorded_feed import recorded_feed
     from thalweg.runtimes.spark.recordings import are_recorded
     from thalweg.runtimes.spark.run import LEDGER, is_claimed, run

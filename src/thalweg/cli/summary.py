@@ -81,17 +81,17 @@ class RunSummary:
     def see(self, answer: "Answer") -> None:
         """Sees what is answered."""
         self.has_answered = True
-        match answer.kind, answer.columns:
-            case "answer sets", sets:
-                self._conclusions += sum(map(len, sets))
-            case "snapshot", (texts,):
-                facts = frozenset(texts)
+        match answer.kind:
+            case "answer sets":
+                self._conclusions += sum(map(len, answer.columns))
+            case "snapshot":
+                facts = frozenset(answer.columns[0])
                 self._conclusions += len(facts - self._held)
                 self._held = facts
-            case "truth", ((is_true,),):
-                self._conclusions += is_true
-            case _, (concluded, *_):
-                self._conclusions += len(concluded)
+            case "truth":
+                self._conclusions += answer.columns[0][0]
+            case _:
+                self._conclusions += len(answer.columns[0])
 
     def hear(self, diagnostic: "Diagnostic") -> None:
         """Sees what is reported."""

@@ -10,7 +10,7 @@ but this page. What an operator gives others is *held* (facts that begin, and ho
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,8 @@ shed behind them; none where they are complete again.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Updates:
+# These two are made at every tick, and a named tuple is made three times as fast as a frozen dataclass.
+class Updates(NamedTuple):
     """What comes to an operator at a tick."""
 
     events: Sequence[Batch] = ()
@@ -54,8 +54,7 @@ class Updates:
     doubts: Sequence[Doubt] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """What an operator gives at a tick: an `answer` for users, and updates for other operators.
 
     The answer is a change of rules, which the emitter of the run makes answers of, or else an answer as it is.

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Final
 from thalweg.dataflow.executor import Executor
 from thalweg.dataflow.operator import Concludes, Explains, ExplainsEvents, ExplainsRows
 from thalweg.dataflow.plan import Plan
-from thalweg.engine.absence import Absence
 from thalweg.engine.engine import PlanEngine
-from thalweg.engine.proof import Proof
 from thalweg.ir.nodes import meant_by
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
@@ -19,6 +17,9 @@ from thalweg.model.prefixes import Prefixes
 from thalweg.planning.wire_parts import BEFORE
 
 if TYPE_CHECKING:
+    # Most runs explain nothing, and start sooner without these.
+    from thalweg.engine.absence import Absence
+    from thalweg.engine.proof import Proof
     from thalweg.kinds.events.why_event import EventExplanation
     from thalweg.kinds.queries.why_row import RowProof
 
@@ -69,23 +70,25 @@ class Derivations:
         proof: RowProof | None = operator.why_row(text, prefixes)
         return proof
 
-    def why(self, fact: Fact) -> Proof | None:
+    def why(self, fact: Fact) -> "Proof | None":
         """A derivation of what rules conclude or others give, through all parts; None where it does not hold."""
         return self._concluded(fact, len(self._operators)) or self._given_by(fact, len(self._operators))
 
-    def _imported(self, fact: Fact, before: int) -> Proof | None:
+    def _imported(self, fact: Fact, before: int) -> "Proof | None":
         if fact.predicate.startswith(BEFORE):
+            from thalweg.engine.proof import Proof
+
             return Proof(str(fact), self.now, "recorded")
         return self._given_by(fact, before) or self._concluded(fact, before)
 
-    def _concluded(self, fact: Fact, before: int) -> Proof | None:
+    def _concluded(self, fact: Fact, before: int) -> "Proof | None":
         for number, engine in self._engines(before):
             proof = engine.why(fact, partial(self._imported, before=number))
             if proof is not None:
                 return self._with_events(_as_written(proof))
         return None
 
-    def _with_events(self, proof: Proof) -> Proof:
+    def _with_events(self, proof: "Proof") -> "Proof":
         """A derivation in which facts that are events say of what these consist, once beside each other."""
         if proof.kind != "stream":
             steps: list[Proof] = []
@@ -97,7 +100,7 @@ class Derivations:
         behind = (operator.event_behind(proof) for operator in self._operators if isinstance(operator, ExplainsEvents))
         return next((event for event in behind if event is not None), proof)
 
-    def _given_by(self, fact: Fact, before: int) -> Proof | None:
+    def _given_by(self, fact: Fact, before: int) -> "Proof | None":
         """Why a member gives a fact, with what it read of the conclusions of rules that still hold."""
         for number, operator in enumerate(self._operators[:before]):
             proof = operator.why(fact) if isinstance(operator, Explains) else None
@@ -105,7 +108,7 @@ class Derivations:
                 return replace(proof, because=(*proof.because, *self._read_by(number)))
         return None
 
-    def _read_by(self, number: int) -> Iterator[Proof]:
+    def _read_by(self, number: int) -> "Iterator[Proof]":
         read = {edge.called for edge in self._plan.incoming[number] if edge.what == "held"}
         facts = [fact for _, engine in self._engines(number) for fact in engine.facts() if fact.signature in read]
         return (proof for fact in facts[:_SHOWN] if (proof := self._concluded(fact, number)) is not None)
@@ -115,8 +118,10 @@ class Derivations:
             if isinstance(operator, Concludes):
                 yield number, operator.engine
 
-    def why_not(self, fact: Fact, came: Collection[Predicate] | None = None) -> Absence | None:
+    def why_not(self, fact: Fact, came: Collection[Predicate] | None = None) -> "Absence | None":
         """How far the rules got that could derive a fact, or which part would have to; None where the fact holds."""
+        from thalweg.engine.absence import Absence
+
         if self.engine is not None:
             return self.engine.why_not(fact, came)
         if self.now is not None and self.why(fact) is not None:
@@ -145,7 +150,7 @@ class Derivations:
         return [fact for _, engine in self._engines(len(self._operators)) for fact in engine.facts()]
 
 
-def _as_written(proof: Proof) -> Proof:
+def _as_written(proof: "Proof") -> "Proof":
     """A derivation in which what held a tick ago is called what rules call it."""
     claim = _BEFORE.sub(lambda match: f"{match[1]} before [{int(match[2]) + 1}]", proof.claim)
     return replace(proof, claim=claim, because=tuple(map(_as_written, proof.because)))

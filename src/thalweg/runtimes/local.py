@@ -232,8 +232,9 @@ class LocalRun:
             (operator,) = self._operators
             outputs = executor.advance_single(executor.nodes[0], tick, batches)
             deltas = [output.answer for output in outputs if output.answer is not None]
-            yield from self._emitter.step(deltas, self._first(now), tick, operator.shed)
-            self._shedding.see(tick, operator.shed, operator.unsure)
+            shed = operator.shed
+            yield from self._emitter.step(deltas, self._first(now), tick, shed)
+            self._shedding.see(tick, shed, operator.unsure if shed else ())
             return
         joined = self._joined((output for _, output in executor.advance(tick, batches)), tick)
         self._shown = self._first(now) - 1 if self._shown is None else self._shown
