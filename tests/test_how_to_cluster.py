@@ -28,7 +28,9 @@ def test_the_table_of_packages_is_the_one_that_is_used() -> None:
         for name, cell in zip(("kafka", "delta", "iceberg"), cells, strict=True)
         if cell != "–"
     }
-    assert shown == {(name, version): one for name, by_version in PACKAGES.items() for version, one in by_version.items()}
+    assert shown == {
+        (name, version): one for name, by_version in PACKAGES.items() for version, one in by_version.items()
+    }
     assert [version for version, *_ in ROWS] == ["4.1", "4.2", "4.3"]
 
 

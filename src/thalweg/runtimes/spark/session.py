@@ -49,8 +49,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOGS_KEPT: Final = 10
-# How long Java may take to end by itself.
+# How long Java may take to end by itself, and a cluster to start an executor.
 PATIENCE: Final = 20.0
+EXECUTORS: Final = 30.0
 
 LOG: Final = logging.getLogger("thalweg.spark")
 # In the environment of Java and of all processes that it starts: a process that lost its parent is still found.
@@ -113,9 +114,34 @@ def _own(options: SessionOptions, partitions: int, verbose: bool, short: bool) -
         chosen.setdefault("spark.executorEnv.SPARK_HOME", str(home))
     session = _start(chosen, verbose, python, folder, JAVA_HOME=str(java.home), SPARK_HOME=str(home))
     _OWN[session] = archive
+    if not is_local(options.place):
+        threading.Thread(target=_await_executors, args=(session, chosen), name="executors", daemon=True).start()
     # Java would notice by itself that we are gone, but only after us.
     atexit.register(stop_session, session)
     return session
+
+
+def _await_executors(session: "SparkSession", chosen: Mapping[str, str]) -> None:
+    """Warns where a cluster gives no executor: Spark would wait for one without a word."""
+    time.sleep(EXECUTORS)
+    with java_may_be_gone("counting executors"):
+        # The driver is among them.
+        if session in _OWN and session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
+            memory, cores = chosen.get("spark.executor.memory", "1g"), chosen.get("spark.executor.cores", "all")
+            LOG.warning("%s", no_executor(memory, cores).render())
+
+
+def no_executor(memory: str, cores: str) -> Diagnostic:
+    """What to say where no executor has come.
+
+    >>> no_executor("4g", "2").message
+    'the cluster has not started an executor within 30 s, and the run waits for one: it asks for 4g of memory and 2 cores'
+    """
+    wish = f"{memory} of memory and {cores} cores"
+    waited = f"the cluster has not started an executor within {EXECUTORS:g} s"
+    message = f"{waited}, and the run waits for one: it asks for {wish}"
+    help_ = "ask for what a worker has: `--conf spark.executor.memory=1g`, `--conf spark.executor.cores=1`"
+    return Diagnostic("W407", message, help=help_)
 
 
 def stop_session(session: "SparkSession") -> None:
