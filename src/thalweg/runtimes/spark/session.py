@@ -135,7 +135,7 @@ def no_executor(memory: str, cores: str) -> Diagnostic:
     """What to say where no executor has come.
 
     >>> no_executor("4g", "2").message
-    'the cluster has not started an executor within 30 s, and the run waits for one: it asks for 4g of memory and 2 cores'
+    'the cluster has not started an executor within 30 s, and the run waits for one: ...'
     """
     wish = f"{memory} of memory and {cores} cores"
     waited = f"the cluster has not started an executor within {EXECUTORS:g} s"
