@@ -33,7 +33,7 @@ from thalweg.runtimes.spark.session import (
     java_errors,
     java_may_be_gone,
     log_error,
-    log_file,
+    log_hint,
     open_session,
     stop_session,
 )
@@ -289,5 +289,5 @@ def failure(error: Exception) -> FailedError:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "Error" in line or "Exception" in line]
     reason = [*lines[:1], *errors][-1] if lines else ""
-    help_ = f"the log is `{log_file()}`; with `--checkpoint` the run can be resumed"
+    help_ = f"{log_hint()}; with `--checkpoint` the run can be resumed"
     return FailedError(Diagnostic("E407", f"the run failed in Spark: {reason}", help=help_))

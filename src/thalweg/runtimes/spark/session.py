@@ -200,7 +200,8 @@ def _borrowed(session: "SparkSession", options: SessionOptions, partitions: int)
         raise RejectedError([Diagnostic("E403", message, help=way_out)])
     before: dict[str, str] = session.conf.getAll
     wanted = {**NEEDED, SHUFFLE_PARTITIONS: str(partitions), **options.conf}
-    _BORROWED[session] = {key: before.get(key) for key in wanted}
+    borrowed = _BORROWED.setdefault(session, {})
+    borrowed |= {key: before.get(key) for key in wanted if key not in borrowed}
     for key, value in wanted.items():
         session.conf.set(key, value)
     return session
@@ -329,6 +330,11 @@ def log_file() -> Path:
     for old in sorted(place.glob("spark-*.log"))[: -LOGS_KEPT + 1]:
         old.unlink(missing_ok=True)
     return place / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+
+
+def log_hint() -> str:
+    """Where to read on: in the log of our Java, or in that of a session that is not ours."""
+    return f"the log is `{log_file()}`" if _OWN else "the log of Spark has more"
 
 
 def log_error(doing: str) -> None:
