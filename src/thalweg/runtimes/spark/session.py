@@ -37,6 +37,7 @@ from thalweg.runtimes.spark.session_settings import (
     PYTHON,
     SHUFFLE_PARTITIONS,
     SessionOptions,
+    check_master,
     is_local,
     patient,
     settings,
@@ -90,6 +91,8 @@ def open_session(
       help: write `local[2]` for this machine, or `spark://host:7077`
     """
     options = SessionOptions(master, conf or {}, tuple(jars), archive, tuple(formats))
+    if master is not None:
+        check_master(master)
     if (session := _open_already()) is not None:
         return _borrowed(session, options, partitions)
     if _SUBMITTED in os.environ:
