@@ -111,6 +111,7 @@ CATALOGUE: Final = {
     "E405": "fact does not hold",
     "E406": "package or program is not installed",
     "E407": "run failed in Spark",
+    "W407": "no executor of a cluster has started",
     "E408": "checkpoint does not match",
     "W409": "axiom is outside the profile",
     "E410": "memory is used up",

@@ -64,22 +64,33 @@ def test_a_stream(server: str, tmp_path: Path) -> None:
     script = """
 folder, place = sys.argv[2:]
 readings = spark.readStream.schema("sensor string, road string, v int, t timestamp").json(folder)
-rules = "slow(R,S) :- speed(S,R,V) in [5 s], V < 20. jam(R) :- slow(R,S), slow(R,T), S < T."
+rules = "slow(S) :- speed(S,R,V) in [5 s], V < 20. pair(S,U) :- slow(S), slow(U), S < U."
 mapping = "speed(sensor, road, v) at t"
-jams = reason(rules, readings, map=mapping, emit="changes", of="jam/1", delay="1 s", late=True)
-query = jams.writeStream.option("checkpointLocation", f"{place}/checkpoint").trigger(availableNow=True).start(
+pairs = reason(rules, readings, map=mapping, emit="changes", of="pair/2", delay="1 s", late=True)
+query = pairs.writeStream.option("checkpointLocation", f"{place}/checkpoint").trigger(availableNow=True).start(
     f"{place}/answers", format="json")
 query.awaitTermination()
 import time; time.sleep(3)
-for row in spark.read.schema("R string, t timestamp, op string, message string").json(f"{place}/answers").collect():
-    print(json.dumps([row.R, row.t and row.t.isoformat(), row.op]))
+for row in spark.read.schema("S string, U string, t timestamp, op string").json(f"{place}/answers").collect():
+    print(json.dumps([row.op, row.S, row.U, row.t and row.t.second]))
 """
     (folder / "1.json").write_text(lines(("a", "x", 12, 0), ("b", "x", 15, 2), ("c", "y", 9, 3)))
     rows, _ = printed(server, script, folder, tmp_path)
     assert rows == []
     (folder / "2.json").write_text(lines(("d", "x", 50, 20), ("a", "x", 12, 1), ("e", "x", None, 21)))
-    rows, _ = printed(server, script, folder, tmp_path)
-    assert [row for row in rows if row[0]] == [["x", "2026-01-01T00:00:02", "+"], ["x", "2026-01-01T00:00:06", "-"]]
+    rows, logged = printed(server, script, folder, tmp_path)
+    assert rows == [
+        ["+", "a", "b", 2],
+        ["+", "a", "c", 3],
+        ["+", "b", "c", 3],
+        ["-", "a", "b", 6],
+        ["-", "a", "c", 6],
+        ["-", "b", "c", 8],
+        ["late", None, None, 1],
+        ["malformed", None, None, None],
+    ]
+    assert "W302" in logged
+    assert "W307" in logged
 
 
 def lines(*readings: tuple[str, str, int | None, int]) -> str:

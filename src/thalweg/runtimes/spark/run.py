@@ -31,7 +31,7 @@ from thalweg.runtimes.spark.session import (
     java_errors,
     java_may_be_gone,
     log_error,
-    log_file,
+    log_hint,
     open_session,
     stop_session,
 )
@@ -284,5 +284,5 @@ def failure(error: Exception) -> FailedError:
         text = "the Java process has ended"
     if (missing := missing_package(error, version("pyspark"))) is not None:
         return FailedError(missing)
-    help_ = f"the log is `{log_file()}`; with `--checkpoint` the run can be resumed"
+    help_ = f"{log_hint()}; with `--checkpoint` the run can be resumed"
     return FailedError(Diagnostic("E407", f"the run failed in Spark: {cause_of(text)}", help=help_))

@@ -37,6 +37,7 @@ from thalweg.runtimes.spark.session_settings import (
     PYTHON,
     SHUFFLE_PARTITIONS,
     SessionOptions,
+    check_master,
     is_local,
     patient,
     settings,
@@ -49,8 +50,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOGS_KEPT: Final = 10
-# How long Java may take to end by itself.
+# How long Java may take to end by itself, and a cluster to start an executor.
 PATIENCE: Final = 20.0
+EXECUTORS: Final = 30.0
 
 LOG: Final = logging.getLogger("thalweg.spark")
 # In the environment of Java and of all processes that it starts: a process that lost its parent is still found.
@@ -89,6 +91,8 @@ def open_session(
       help: write `local[2]` for this machine, or `spark://host:7077`
     """
     options = SessionOptions(master, conf or {}, tuple(jars), archive, tuple(formats))
+    if master is not None:
+        check_master(master)
     if (session := _open_already()) is not None:
         return _borrowed(session, options, partitions)
     if _SUBMITTED in os.environ:
@@ -113,9 +117,34 @@ def _own(options: SessionOptions, partitions: int, verbose: bool, short: bool) -
         chosen.setdefault("spark.executorEnv.SPARK_HOME", str(home))
     session = _start(chosen, verbose, python, folder, JAVA_HOME=str(java.home), SPARK_HOME=str(home))
     _OWN[session] = archive
+    if not is_local(options.place):
+        threading.Thread(target=_await_executors, args=(session, chosen), name="executors", daemon=True).start()
     # Java would notice by itself that we are gone, but only after us.
     atexit.register(stop_session, session)
     return session
+
+
+def _await_executors(session: "SparkSession", chosen: Mapping[str, str]) -> None:
+    """Warns where a cluster gives no executor: Spark would wait for one without a word."""
+    time.sleep(EXECUTORS)
+    with java_may_be_gone("counting executors"):
+        # The driver is among them.
+        if session in _OWN and session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
+            memory, cores = chosen.get("spark.executor.memory", "1g"), chosen.get("spark.executor.cores", "all")
+            LOG.warning("%s", no_executor(memory, cores).render())
+
+
+def no_executor(memory: str, cores: str) -> Diagnostic:
+    """What to say where no executor has come.
+
+    >>> no_executor("4g", "2").message
+    'the cluster has not started an executor within 30 s, and the run waits for one: ...'
+    """
+    wish = f"{memory} of memory and {cores} cores"
+    waited = f"the cluster has not started an executor within {EXECUTORS:g} s"
+    message = f"{waited}, and the run waits for one: it asks for {wish}"
+    help_ = "ask for what a worker has: `--conf spark.executor.memory=1g`, `--conf spark.executor.cores=1`"
+    return Diagnostic("W407", message, help=help_)
 
 
 def stop_session(session: "SparkSession") -> None:
@@ -137,7 +166,7 @@ def _stop_own(session: "SparkSession") -> None:
     from pyspark import SparkContext
 
     atexit.unregister(stop_session)
-    archive, class_path = _OWN.pop(session), ""
+    archive, class_path = _OWN[session], ""
     if (gateway := SparkContext._gateway) is not None:
         with _limited(gateway):
             with java_may_be_gone("reading the class path"):
@@ -147,6 +176,8 @@ def _stop_own(session: "SparkSession") -> None:
         _end(gateway)
         if archive is not None and class_path:
             archive.make(class_path)
+    # While Java is being stopped it is still ours to kill.
+    _OWN.pop(session, None)
 
 
 # A session that is open ---------------------------------------------------------------------------------------------
@@ -174,7 +205,8 @@ def _borrowed(session: "SparkSession", options: SessionOptions, partitions: int)
         raise RejectedError([Diagnostic("E403", message, help=way_out)])
     before: dict[str, str] = session.conf.getAll
     wanted = {**NEEDED, SHUFFLE_PARTITIONS: str(partitions), **options.conf}
-    _BORROWED[session] = {key: before.get(key) for key in wanted}
+    borrowed = _BORROWED.setdefault(session, {})
+    borrowed |= {key: before.get(key) for key in wanted if key not in borrowed}
     for key, value in wanted.items():
         session.conf.set(key, value)
     return session
@@ -303,6 +335,11 @@ def log_file() -> Path:
     for old in sorted(place.glob("spark-*.log"))[: -LOGS_KEPT + 1]:
         old.unlink(missing_ok=True)
     return place / f"spark-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+
+
+def log_hint() -> str:
+    """Where to read on: in the log of our Java, or in that of a session that is not ours."""
+    return f"the log is `{log_file()}`" if _OWN else "the log of Spark has more"
 
 
 def log_error(doing: str) -> None:
