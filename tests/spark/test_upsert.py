@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.diagnostics import RejectedError
+from thalweg.runtimes.spark.session import java_errors
 from thalweg.runtimes.spark.upsert_table import TableOfFacts, open_table
 from thalweg.spark import reason, upsert
 
@@ -108,5 +109,9 @@ def test_what_cannot_be_kept_is_refused(session: "SparkSession", tmp_path: Path,
 
 def test_a_table_that_cannot_be_merged_into_is_known(session: "SparkSession", table: str) -> None:
     session.createDataFrame([("a", 3)], "X string, since long").write.saveAsTable(table)
-    assert not TableOfFacts(table, ("X",), merges=True).can_merge(session)
+    kept = TableOfFacts(table, ("X",), merges=True)
+    assert not kept.can_merge(session)
+    # The statement itself is one that Spark reads.
+    with pytest.raises(java_errors(), match=r"(?i)merge into table.*not supported|does not support merge"):
+        kept(session.createDataFrame([(4, "+", "b")], "t long, op string, X string"), 0)
     assert rows(session, table) == [("a", 3)]

@@ -33,8 +33,8 @@ def row_types(lowered: LoweredQuery, inputs: Inputs) -> dict[str, Type]:
         types[name] = joined([answer.get(name) for answer in answers]) or "text"
     if (grouped := lowered.tail.grouped) is not None:
         keys = {name: type_ for name, type_ in types.items() if name in grouped.keys}
-        found = {aggregation.into: _aggregated(aggregation, types) for aggregation in grouped.aggregations}
-        types = _stepped(keys | found, grouped.steps)
+        aggregated = {aggregation.into: _aggregated(aggregation, types) for aggregation in grouped.aggregations}
+        types = _stepped(keys | aggregated, grouped.steps)
     return {name: type_ for name, type_ in types.items() if type_ != "text"}
 
 
@@ -50,11 +50,11 @@ def _constants(answer: SolutionRows) -> Iterator[tuple[str, Type]]:
 
 def _stepped(types: Mapping[str, Type], steps: tuple[Step, ...]) -> dict[str, Type]:
     """Types behind steps, of which some bind a variable: to another one, or to what is not known."""
-    known = dict(types)
+    bound = dict(types)
     for step in steps:
         if step.into is not None:
-            known[step.into] = known.get(step.asked.text.strip().removeprefix("?"), "text")
-    return known
+            bound[step.into] = bound.get(step.asked.text.strip().removeprefix("?"), "text")
+    return bound
 
 
 def _aggregated(aggregation: Aggregation, types: Mapping[str, Type]) -> Type:

@@ -76,7 +76,7 @@ def _checked_writer(writer: Any) -> Any:
         def _look(self, options: dict[str, Any]) -> None:
             self._note(options)
             query = options.get("queryName") or self._query
-            location = self._named or (f"{self._base}/{query}" if self._base and query else "")
+            location = self._named or ("/".join((self._base, query)) if self._base and query else "")
             if location:
                 self._check(location)
 

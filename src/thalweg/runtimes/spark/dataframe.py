@@ -144,7 +144,7 @@ def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
     """The fragments, level by level, and their answers."""
     *before, last = ([fragment.number for fragment in level] for level in job.levels)
     mode = "None"
-    if not parcels.isStreaming:
+    if job.bounded:
         # Partitions that are asked for by number are not put together by adaptive execution.
         parcels = parcels.repartition(job.partitions, "bucket")
     if job.closes:

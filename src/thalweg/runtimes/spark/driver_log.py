@@ -25,6 +25,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 from warnings import filterwarnings
+from weakref import WeakKeyDictionary
 
 from thalweg.answers.emit import Shedding
 from thalweg.diagnostics import Diagnostic
@@ -51,7 +52,7 @@ from thalweg.runtimes.spark.session import java_errors
 from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, warning_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 LOG: Final = logging.getLogger("thalweg.spark")
 PAUSE: Final = 60.0
@@ -61,12 +62,13 @@ _LOOK: Final = 0.2
 _MOST_NAMES: Final = 62
 """Predicates that a word of 64 bits tells apart."""
 
+_LOGS: Final["WeakKeyDictionary[SparkSession, dict[str, DriverLog]]"] = WeakKeyDictionary()
 _ANSWERS: Final = (BEGIN, END, BECAME_UNKNOWN, INTERVAL, SNAPSHOT, RECORD)
 _COUNTED: Final = {LATE_FACT: "W302", MALFORMED: "W312", EMPTY: "W307"}
 _NO_METRICS: Final[Mapping[str, Any]] = dict.fromkeys(
     (
         *_COUNTED,
-        *(f"first {kind}" for kind in _COUNTED),
+        *(f"first {kind}" for kind in (*_COUNTED, SHED)),
         *(f"{end} {what}" for what in ("warning", "unread") for end in ("least", "greatest")),
         "read",
     )
@@ -107,7 +109,7 @@ class DriverLog:
     def watch(self, rows: "DataFrame", streams: bool, *, listens: bool = True) -> "DataFrame":
         """The same rows of buckets, counted as they pass; unless it `listens`, only Spark's progress has the counts."""
         if streams and listens:
-            _listen(rows.sparkSession, _listener(self))
+            _logs_of(rows.sparkSession)[self.name] = self
         if streams or not listens:
             return rows.observe(self.name, *self._metrics())
         from pyspark.sql import Observation
@@ -245,29 +247,37 @@ def _leave(session: Any, listener: Any) -> None:
         session.streams.removeListener(listener)
 
 
-def _listener(log: DriverLog) -> Any:
+def _logs_of(session: "SparkSession") -> dict[str, DriverLog]:
+    """The logs of a session by their names. One listener serves all of them: Spark calls each for every batch."""
+    if session not in _LOGS:
+        _LOGS[session] = {}
+        _listen(session, _listener(_LOGS[session]))
+    return _LOGS[session]
+
+
+def _listener(logs: Mapping[str, DriverLog]) -> Any:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
     class Listener(StreamingQueryListener):
-        """Hears of the batches of queries that read the job's rows."""
+        """Hears of the batches of queries that read the rows of jobs."""
 
         def __init__(self) -> None:
-            self._runs: set[Any] = set()
+            self._by_run: dict[Any, set[str]] = {}
 
         def onQueryStarted(self, event: Any) -> None:  # noqa: N802
             pass
 
         def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-            metrics = event.progress.observedMetrics.get(log.name)
-            if metrics is not None:
-                self._runs.add(event.progress.runId)
-                log.see(metrics)
+            for name, metrics in event.progress.observedMetrics.items():
+                if name in logs:
+                    self._by_run.setdefault(event.progress.runId, set()).add(name)
+                    logs[name].see(metrics)
 
         def onQueryIdle(self, event: Any) -> None:  # noqa: N802
             pass
 
         def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-            if event.runId in self._runs:
-                log.end()
+            for name in self._by_run.pop(event.runId, ()):
+                logs[name].end()
 
     return Listener()

@@ -16,7 +16,6 @@ from thalweg.runtimes.spark.session_settings import is_local
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PROOF: Final = "visible"
 _LEAST_TASKS: Final = 8
 _WAY_OUT: Final = "name a folder that the driver and all executors share: a network mount, `hdfs://…` or `s3a://…`"
 
@@ -25,7 +24,7 @@ def check_visible(session: "SparkSession", location: str, partitions: int) -> No
     """`RejectedError` where the executors of a cluster do not see a checkpoint that is on a disk."""
     if is_local(session.conf.get("spark.master", "local") or "local") or _is_shared(location):
         return
-    tasks, folder = max(partitions, _LEAST_TASKS), f"{location.rstrip('/')}/{_PROOF}"
+    tasks, folder = max(partitions, _LEAST_TASKS), f"{location.rstrip('/')}/visible"
     try:
         session.range(0, tasks, 1, tasks).selectExpr("string(id)").write.mode("overwrite").text(folder)
         visible = session.read.schema("value string").text(folder).count()
