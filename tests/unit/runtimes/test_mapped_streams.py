@@ -378,3 +378,19 @@ def test_a_live_stream_of_facts_is_read_though_a_mapping_serves_all_streams() ->
     reader = open_reader("tcp://b:1", "b", words, Clock(), Tally(read_mappings(["temp(d, v)"])), "live")
     ((tick, batch),) = reader.feed(b"p(a) at 3.\n")
     assert (tick, [str(fact) for fact in batch.facts(words)]) == (3, ["p(a)"])
+
+
+def test_many_texts_become_the_terms_that_few_become() -> None:
+    import pyarrow as pa
+
+    from thalweg.connectors.mapping.cells import code_cells
+
+    odd = ["a", "b 7", '"b 7"', "0042", "1e2", "21.5", "Z", "é", "a\n", "", "true", "_a", "9" * 20, "1e999", "<a>"]
+    words = Dictionary()
+    few = code_cells(pa.array(odd), "any", words)
+    many = code_cells(pa.array([*odd, *(f"d{number}" for number in range(2000)), None]), "any", words)
+    assert many.words[: len(odd)].tolist() == few.words.tolist()
+    assert many.wrong == few.wrong != {}
+    assert many.null is not None
+    assert many.null[-1]
+    assert words.spell(int(many.words[-2])) == "d1999"

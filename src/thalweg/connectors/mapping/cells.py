@@ -34,6 +34,7 @@ JSON_NUMBER: Final = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _JSON_NUMBER: Final = re.compile(rf"{JSON_NUMBER}\Z")
 _ANY_NUMBER: Final = re.compile(r"\s*([+-]?)([0-9]*)(?:\.([0-9]*))?([eE][+-]?[0-9]+)?\s*\Z")
 _LONG: Final = r"^-?[0-9]{16,}(\.0*)?$|[eE]"
+_BARE: Final = r"^[a-z][A-Za-z0-9_]*$"
 _FEW: Final = 512
 """Distinct texts up to which reading them one by one is faster than all at once."""
 _AS_TEXT: Final = "write `text(…)` to take it as a text"
@@ -154,6 +155,29 @@ def _code_texts(texts: Any, kind: Kind, words: Dictionary, comma: bool) -> Coded
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    bare = pc.match_substring_regex(texts, _BARE).fill_null(False).to_numpy(zero_copy_only=False)
+    if bare.all():
+        return Coded(_bare_words(texts, words))
+    codes = np.zeros(len(texts), dtype=np.int64)
+    codes[bare] = _bare_words(texts.filter(pa.array(bare)), words)
+    others = np.flatnonzero(~bare)
+    coded = _code_numerals(texts.take(pa.array(others)), words, comma)
+    codes[others] = coded.words
+    return Coded(codes, *_moved(coded, others, len(texts)))
+
+
+def _bare_words(texts: Any, words: Dictionary) -> Words:
+    """The words of texts that are their own terms; most have come before."""
+    found, code = words.words.get, words.code
+    codes = [code(text) if (word := found(text)) is None else word for text in texts.to_pylist()]
+    return np.array(codes, dtype=np.int64)
+
+
+def _code_numerals(texts: Any, words: Dictionary, comma: bool) -> Coded:
+    """The words of texts of which many may be numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     # What may be a whole number beyond the doubles that are exact is read by itself: an identifier keeps its digits.
     numeric = pc.and_not(pc.match_substring_regex(texts, f"^{JSON_NUMBER}$"), pc.match_substring_regex(texts, _LONG))
     numeric = numeric.fill_null(False).to_numpy(zero_copy_only=False)
@@ -162,13 +186,18 @@ def _code_texts(texts: Any, kind: Kind, words: Dictionary, comma: bool) -> Coded
     if len(where):
         codes[where] = double_words(texts.take(pa.array(where)).cast(pa.float64()).to_numpy(zero_copy_only=False))
     textual = np.flatnonzero(~numeric | (codes == NO_VALUE))
-    coded = _code_values(texts.take(pa.array(textual)).to_pylist(), kind, words, comma)
+    coded = _code_values(texts.take(pa.array(textual)).to_pylist(), "any", words, comma)
     codes[textual] = coded.words
+    return Coded(codes, *_moved(coded, textual, len(texts)))
+
+
+def _moved(coded: Coded, places: NDArray[Any], count: int) -> tuple[NDArray[np.bool_] | None, dict[int, str]]:
+    """Which of all places have no value, and what is wrong with which, by those of some of them."""
     null = None
     if coded.null is not None:
-        null = np.zeros(len(texts), dtype=bool)
-        null[textual] = coded.null
-    return Coded(codes, null, {int(textual[place]): reason for place, reason in coded.wrong.items()})
+        null = np.zeros(count, dtype=bool)
+        null[places] = coded.null
+    return null, {int(places[place]): reason for place, reason in coded.wrong.items()}
 
 
 def _code_values(values: Iterable[Any], kind: Kind, words: Dictionary, comma: bool) -> Coded:

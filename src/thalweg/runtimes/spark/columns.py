@@ -247,8 +247,10 @@ def _read_by(
         yield CodedFacts(facts.mapping.predicate, shape.stream, facts.ticks, facts.arguments, start + facts.rows)
         yield from (WrongRow(row, reason, False) for row, (_, reason) in sorted(facts.wrong.items()))
         read.append(np.array([*facts.wrong], dtype=np.int64))
-    empty = np.setdiff1d(np.arange(batch.num_rows), np.concatenate(read))
-    yield from (WrongRow(row, f"`{mapping}` has no value here", True) for row in empty.tolist())
+    empty = np.ones(batch.num_rows, dtype=bool)
+    empty[np.concatenate(read)] = False
+    reason = f"`{mapping}` has no value here"
+    yield from (WrongRow(row, reason, True) for row in np.flatnonzero(empty).tolist())
 
 
 def _mapped_messages(column: Any, shape: Shape, words: Dictionary, clock: Clock, start: int) -> Iterator[RowItem]:
