@@ -57,7 +57,7 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
 from thalweg.model.time import FOREVER, NEVER, Calendar
 from thalweg.model.triples import TRIPLES, as_triples
-from thalweg.planning.plan import Plan, PlanTarget, Relation
+from thalweg.planning.plan import Plan, PlanTarget
 
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence

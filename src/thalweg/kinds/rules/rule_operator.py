@@ -270,8 +270,9 @@ class RuleOperator(Operator):
             return (), (), (), ()
         exports = self._readers().exports
         doubtful = bool(delta.incomplete or self._lacking)
-        for number in sorted(place for number in (exports if doubtful else delta.relations) for place in exports.get(number, ())):
-            export = self._exports[number]
+        changed = exports if doubtful else delta.relations
+        for place in sorted(place for number in changed for place in exports.get(number, ())):
+            export = self._exports[place]
             relation = export.relation(self.engine)
             if export.lasting:
                 begun = delta.lasting(relation)

@@ -23,7 +23,7 @@ from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
-FORMAT: Final = 11
+FORMAT: Final = 12
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 _MOST_ROUTES: Final = 1 << 20
@@ -82,7 +82,8 @@ class Job(Shipped):
         """The job in one piece: Spark sends it with every task, and a process opens it once."""
         from pyspark.serializers import CPickleSerializer
 
-        return CPickleSerializer().dumps(self.__getstate__())
+        sealed: bytes = CPickleSerializer().dumps(self.__getstate__())
+        return sealed
 
     # Buckets --------------------------------------------------------------------------------------------------------
 

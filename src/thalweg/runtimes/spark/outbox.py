@@ -150,7 +150,9 @@ class Outbox:
                 for bucket, run in self._runs(*key, taken):
                     boxes.setdefault((self._job.home[self._edges[key[0]].target], bucket), []).append(run)
         for (fragment, bucket), runs in boxes.items():
-            ticks, ended, until, flat = (np.concatenate(parts) for parts in zip(*(run[1:] for run in runs), strict=True))
+            ticks, ended, until, flat = (
+                np.concatenate(parts) for parts in zip(*(run[1:] for run in runs), strict=True)
+            )
             about = [(*run[0], len(run[1])) for run in runs]
             lists = {"ticks": ticks, "ended": ended, "until": until, "words": flat, **terms_of(flat, self._words)}
             yield wrap(fragment, bucket, {"kind": HELD, "runs": about}, lists)
