@@ -155,6 +155,7 @@ class PlanEngine:
             for key, feeds in plan.feeds.items()
             if (at_once := [feed for feed in feeds if not is_delayed(feed)])
         }
+        self._streams = frozenset(stream for _, stream in plan.feeds) - {None}
         self._fed = frozenset(signature for signature, _ in plan.feeds) | {feed.signature for feed in plan.keyed}
         self._annotated = SUPPLIED & self._fed
         self._takes_triples = (TRIPLES, None) in self._feeds
@@ -268,9 +269,9 @@ class PlanEngine:
             return self.first
         if self._every_tick or self.remembered.notes:
             return self.now + 1
-        end, due = next_end(self.arrays), self.remembered.next_due
+        end = next_end(self.arrays)
         stop = end if end is not None and self.now < end < stop else stop
-        return min(stop, due)
+        return min(stop, self.remembered.next_due) if self.remembered.streaks else stop
 
     def evaluate(self, tick: int, words: Rows, feeds: Rows, until: int = NEVER) -> None:
         """Evaluates one tick with what is fed to it; and those up to `until`, fed the same, while nothing happens."""
@@ -348,7 +349,7 @@ class PlanEngine:
         for batch in batches:
             for signature, words in batch.rows.items():
                 self._feed_rows(feeds, signature, None, words, tick)
-                if batch.stream is not None:
+                if batch.stream in self._streams:
                     self._feed_rows(feeds, signature, batch.stream, words, tick)
         for imported in imports:
             key = imported.signature, imported.timed
@@ -372,7 +373,8 @@ class PlanEngine:
     def _feed_rows(
         self, feeds: Feeds, signature: Predicate, stream: str | None, words: list[int] | Rows, tick: int
     ) -> None:
-        self.remembered.note_streamed(signature, stream, words, tick)
+        if self.remembered.is_needed:
+            self.remembered.note_streamed(signature, stream, words, tick)
         index = self._feeds.get((signature, stream))
         if index is not None:
             flat = words.reshape(-1) if isinstance(words, np.ndarray) else np.array(words, dtype=np.int64)

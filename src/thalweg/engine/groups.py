@@ -78,14 +78,13 @@ class GroupState:
         They are among the rows of an arena at some places, in one relation; `values` are those of the terms.
         """
         flat, halves = rows.reshape(-1), rows.view(np.int32).reshape(-1)
-        self._scalars[[layout.ENDED_ROWS, layout.BEGUN_ROWS, layout.ASKED]] = 0
+        self._scalars[layout.ENDED_ROWS : layout.ASKED + 1] = 0
         while not regroup(self._scalars, flat, halves, came, went, relation, self._columns, self._key, values):
             self._enlarge(int(self._scalars[layout.NEED]))
         ended, begun, undecided = self._scalars[layout.ENDED_ROWS : layout.ASKED + 1].tolist()
-        taken_back, added = (
-            self._arrays[number][: many * (self.width + 1)].reshape(many, self.width + 1)
-            for number, many in ((layout.ENDED, ended), (layout.BEGUN, begun))
-        )
+        wide = self.width + 1
+        taken_back = self._arrays[layout.ENDED][: ended * wide].reshape(ended, wide)
+        added = self._arrays[layout.BEGUN][: begun * wide].reshape(begun, wide)
         return self._answered(undecided, taken_back, added) if undecided else (taken_back, added)
 
     def _answered(self, undecided: int, taken_back: Words, added: Words) -> tuple[Words, Words]:

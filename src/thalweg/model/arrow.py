@@ -7,6 +7,7 @@ Arrow trusts what it reads, and damaged lengths would lead it out of its memory.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 from zlib import crc32
 
@@ -22,7 +23,7 @@ _CHECKSUM: Final = 8
 """Bytes of the checksum."""
 _FEW: Final = 32
 """Values that are written as JSON; Arrow's own bytes never begin with a brace."""
-_BRACE: Final = b"{"
+_BRACE: Final = ord("{")
 
 
 class DamagedError(ValueError):
@@ -79,13 +80,13 @@ def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
     Traceback (most recent call last):
     thalweg.model.arrow.DamagedError: the saved state is damaged, or was saved by another version
     """
-    import pyarrow as pa
-
     content = memoryview(data)[:-_CHECKSUM]
     if not content or data[-_CHECKSUM:] != _checksum(content):
         raise DamagedError("the saved state is damaged, or was saved by another version")
-    if data.startswith(_BRACE):
-        return _of_json(json.loads(bytes(content)))
+    if content[0] == _BRACE:
+        return _of_json(json.loads(str(content, "utf-8")))
+    import pyarrow as pa
+
     with pa.ipc.open_stream(pa.BufferReader(content)) as reader:
         batch = reader.read_next_batch()
     lists: Lists = {}
@@ -96,12 +97,21 @@ def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
 
 
 def _of_json(saved: Mapping[str, Any]) -> tuple[dict[str, Any], Lists]:
-    import pyarrow as pa
-
     return saved["header"], {
-        name: np.array(values, dtype=np.int64) if is_number else pa.array(values, type=pa.string())
+        name: _column(is_number, values) if values else _no_values(is_number)
         for name, is_number, values in saved["lists"]
     }
+
+
+def _column(is_number: bool, values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    return np.array(values, dtype=np.int64) if is_number else pa.array(values, type=pa.string())
+
+
+@cache
+def _no_values(is_number: bool) -> Any:
+    return _column(is_number, [])
 
 
 def recoded(words: NDArray[np.int64], codes: NDArray[np.int64], renewed: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -182,7 +182,14 @@ class RuleOperator(Operator):
         self.must_save |= engine.dropped > dropped
         return outputs
 
-    def _outputs(self, tick: int, updates: Updates) -> Iterator[Output]:
+    def _outputs(self, tick: int, updates: Updates) -> Iterable[Output]:
+        if updates.doubts or self._tracker is not None:
+            return self._explained(tick, updates)
+        deltas = self.engine.advance(tick, updates.events, updates.held)
+        return [Output(delta.tick, self._shown(delta), *self._handed_on(delta)) for delta in deltas]
+
+    def _explained(self, tick: int, updates: Updates) -> Iterator[Output]:
+        """The same where facts are doubted, or clashes need reasons."""
         engine = self.engine
         if updates.doubts:
             yield from self._doubt(tick, updates.doubts)
@@ -270,8 +277,8 @@ class RuleOperator(Operator):
             return (), (), (), ()
         exports = self._readers().exports
         doubtful = bool(delta.incomplete or self._lacking)
-        relations = exports if doubtful else delta.relations
-        for place in sorted(place for relation in relations for place in exports.get(relation, ())):
+        changed = exports if doubtful else delta.relations
+        for place in sorted(place for number in changed for place in exports.get(number, ())):
             export = self._exports[place]
             relation = export.relation(self.engine)
             if export.lasting:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -347,8 +348,8 @@ def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
         return
     steps = np.diff(ticks)
     if (steps >= 0).all():
-        starts = [0, *(np.flatnonzero(steps) + 1).tolist()]
-        for tick, start, end in zip(ticks[starts].tolist(), starts, [*starts[1:], len(ticks)], strict=True):
+        places = [0, *(np.flatnonzero(steps) + 1).tolist(), len(ticks)]
+        for tick, (start, end) in zip(ticks[places[:-1]].tolist(), pairwise(places), strict=True):
             yield tick, slice(start, end)
         return
     order = np.argsort(ticks, kind="stable")

@@ -142,7 +142,8 @@ class Worker:
         # What was sent for an earlier tick joins what waits for it.
         for tick in sorted({*batches, *(tick for tick in self.executor.ticks() if first <= tick < last), last}):
             # Taken at once: the next tick may bring another plan, in which relations have other numbers.
-            self._take(list(self.executor.advance(tick, batches.get(tick, ()))))
+            if outputs := list(self.executor.advance(tick, batches.get(tick, ()))):
+                self._take(outputs)
             self._reached = tick - self._is_open
 
     def _take(self, outputs: Sequence[Numbered]) -> None:
@@ -165,7 +166,10 @@ class Worker:
     @property
     def _is_open(self) -> bool:
         """Whether more may begin and end at the last tick."""
-        return any(node.waiting is not None for node in self.executor.nodes)
+        for node in self.executor.nodes:
+            if node.waiting is not None:
+                return True
+        return False
 
     @property
     def _reports_progress(self) -> bool:

@@ -1,5 +1,6 @@
 """A bucket has a memory budget of its own; what it sheds is known to later stages, and survives a restart."""
 
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from thalweg.model.fact import Fact
 from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.wire import DOUBTS, OUT, Content, Parcel, unwrap, warning_of
+from thalweg.runtimes.spark.wire import DOUBTS, HELD, OUT, Content, Parcel, unwrap, warning_of
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import WorkerCache, WorkerTask
 from thalweg.testing.evaluators import arrived
@@ -118,3 +119,39 @@ def test_conclusions_in_the_future_are_sent_at_the_end(partitions: int, number: 
     (text,) = (text for texts in sent for text in texts)
     assert warning_of(text).code == "W208"
     assert warning_of(text).message.startswith(number)
+
+
+def test_changes_of_many_predicates_come_to_a_bucket_in_one_parcel() -> None:
+    names = [f"q{number}" for number in range(20)]
+    rules = "".join(f"{name}(X) :- e(X,Y) in [50], f(Y). a(X) :- r(X), not {name}(X). " for name in names)
+    job = rule_job(api.load(rules), Settings(emit="changes"), partitions=2)
+    sent: list[Parcel] = []
+    post = parcels(job, 0, [Fact("f", ("y",)), *(Fact("e", (f"x{number}", "y")) for number in range(50))], ended=True)
+    for bucket in job.buckets(0):
+        sent += Worker(job, 0, bucket).process(
+            [each.payload for each in post if (each.fragment, each.bucket) == (0, bucket)]
+        )
+    held = [each for each in sent if each.fragment >= 0 and unwrap(each.payload).kind == HELD]
+    # All that has the key `y` is in one bucket, and what follows from it goes to both buckets of the next stage.
+    assert [(each.fragment, each.bucket) for each in held] == [(1, 0), (1, 1)]
+    runs = [unwrap(each.payload).header["runs"] for each in held]
+    assert [len(of_bucket) for of_bucket in runs] == [len(names), len(names)]
+    assert sum(count for of_bucket in runs for *_, count in of_bucket) == 50 * len(names)
+
+
+def test_buckets_without_facts_get_the_same_bytes() -> None:
+    job = rule_job(api.load("a(X) :- e(X,Y)."), Settings(emit="changes"), partitions=16)
+    post = parcels(job, 3, [Fact("e", ("x", "y"))])
+    assert [each.bucket for each in post] == list(range(16))
+    beats = [each for each in post if not len(unwrap(each.payload).lists["ticks"])]
+    assert len(beats) == 15
+    assert len({each.payload for each in beats}) == 1
+    assert all(unwrap(each.payload).lists["seen"].tolist() == [3] for each in post)
+
+
+def test_a_job_is_opened_once_in_a_process() -> None:
+    sent = pickle.dumps(JOB)
+    arrived_job = pickle.loads(sent)
+    assert arrived_job.fingerprint == JOB.fingerprint
+    assert arrived_job is not JOB
+    assert pickle.loads(sent) is arrived_job
