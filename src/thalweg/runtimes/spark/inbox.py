@@ -353,8 +353,8 @@ def by_tick(ticks: Words) -> Iterator[tuple[int, "slice | Words"]]:
             yield tick, slice(start, end)
         return
     order = np.argsort(ticks, kind="stable")
-    distinct, places = np.unique(ticks[order], return_index=True)
-    for tick, part in zip(distinct.tolist(), np.split(order, places[1:]), strict=True):
+    distinct, starts = np.unique(ticks[order], return_index=True)
+    for tick, part in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
         yield tick, part
 
 
