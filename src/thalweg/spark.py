@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial, reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 from uuid import uuid4
 
@@ -76,6 +77,7 @@ def reason(
     end: Moment | None = None,
     delay: int | str = 0,
     idle: str | None = None,
+    by: str | None = None,
     tick: str = "1s",
     zone: str | None = None,
     partitions: int | None = None,
@@ -106,7 +108,9 @@ def reason(
 
     Each table has a watermark of its own, and a tick is answered when all tables have passed it. One that streams and
     brings nothing for `idle`, as in `"30 s"`, does not hold the others back; what it brings behind them is late. A
-    table that does not stream is taken as a whole, so nothing in it is late.
+    table that does not stream is taken as a whole, so nothing in it is late. With `by="partition"`, tables that have
+    this column, such as those of Kafka, have a watermark for each of its values: what is in order in each partition is
+    not late because another one is read faster. A value that has not come yet holds nothing back.
 
     A query that streams leaves the last ticks open, because more may come for them. With `until="available"`, for jobs
     with `trigger(availableNow=True)`, they are closed when all that was there at the start is read, and the next job on
@@ -147,7 +151,8 @@ def reason(
         always, mapped = _background(background, resolved.mapped)
         about = tick, resolved.ontology, resolved.solving, resolved.inputs
         part = load_part(programs, always, *about, show=resolved.shown, mapped=mapped)
-        shapes = {name: _shape(name, table, mapped, resolved.timing) for name, table in tables.items()}
+        _check_by(by, tables)
+        shapes = {name: _shape(name, table, mapped, resolved.timing, by) for name, table in tables.items()}
         check_tables(part.rules_alone, tables, shapes)
         if any(_is_unzoned(shapes[name], table) for name, table in tables.items()):
             warn(unzoned())
@@ -270,7 +275,13 @@ class _Reasoning:
         work = self._work()
         idle = self._timing.idle_seconds
         clock = None if idle is None or not self._streams else round(idle * 1_000)
-        job = replace(work.job, groups=len(self._tables), bounded=not self._streams, idle=clock, closes=self._closes)
+        *first, groups = self._first_groups()
+        by_value = [
+            (group, shape.groups) for group, shape in zip(first, self._shapes.values(), strict=True) if shape.by
+        ]
+        optional = frozenset(group + number for group, count in by_value for number in range(count))
+        job = replace(work.job, groups=groups, optional=optional, bounded=not self._streams)
+        job = replace(job, idle=clock, closes=self._closes)
         claim = QueryClaim.of(job, [*self._tables]) if self._streams and listens else None
         rows = chain(job, self._parcels(job, late, claim))
         tables = tuple(self._tables) if len(self._tables) > 1 else ()
@@ -333,13 +344,17 @@ class _Reasoning:
 
         parcels = [
             pack_table(job, self._shapes[name], table, group, all_wrong=all_wrong, name=name)
-            for group, (name, table) in enumerate(self._tables.items())
+            for group, (name, table) in zip(self._first_groups(), self._tables.items(), strict=False)
         ]
         if job.idle is not None:
             parcels.append(pack_clock(job, self._session))
         if claim is not None and (rows := claim_rows(claim, self._session)) is not None:
             parcels.append(rows)
         return reduce(lambda union, other: union.unionAll(other), parcels)
+
+    def _first_groups(self) -> list[int]:
+        """The number of the first group of each table, and of all groups."""
+        return [*accumulate((shape.groups for shape in self._shapes.values()), initial=0)]
 
     def _checked(self, rows: "DataFrame", kinds: list[str]) -> "DataFrame":
         """The rows of some kinds; a worker that could not go on, or a row that is to stop the job, fails it."""
@@ -371,7 +386,14 @@ def _background(background: Any, mapped: Tally | None) -> tuple[Any, Tally | Non
     return (background.toArrow() if hasattr(background, "sparkSession") else background), mapped
 
 
-def _shape(name: str, table: "DataFrame", mapped: Tally | None, timing: Timing) -> "Shape":
+def _check_by(by: str | None, tables: "Mapping[str, DataFrame]") -> None:
+    """`RejectedError` where no table has the column that `by` names."""
+    if by is not None and not any(by in table.columns for table in tables.values()):
+        help_ = f"the columns are {', '.join(f'`{name}`' for table in tables.values() for name in table.columns)}"
+        raise RejectedError([Diagnostic("E402", f"no table has the column `{by}`, which `by` names", help=help_)])
+
+
+def _shape(name: str, table: "DataFrame", mapped: Tally | None, timing: Timing, by: str | None = None) -> "Shape":
     from thalweg.runtimes.spark.columns import mapped_shape, shape_of
 
     clock = timing.clock
@@ -380,8 +402,8 @@ def _shape(name: str, table: "DataFrame", mapped: Tally | None, timing: Timing) 
         timed = [mapping for mapping in mapped.mappings if mapping.time is not None]
         shape = mapped_shape(table.columns, timed, name or None, tick_length)
     else:
-        shape = shape_of(table.columns, name or None, tick_length)
-    return replace(shape, zone=timing.zone, slack=clock.slack)
+        shape = shape_of([column for column in table.columns if column != by], name or None, tick_length)
+    return replace(shape, zone=timing.zone, slack=clock.slack, by=by if by in table.columns else None)
 
 
 def _is_stamped(shape: "Shape", table: "DataFrame") -> bool:

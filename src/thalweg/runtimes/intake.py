@@ -283,6 +283,10 @@ class Watermark:
             self._highest[group] = max(self._highest[group], tick)
         self._decide()
 
+    def unseen(self, groups: frozenset[int]) -> frozenset[int]:
+        """Those of some groups that have brought nothing yet."""
+        return frozenset(group for group in groups if self._highest[group] == NEVER and group not in self._fresh)
+
     def rest(self, groups: frozenset[int]) -> None:
         """These groups rest from now on, and no others do."""
         if groups != self._resting:

@@ -16,6 +16,7 @@ from datetime import date
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -46,6 +47,8 @@ from thalweg.runtimes.spark.wire import Words
 TIME: Final = "t"
 STREAM: Final = "stream"
 VALUE: Final = "value"
+GROUPS_OF_TABLE: Final = 64
+"""Groups of a table with a watermark for each value of a column; values beyond share them."""
 _SHAPES: Final = (
     "a table of facts has the columns `fact` and `t`, or `s`, `p`, `o` and `t`, or messages in `value`; "
     "or name the predicate of its columns, as in `{'speed': table}`, or map them"
@@ -56,7 +59,8 @@ _SHAPES: Final = (
 class Shape:
     """Which columns hold what: the arguments of one predicate, facts as text, triples, or what mappings say.
 
-    Times without a zone are of `zone`, out of order within `slack` milliseconds.
+    Times without a zone are of `zone`, out of order within `slack` milliseconds. Rows are in groups of their own `by`
+    the values of a column.
     """
 
     predicate: str | None
@@ -67,6 +71,7 @@ class Shape:
     stream: str | None = None
     zone: str | None = None
     slack: int = 0
+    by: str | None = None
 
     def clock(self) -> Clock:
         """The clock for the rows of a partition, whose local times go by their order."""
@@ -90,9 +95,15 @@ class Shape:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        if self.is_messages or self.mappings:
-            return self.columns
-        return (*self.columns, TIME, *((STREAM,) if self.has_stream else ()))
+        names = self.columns
+        if not self.is_messages and not self.mappings:
+            names = (*names, TIME, *((STREAM,) if self.has_stream else ()))
+        return names if self.by is None or self.by in names else (*names, self.by)
+
+    @property
+    def groups(self) -> int:
+        """Into how many groups its rows go."""
+        return 1 if self.by is None else GROUPS_OF_TABLE
 
 
 def shape_of(names: Sequence[str], predicate: str | None, tick_length: int) -> Shape:
@@ -149,6 +160,39 @@ def _misfit(mappings: Sequence[Mapping], names: Sequence[str], stream: str | Non
     }
     reasons = [f"`{mapping}` needs {' and '.join(missing)}" for mapping, missing in lacking.items()]
     return f"no mapping fits the columns of {table}{': ' if reasons else ''}{'; '.join(reasons)}"
+
+
+def in_groups(batches: Sequence[Any], shape: Shape) -> list[tuple[int, list[Any]]]:
+    """Record batches by the groups that their rows belong to, with the numbers of these; all in one where none is.
+
+    >>> import pyarrow as pa
+    >>> table = pa.RecordBatch.from_pydict({"v": [5, 6, 7], "partition": [1, 0, 1]})
+    >>> shape = Shape("p", ("v",), False, 1000, by="partition")
+    >>> [(number, [part.to_pydict()["v"] for part in parts]) for number, parts in in_groups([table], shape)]
+    [(0, [[6]]), (1, [[5, 7]])]
+    """
+    if shape.by is None or not any(batch.num_rows for batch in batches):
+        return [(0, list(batches))]
+    groups: dict[int, list[Any]] = {}
+    for batch in batches:
+        numbers = _group_numbers(batch.column(batch.schema.names.index(shape.by)))
+        for number in np.unique(numbers).tolist():
+            mask = numbers == number
+            groups.setdefault(number, []).append(batch if mask.all() else batch.filter(mask))
+    return sorted(groups.items())
+
+
+def _group_numbers(column: Any) -> Words:
+    """The group of each value: that of its number, or of its text."""
+    values = column.dictionary_encode()
+    numbers = [
+        (value if isinstance(value, int) else crc32(str(value).encode())) % GROUPS_OF_TABLE
+        for value in values.dictionary.to_pylist()
+    ]
+    # Rows without a value are a group as well.
+    places = values.indices.fill_null(len(numbers)).to_numpy(zero_copy_only=False)
+    groups: Words = np.array([*numbers, 0], dtype=np.int64)[places]
+    return groups
 
 
 class WrongRow(NamedTuple):

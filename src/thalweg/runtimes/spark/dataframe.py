@@ -10,7 +10,7 @@ from pyspark.sql.types import StructField, StructType
 
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA, opened
-from thalweg.runtimes.spark.columns import Shape, WrongRow, read_rows
+from thalweg.runtimes.spark.columns import Shape, WrongRow, in_groups, read_rows
 from thalweg.runtimes.spark.ddl import struct_of
 from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
@@ -28,19 +28,23 @@ ANSWER_ROWS: Final = struct_of(ANSWER_SCHEMA)
 def pack_table(
     job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool, name: str = ""
 ) -> "DataFrame":
-    """The parcels of a table of facts, which is a group of streams by itself; plans show its `name`.
+    """The parcels of a table of facts, which is a group of streams by itself, or several; plans show its `name`.
 
     Rows that hold no fact travel in the same pass: all of them with `all_wrong`, else their number and the first one.
     """
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
-        packer, clock = _packer(job, group), shape.clock()
+        packers: dict[int, tuple[Packer, Clock]] = {}
         for chunk in _gathered(_named(batches, shape.wanted)):
-            facts, wrong = _read(chunk, shape, packer, clock)
-            parcels = [*packer.pack_unordered(facts), *_about_rows(chunk, wrong, job, all_wrong, name)]
-            if shape.brings is None:
-                parcels.append(_came(facts, job))
-            yield parcels_batch(job.labelled(parcels))
+            for number, part in in_groups(chunk, shape):
+                if number not in packers:
+                    packers[number] = _packer(job, group + number), shape.clock()
+                packer, clock = packers[number]
+                facts, wrong = _read(part, shape, packer, clock)
+                parcels = [*packer.pack_unordered(facts), *_about_rows(part, wrong, job, all_wrong, name)]
+                if shape.brings is None:
+                    parcels.append(_came(facts, job))
+                yield parcels_batch(job.labelled(parcels))
 
     pack.__name__ = f"facts of {name}" if name else "facts"
     # Spark takes a point in the name of a column for a field of a struct, also inside `mapInArrow`.

@@ -123,7 +123,7 @@ class Inbox:
                 self.watermark.end(header["group"], header["cut_short"])
         for group in range(self._job.groups) if self._job.bounded else ():
             self.watermark.end(group)
-        self.watermark.rest(self._silence.resting(arrived))
+        self.watermark.rest(self._silence.resting(arrived) | self.watermark.unseen(self._job.optional))
         self.watermark.settle()
         if self.watermark.is_complete and any(content.header["ordered"] for content in arrived):
             # Tasks read on until they are stopped.

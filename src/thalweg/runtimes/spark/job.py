@@ -40,6 +40,7 @@ Address = tuple[int, int, Exchange | None]
 class Job(Shipped):
     """A plan made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
 
+    Of the `optional` groups, those that have brought nothing yet hold no other back.
     `name` tells runs apart whose operators meet in one process; `bounded`: all of the input is in one batch. A group
     that brings nothing for `idle` milliseconds rests, where a clock comes with the facts. A job that `closes` decides
     all ticks that it has seen when there is nothing more to read. `text` is the program as
@@ -50,6 +51,7 @@ class Job(Shipped):
     settings: Settings = field(default_factory=Settings)
     partitions: int = 2
     groups: int = 1
+    optional: frozenset[int] = frozenset()
     bounded: bool = False
     name: str = ""
     idle: int | None = None
