@@ -11,7 +11,7 @@ import pytest
 PAGE = (Path(__file__).parents[1] / "docs" / "how-to" / "spark.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"`(\w+\.(?:lars|facts))`:\n\n```\n(.*?)```", PAGE, re.DOTALL))
 COMMANDS = re.findall(r"^\$ thalweg (run .*)\n((?:\{.*\n)+)", PAGE, re.MULTILINE)
-PROGRAMS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+PROGRAMS = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 
 def printed(folder: Path, *arguments: str) -> str:
