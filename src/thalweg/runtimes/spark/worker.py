@@ -166,10 +166,7 @@ class Worker:
     @property
     def _is_open(self) -> bool:
         """Whether more may begin and end at the last tick."""
-        for node in self.executor.nodes:
-            if node.waiting is not None:
-                return True
-        return False
+        return any(node.waiting is not None for node in self.executor.nodes)
 
     @property
     def _reports_progress(self) -> bool:
