@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.runtimes.spark.query_settings import QUERY_SETTINGS
-from thalweg.runtimes.spark.session import settings
+from thalweg.runtimes.spark.session_settings import SessionOptions, settings
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def plain(session: "SparkSession") -> "SparkSession":
 
 
 def test_a_session_of_our_own_has_them() -> None:
-    assert settings("local[2]", 2).items() >= QUERY_SETTINGS.items()
+    assert settings(SessionOptions("local[2]"), 2).items() >= QUERY_SETTINGS.items()
 
 
 def test_a_plain_session_gets_what_was_not_set(plain: "SparkSession") -> None:
