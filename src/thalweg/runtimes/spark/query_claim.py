@@ -117,7 +117,18 @@ def read_offsets(session: "SparkSession", location: str) -> list[str]:
 
 
 def claims_in(offsets: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The claims among the lines of a checkpoint's log of offsets."""
+    """The claims among the lines of a checkpoint's log of offsets; those of a topic with the same name are none.
+
+    >>> claim = QueryClaim("a1", 2, ("p",), {"emit": "changes"}, "f1")
+    >>> [*claims_in(["v1", '{"thalweg":{"0":5}}', claim.as_text()])] == [json.loads(claim.as_text())]
+    True
+    """
     for line in offsets:
-        if line.startswith("{") and KEY in (offset := json.loads(line)):
+        if line.startswith("{") and _is_claim(offset := json.loads(line)):
             yield offset
+
+
+def _is_claim(offset: Mapping[str, Any]) -> bool:
+    """Whether an offset has what only a claim has: Kafka's has the numbers of partitions under the name of a topic."""
+    fields = offset.get(KEY)
+    return isinstance(fields, dict) and "fingerprint" in fields
