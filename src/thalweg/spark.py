@@ -280,7 +280,8 @@ class _Reasoning:
             (group, shape.groups) for group, shape in zip(first, self._shapes.values(), strict=True) if shape.by
         ]
         optional = frozenset(group + number for group, count in by_value for number in range(count))
-        job = replace(work.job, groups=groups, optional=optional, bounded=not self._streams)
+        by = next((shape.by for shape in self._shapes.values() if shape.by), None)
+        job = replace(work.job, groups=groups, optional=optional, by=by, bounded=not self._streams)
         job = replace(job, idle=clock, closes=self._closes)
         claim = QueryClaim.of(job, [*self._tables]) if self._streams and listens else None
         rows = chain(job, self._parcels(job, late, claim))

@@ -40,7 +40,8 @@ Address = tuple[int, int, Exchange | None]
 class Job(Shipped):
     """A plan made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
 
-    Of the `optional` groups, those that have brought nothing yet hold no other back.
+    Of the `optional` groups, those that have brought nothing yet hold no other back; they are those of the values of a
+    column, `by`.
     `name` tells runs apart whose operators meet in one process; `bounded`: all of the input is in one batch. A group
     that brings nothing for `idle` milliseconds rests, where a clock comes with the facts. A job that `closes` decides
     all ticks that it has seen when there is nothing more to read. `text` is the program as
@@ -52,6 +53,7 @@ class Job(Shipped):
     partitions: int = 2
     groups: int = 1
     optional: frozenset[int] = frozenset()
+    by: str | None = None
     bounded: bool = False
     name: str = ""
     idle: int | None = None
@@ -229,7 +231,8 @@ class Job(Shipped):
     def fingerprint(self) -> str:
         """What a checkpoint must agree with: the version of the format, the program, and how it is spread and run."""
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
-        what = self.identity, self.settings, self.partitions, self.groups, self.idle, self.closes, widths
+        groups = self.groups, sorted(self.optional), self.by
+        what = self.identity, self.settings, self.partitions, groups, self.idle, self.closes, widths
         return f"{FORMAT}:{hashlib.sha256(repr(what).encode()).hexdigest()}"
 
     def refusal(self, fingerprint: str) -> RejectedError:

@@ -46,6 +46,7 @@ class QueryClaim:
             "emit": settings.emit,
             "delay": settings.delay,
             "idle": job.idle,
+            "by": job.by,
             "start": settings.first,
             "end": settings.last,
             "memory": settings.memory,
