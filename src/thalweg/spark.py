@@ -182,17 +182,23 @@ def explain(
     partitions: int | None = None,
     map: str | Iterable[str] = (),
     background: "Background | DataFrame | Mapping[str, DataFrame]" = (),
+    by: str | None = None,
     tick: str = "1s",
+    schema: "StructType | str | Mapping[str, StructType | str] | None" = None,
+    streaming: bool | None = None,
     **kinds: Unpack[KindKeywords],
 ) -> "PlanDocument":
     """How `reason` would split programs over the partitions of a session: a plan with `as_text`, `as_data`, `as_svg`.
 
+    What is stated of tables (`by`, `schema`, `streaming`) is what `reason` takes.
+
     >>> from thalweg.spark import explain
     >>> print(explain("jam.lars", {"speed": readings}).as_text())  # doctest: +SKIP
     """
-    with errors_in_python():
-        tables = dict(facts) if isinstance(facts, Mapping) else {"": facts}
-        _streams(tables)
+    with errors_in_python(), analysing():
+        tables = declared(facts if isinstance(facts, Mapping) else {"": facts}, schema)
+        if streaming is None:
+            _streams(tables)
         check_keywords(kinds, KindKeywords.__annotations__)
         programs = as_list(program)
         options = RunOptions(Timing(tick), map=map, runtime="spark", kinds=kinds)
@@ -200,7 +206,8 @@ def explain(
         always, mapped = _background(background, resolved.mapped)
         about = tick, resolved.ontology, resolved.solving, resolved.inputs
         part = load_part(programs, always, *about, mapped=mapped)
-        shapes = {name: _shape(name, table, mapped, resolved.timing) for name, table in tables.items()}
+        _check_by(by, tables)
+        shapes = {name: _shape(name, table, mapped, resolved.timing, by) for name, table in tables.items()}
         check_tables(part.rules_alone, tables, shapes)
         return part.explain(partitions or _partitions(next(iter(tables.values())).sparkSession))
 

@@ -54,6 +54,18 @@ def test_a_plan_shows_how_tables_are_split(session: "SparkSession") -> None:
         explain(BOTH, {"p": facts, "r": facts})
 
 
+def test_a_plan_takes_what_is_stated_of_tables(session: "SparkSession") -> None:
+    facts = session.createDataFrame([("a", 0, 1)], "x string, part int, t long")
+    plan = explain(
+        "q(X) :- p(X).", {"p": facts}, by="part", schema={"p": "x string, part int, t bigint"}, streaming=True
+    )
+    assert plan.as_text() == explain("q(X) :- p(X).", {"p": facts.drop("part")}).as_text()
+    with pytest.raises(RejectedError, match="no table has the column `place`"):
+        explain("q(X) :- p(X).", {"p": facts}, by="place")
+    with pytest.raises(RejectedError, match="there is no schema for the table `p`"):
+        explain("q(X) :- p(X).", {"p": facts}, schema={})
+
+
 def test_tables_have_their_names_in_the_plan_of_spark(
     session: "SparkSession", capsys: pytest.CaptureFixture[str]
 ) -> None:
