@@ -1,7 +1,7 @@
 """Recorded files on other file systems: `s3://`, `gs://`, `abfs://`, `hdfs://`, `file://`, and paths of this machine.
 
-A storage is what a URI names, a file or a folder, as pyarrow opens it. Reading goes by ranges of bytes, so that tasks
-on several machines can share a file. What is sent to another machine is the URI: the file system is opened again there.
+A storage is what a URI names, a file or a folder, as pyarrow opens it. An open file can be read from any byte, so that
+tasks on several machines can share it. What is sent to another machine is the URI: the file system is opened again there.
 """
 
 import os
@@ -32,8 +32,8 @@ class Storage:
     >>> with TemporaryDirectory() as folder:
     ...     _ = (Path(folder) / "a.csv").write_text("device,temp")
     ...     storage = open_storage(Path(folder).as_uri())
-    ...     storage.files(), storage.size("a.csv"), storage.read("a.csv", 7, 11)
-    (['a.csv'], 11, b'temp')
+    ...     storage.files(), storage.size("a.csv")
+    (['a.csv'], 11)
     """
 
     uri: str
@@ -76,18 +76,8 @@ class Storage:
         finally:
             file.close()
 
-    def read(self, path: str, start: int, end: int) -> bytes:
-        """The bytes of a file from `start` to before `end`; fewer where it ends before."""
-        file = self.open(path)
-        try:
-            return bytes(file.read_at(max(0, end - start), start))
-        except _errors() as error:
-            raise unreadable(self.address(path), error) from error
-        finally:
-            file.close()
-
     def open(self, path: str) -> Any:
-        """A file of it, opened for reading: `read(size)`, `seek(offset)`, `read_at(size, offset)`, `close()`."""
+        """A file of it, opened for reading: `read(size)`, `seek(offset)`, `close()`."""
         try:
             return self.filesystem.open_input_file(self._place(path))
         except _errors() as error:

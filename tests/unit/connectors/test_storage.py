@@ -1,4 +1,4 @@
-"""Files and folders of other file systems: the same names, sizes and ranges of bytes wherever they are."""
+"""Files and folders of other file systems: the same names, sizes and bytes wherever they are."""
 
 import pickle
 import subprocess
@@ -34,22 +34,25 @@ def subtree(folder: Path) -> Storage:
     return storage_in(SubTreeFileSystem(str(folder.parent), LocalFileSystem()), folder.name, "lake://readings")
 
 
+def beginning(storage: Storage, path: str) -> bytes:
+    with storage.open(path) as file:
+        return bytes(file.read(6))
+
+
 @pytest.mark.parametrize("opened", [open_storage, lambda folder: open_storage(folder.as_uri()), subtree])
 def test_files_of_partitions_come_in_the_order_of_their_names(lake, opened):
     storage = opened(lake)
     assert storage.is_folder
     assert storage.files() == NAMES
     assert [storage.size(name) for name in NAMES] == [len(TEXT)] * 4
-    assert storage.read("hour=08/part-0.csv", 7, 11) == b"temp"
-    assert storage.read("a.csv", len(TEXT) - 3, len(TEXT) + 100) == TEXT[-3:]
-    assert storage.read("a.csv", 5, 5) == b""
+    assert beginning(storage, "hour=08/part-0.csv") == b"device"
 
 
 def test_a_file_alone_is_a_storage_of_one_file(lake):
     storage = open_storage((lake / "hour=08/part-0.csv").as_uri())
     assert not storage.is_folder
     assert storage.files() == ["part-0.csv"]
-    assert storage.read("part-0.csv", 0, 6) == b"device"
+    assert beginning(storage, "part-0.csv") == b"device"
     assert storage.address("part-0.csv") == (lake / "hour=08/part-0.csv").as_uri()
 
 
@@ -58,7 +61,7 @@ def test_a_file_at_the_root_of_a_file_system_is_found(lake):
 
     storage = storage_in(SubTreeFileSystem(str(lake), LocalFileSystem()), "a.csv", "lake://a.csv")
     assert storage.files() == ["a.csv"]
-    assert storage.read("a.csv", 0, 6) == b"device"
+    assert beginning(storage, "a.csv") == b"device"
     root = storage_in(SubTreeFileSystem(str(lake), LocalFileSystem()), "", "lake://")
     assert root.files() == NAMES
 
@@ -76,7 +79,7 @@ def test_another_process_opens_it_again_by_its_uri(lake, monkeypatch):
     again = pickle.loads(pickle.dumps(storage))
     assert again == storage
     assert again.files() == NAMES
-    assert open_storage(storage.uri).read("a.csv", 0, 6) == b"device"
+    assert beginning(open_storage(storage.uri), "a.csv") == b"device"
 
 
 def test_an_open_file_is_read_and_sought(lake):
@@ -106,7 +109,7 @@ def test_a_file_that_is_gone_is_a_diagnostic(lake):
     storage = open_storage(lake)
     (lake / "a.csv").unlink()
     with pytest.raises(RejectedError, match=r"cannot read `file://.*a.csv`: No such file"):
-        storage.read("a.csv", 0, 3)
+        storage.open("a.csv")
     with pytest.raises(RejectedError, match=r"cannot read `file://.*a.csv`: No such file"):
         storage.size("a.csv")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.runtimes.spark.dataframe import quoted
 from thalweg.runtimes.spark.session import java_errors
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def open_table(answers: "DataFrame", table: str, *, is_new: bool) -> "TableOfFac
     from pyspark.sql.utils import is_remote
 
     session, facts = answers.sparkSession, fact_columns_of(answers)
-    wanted = answers.select(*map(_quoted, facts), answers["t"].alias(SINCE)).schema
+    wanted = answers.select(*map(quoted, facts), answers["t"].alias(SINCE)).schema
     kept = TableOfFacts(table, facts, merges=True)
     kept.restore(session)
     if not session.catalog.tableExists(table):
@@ -94,8 +95,8 @@ class TableOfFacts:
 
         is_begin = F.col("op") == "+"
         last = F.max(F.struct(F.col("t").alias(SINCE), is_begin.alias("holds"))).alias("last")
-        chosen = changes.where(F.col("op").isin("+", "-", "?")).groupBy(*map(_quoted, self.facts)).agg(last)
-        return chosen.select(*map(_quoted, self.facts), f"last.{SINCE}", "last.holds")
+        chosen = changes.where(F.col("op").isin("+", "-", "?")).groupBy(*map(quoted, self.facts)).agg(last)
+        return chosen.select(*map(quoted, self.facts), f"last.{SINCE}", "last.holds")
 
     def can_merge(self, session: "SparkSession") -> bool:
         """Whether Spark can merge rows into the table, tried with none."""
@@ -108,9 +109,9 @@ class TableOfFacts:
 
     def _merge(self, last: "DataFrame", session: "SparkSession") -> None:
         last.createOrReplaceTempView(_BATCH)
-        same = " AND ".join(f"old.{_quoted(name)} <=> new.{_quoted(name)}" for name in self.facts)
-        columns = ", ".join(map(_quoted, (*self.facts, SINCE)))
-        values = ", ".join(f"new.{_quoted(name)}" for name in (*self.facts, SINCE))
+        same = " AND ".join(f"old.{quoted(name)} <=> new.{quoted(name)}" for name in self.facts)
+        columns = ", ".join(map(quoted, (*self.facts, SINCE)))
+        values = ", ".join(f"new.{quoted(name)}" for name in (*self.facts, SINCE))
         session.sql(
             f"MERGE INTO {self.table} AS old USING {_BATCH} AS new ON {same} "
             f"WHEN MATCHED AND NOT new.holds THEN DELETE "
@@ -149,8 +150,4 @@ def _refused(message: str, help: str, code: str = "E402") -> RejectedError:
 def _same(name: str) -> Any:
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.col(f"old.{_quoted(name)}").eqNullSafe(F.col(f"new.{_quoted(name)}"))
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
+    return F.col(f"old.{quoted(name)}").eqNullSafe(F.col(f"new.{quoted(name)}"))
