@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from thalweg.diagnostics import RejectedError
+from thalweg.runtimes.spark import visible_checkpoint
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
@@ -89,3 +90,12 @@ def test_the_place_may_be_a_setting_of_the_session(session: "SparkSession", used
             answers.writeStream.format("noop").queryName("state").start()
     finally:
         session.conf.unset("spark.sql.streaming.checkpointLocation")
+
+
+def test_nothing_is_left_of_the_proof_that_a_checkpoint_is_seen(
+    session: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(visible_checkpoint, "is_local", lambda master: False)
+    visible_checkpoint.check_visible(session, str(tmp_path / "state"), 2)
+    # The executors have made the folder of the checkpoint, and that is all.
+    assert [*tmp_path.rglob("*")] == [tmp_path / "state"]

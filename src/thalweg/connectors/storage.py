@@ -1,7 +1,7 @@
 """Recorded files on other file systems: `s3://`, `gs://`, `abfs://`, `hdfs://`, `file://`, and paths of this machine.
 
 A storage is what a URI names, a file or a folder, as pyarrow opens it. An open file can be read from any byte, so that
-tasks on several machines can share it. What is sent to another machine is the URI: the file system is opened again there.
+tasks on several machines can share it. What is sent to one is the URI: the file system is opened again there.
 """
 
 import os

@@ -2,10 +2,11 @@
 
 A folder of the driver's own disk would be filled by each executor on its own disk: nothing fails until the query is
 resumed, and then nothing is found. So each of some tasks writes a file, the driver must see all of them, and the tasks
-must be able to read what it sees.
+must be able to read what it sees. The files are removed afterwards; a client of Spark Connect cannot do that.
 """
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -30,8 +31,20 @@ def check_visible(session: "SparkSession", location: str, partitions: int) -> No
         visible = session.read.schema("value string").text(folder).count()
     except java_errors() as error:
         raise _refused(location, cause_of(str(error))) from None
+    finally:
+        _remove(session, folder)
     if visible < tasks:
         raise _refused(location, f"of {tasks} files that executors wrote, the driver sees {visible}")
+
+
+def _remove(session: "SparkSession", folder: str) -> None:
+    """Removes a folder as far as the driver may: what stays does no harm, and the next proof overwrites it."""
+    java = getattr(session, "_jvm", None)
+    if java is None:
+        return
+    with suppress(*java_errors()):
+        path = java.org.apache.hadoop.fs.Path(folder)
+        path.getFileSystem(session.sparkContext._jsc.hadoopConfiguration()).delete(path, True)
 
 
 def _is_shared(location: str) -> bool:
