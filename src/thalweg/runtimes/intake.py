@@ -13,7 +13,9 @@ depends on the events before it and on nothing else, so a stream gives the same 
 process has an `Intake`: a local run and a live session let batches wait in it, Spark's driver sends each batch on with
 the watermark that it met. Buckets `follow` what the driver has decided, and `judge` columns of facts. Where buckets
 read the parts of a table, each sees the ticks of a batch in any order and settles once a batch; all buckets see the
-same ticks, so all agree.
+same ticks, so all agree. Where tasks read blocks of recordings, blocks have an order, and all buckets see the ticks of
+all of them in that order: an event is late by those before it (`before_next`), its ticks count for those behind it
+(`see_next`), and time ends where a block cannot be read on (`cut`).
 
 Late and far facts are never silently lost: they go to the late channel, or are counted and reported at the end. A line
 of the late channel holds the event, and where the watermark stood when it came:

@@ -1,7 +1,8 @@
 """A run on Spark from streams to sinks: reads, reasons, delivers, and can be resumed.
 
-The checkpoint folder holds everything: the spool, Spark's own checkpoint, what has been delivered, and which program it
-all belongs to. Without one, a temporary folder serves and is gone at the end.
+The checkpoint folder holds everything: the spool of live streams, or how recordings were cut (`recordings.json`),
+Spark's own checkpoint, what has been delivered, and which program it all belongs to. Without one, a temporary folder
+serves and is gone at the end.
 """
 
 import re
