@@ -54,7 +54,7 @@ def test_the_ticks_of_a_job_are_closed_at_its_end(session: "SparkSession", tmp_p
     assert job(session, tmp_path, delay=3) == []
 
 
-@pytest.mark.parametrize("program", [WINDOW, STAGES])
+@pytest.mark.parametrize("program", [pytest.param(WINDOW, marks=pytest.mark.slow), STAGES])
 def test_many_jobs_answer_as_one_run(session: "SparkSession", tmp_path: Path, program: str) -> None:
     facts = [(name, tick) for tick in range(6) for name in "abc"[: 1 + tick % 3]]
     whole = session.createDataFrame(facts, "x string, t long")

@@ -40,6 +40,7 @@ def answered(session: "SparkSession", folder: Path, **options: Any) -> tuple[set
     return {row.args[0] for row in rows if row.op == "+"}, sum(row.op == "late" for row in rows)
 
 
+@pytest.mark.slow
 def test_a_partition_that_is_read_faster_makes_no_other_late(session: "SparkSession", tmp_path: Path) -> None:
     left = [(0, {"l": number, "ts": 1_000 + number}) for number in range(30)]
     right = [(1, {"r": number, "ts": 1_000 + number}) for number in range(30)]

@@ -41,7 +41,8 @@ WORKER, DRIVER, COMMAND, JAVA = "worker", "driver", "command", "java"
 @pytest.mark.parametrize(
     ("program", "ticks", "targets"),
     [
-        pytest.param(PROGRAM, 450, {WORKER: 2, DRIVER: 1}, id="rules, 3 times"),
+        pytest.param(PROGRAM, 100, {DRIVER: 1}, id="rules, once"),
+        pytest.param(PROGRAM, 450, {WORKER: 2, DRIVER: 1}, id="rules, 3 times", marks=pytest.mark.slow),
         pytest.param(
             PROGRAM,
             2_000,

@@ -80,6 +80,7 @@ def test_late_facts_are_counted_in_the_log(session: "SparkSession", tmp_path: Pa
     assert "2 facts were late and ignored: `p(b) at 3` arrived when the watermark was 18" in log("W302")
 
 
+@pytest.mark.slow
 def test_a_quiet_table_rests_after_a_while(session: "SparkSession", tmp_path: Path, log: Callable[[str], str]) -> None:
     write(tmp_path / "p", [("a", 1)], [("b", 30)])
     write(tmp_path / "q", [("a", 1)])

@@ -26,20 +26,22 @@ def speeds(session: "SparkSession") -> "DataFrame":
 @pytest.mark.parametrize(
     ("query", "types", "expected"),
     [
-        (
+        pytest.param(
             f"SELECT ?r ?v {PATTERN}",
             {"r": "string", "v": "bigint"},
             [("<http://ex.org/a>", 30), ("<http://ex.org/a>", 40)],
+            marks=pytest.mark.slow,
         ),
         (
             f"SELECT ?r (COUNT(*) AS ?n) (AVG(?v) AS ?mean) (MAX(?v) AS ?most) {PATTERN} GROUP BY ?r",
             {"r": "string", "n": "bigint", "mean": "double", "most": "bigint"},
             [("<http://ex.org/a>", 2, 35.0, 40)],
         ),
-        (
+        pytest.param(
             f"SELECT ?v (STR(?r) AS ?text) {PATTERN}",
             {"v": "bigint", "text": "string"},
             [(30, "http://ex.org/a"), (40, "http://ex.org/a")],
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -52,6 +54,7 @@ def test_variables_have_the_types_of_what_they_are_bound_to(
     assert sorted(tuple(row)[2:] for row in found.collect()) == expected
 
 
+@pytest.mark.slow
 def test_a_predicate_of_a_mix_is_chosen_whichever_part_answers_it(session: "SparkSession") -> None:
     pytest.importorskip("clingo")
     facts = session.createDataFrame([("a", 1, 1), ("b", 3, 3)], "x string, y int, t long")
@@ -74,6 +77,7 @@ def test_arguments_of_answer_sets_have_types_where_the_program_is_rules(session:
     assert [(row.arg1, row.arg2) for row in found.collect()] == [("a", 7)]
 
 
+@pytest.mark.slow
 def test_triples_of_one_predicate_are_chosen(speeds: "DataFrame") -> None:
     pytest.importorskip("rdflib")
     template = "CONSTRUCT { ?r <http://ex.org/fast> ?v . ?r <http://ex.org/seen> <http://ex.org/here> }"
@@ -95,12 +99,17 @@ ONTOLOGY = "Prefix(:=<http://ex.org/>) Ontology(DisjointClasses(:Hot :Cold) Data
     ("program", "needs", "options"),
     [
         (Source("q.rspql", f"SELECT ?r {PATTERN}"), "rdflib", {}),
-        (Source("q.rspql", f"ASK {PATTERN}"), "rdflib", {}),
-        (Source("q.rspql", f"CONSTRUCT {{ ?r <http://ex.org/q> ?v }} {PATTERN}"), "rdflib", {}),
-        (Source("r.lp", "on :- not off. #show on/0."), "clingo", {"window": 1}),
-        (Source("o.ofn", ONTOLOGY), "pyhornedowl", {"as_": "consistency", "window": 0}),
-        (Source("o.ofn", ONTOLOGY), "pyhornedowl", {"as_": "abstraction", "profile": "dl"}),
-        ([Source("r.lp", "on :- not off. #show on/0."), "q(X) :- <http://ex.org/speed>(X,V)."], "clingo", {}),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                (Source("q.rspql", f"ASK {PATTERN}"), "rdflib", {}),
+                (Source("q.rspql", f"CONSTRUCT {{ ?r <http://ex.org/q> ?v }} {PATTERN}"), "rdflib", {}),
+                (Source("r.lp", "on :- not off. #show on/0."), "clingo", {"window": 1}),
+                (Source("o.ofn", ONTOLOGY), "pyhornedowl", {"as_": "consistency", "window": 0}),
+                (Source("o.ofn", ONTOLOGY), "pyhornedowl", {"as_": "abstraction", "profile": "dl"}),
+                ([Source("r.lp", "on :- not off. #show on/0."), "q(X) :- <http://ex.org/speed>(X,V)."], "clingo", {}),
+            )
+        ),
     ],
 )
 def test_malformed_rows_stand_beside_answers_of_every_kind(

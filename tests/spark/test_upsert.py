@@ -45,7 +45,7 @@ def rows(session: "SparkSession", table: str) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, session.table(table).collect()))
 
 
-@pytest.mark.parametrize("of", [None, "q/1"])
+@pytest.mark.parametrize("of", [None, pytest.param("q/1", marks=pytest.mark.slow)])
 def test_a_table_has_what_holds_now(session: "SparkSession", tmp_path: Path, table: str, of: str | None) -> None:
     def shown(*facts: tuple[str, int]) -> list[tuple[Any, ...]]:
         return [(x, since) if of else ("q", [x], since) for x, since in facts]
