@@ -224,7 +224,7 @@ def run_on_spark(
     from thalweg.runtimes.continued_output import need_no_output
     from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.job import spread
-    from thalweg.runtimes.spark.recorded_feed import recorded_feed
+    from thalweg.runtimes.spark.recorded_feed import is_cut, recorded_feed
     from thalweg.runtimes.spark.recordings import are_recorded
     from thalweg.runtimes.spark.run import LEDGER, is_claimed, run
     from thalweg.runtimes.spark.spool import driver_feed
@@ -259,7 +259,9 @@ def run_on_spark(
         is_live = any(transport.live for transport in transports)
         job = work.job
         open_feed: Callable[[Path], SparkFeed]
-        if observer.observe is None and not observer.progress and are_recorded(transports):
+        # What a run was begun with decides, whatever watches it when it is resumed.
+        by_tasks = is_cut(target.checkpoint) if resumed else observer.observe is None and not observer.progress
+        if by_tasks and are_recorded(transports):
             # A group each: tasks read them apart.
             job = replace(job, groups=len(transports))
             open_feed = partial(recorded_feed, job, transports, timing.clock, mapped, report, looking)

@@ -218,9 +218,15 @@ class Watermark:
         met = met if len(met) else np.full(len(ticks), least, dtype=np.int64)
         first, last = self.bounds
         wanted, late = (ticks >= first) & (ticks <= last), ticks < met
-        if self._cut is not None:
-            wanted &= ticks < self._cut[0] + (group <= self._cut[1])
+        wanted &= self.before_cut(ticks, group)
         return wanted & ~late, wanted & late, met
+
+    def before_cut(self, ticks: Ticks, group: int) -> Mask:
+        """Which facts of a group take part, although the input was cut short."""
+        if self._cut is None:
+            return np.ones(len(ticks), dtype=bool)
+        tick, last_group = self._cut
+        return ticks < tick + (group <= last_group)
 
     def before_next(self, group: int) -> int:
         """Events of a group before this tick are late, where all that came before them has been seen in order."""
@@ -231,8 +237,7 @@ class Watermark:
         ticks = ticks[ticks >= self.before_next(group)]
         if len(ticks):
             self._fresh[group] = max(int(ticks.max()), self._fresh.get(group, NEVER))
-            if self._cut is not None:
-                ticks = ticks[ticks < self._cut[0] + (group <= self._cut[1])]
+            ticks = ticks[self.before_cut(ticks, group)]
             self._lowest = min(int(ticks.min(initial=FOREVER)), self._lowest)
 
     def cut(self, group: int, high: int) -> None:

@@ -148,6 +148,8 @@ class Inbox:
                 highest[group] = max(int(seen.max(initial=NEVER)), highest[group])
                 if header["stopped"]:
                     self.watermark.cut(group, highest[group])
+                    waiting = (run.where(self.watermark.before_cut(run.ticks, run.group)) for run in self._waiting)
+                    self._waiting = [run for run in waiting if len(run.ticks)]
         return taken
 
     def waiting(self) -> list[Batch]:
@@ -294,9 +296,13 @@ class Inbox:
             )
             for run in self._waiting
         ]
-        about: dict[str, object] = {"watermark": self.watermark.save(), "arrived": self._arrived}
+        about: dict[str, object] = {
+            "watermark": self.watermark.save(),
+            "reached": self.watermark.reached,
+            "arrived": self._arrived,
+        }
         if self._job.idle is not None:
-            about |= {"reached": self.watermark.reached, "silence": self._silence.save()}
+            about |= {"silence": self._silence.save()}
         if self._job.keeps_events(self._fragment):
             about |= {"graphs": list(self._graphs.items()), "events": self._events}
         return about, runs
@@ -304,9 +310,9 @@ class Inbox:
     def load(self, header: dict[str, object], runs: Iterable[bytes]) -> None:
         """Brings a new inbox to where another one was."""
         self.watermark.load(header["watermark"])  # type: ignore[arg-type]
+        self.watermark.resume(header["reached"], ())  # type: ignore[arg-type]
         self._arrived = header["arrived"]  # type: ignore[assignment]
         if self._job.idle is not None:
-            self.watermark.resume(header["reached"], ())  # type: ignore[arg-type]
             self._silence.load(header["silence"])  # type: ignore[arg-type]
         self._graphs, self._events = dict(header.get("graphs", ())), header.get("events", 0)  # type: ignore[assignment,call-overload]
         for data in runs:

@@ -10,6 +10,7 @@ with the first fact of each, how many events and facts there were, what is malfo
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
@@ -26,7 +27,7 @@ from thalweg.runtimes.intake import Intake
 from thalweg.runtimes.plausible_times import Far, PlausibleTimes, Timed, TimeLimits
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Arrived, GroupTime, Packer
-from thalweg.runtimes.spark.recordings import Block, ReadingOptions, RecordedFile, RecordedSource
+from thalweg.runtimes.spark.recordings import Block, Position, ReadingOptions, RecordedFile, RecordedSource
 from thalweg.runtimes.spark.wire import DIGEST, OUT, Parcel, failure, warning_text, wrap
 
 # Facts that are worth a parcel for each bucket.
@@ -68,6 +69,7 @@ class _BlockTask:
 
     def __init__(self, job: Job, stream: RecordedSource, block: Block, reading: ReadingOptions) -> None:
         self._job = job
+        self._reading = reading
         self._stream = stream
         self._block = block
         self._file = stream.files[block.file]
@@ -133,24 +135,18 @@ class _BlockTask:
 
     def _items(self) -> Iterator[Timed | Far]:
         """The items of the block; where the times of the last ones are doubtful, those behind it decide."""
-        own = 0
-        decided = 0
+        times, waiting = self._times, 0
         for item in self._own_items():
-            own += 1
-            for known in self._times.take(item):
-                decided += 1
-                yield known
-        if decided < own and not self._is_last:
-            behind = (known for item in self._items_behind() for known in self._times.take(item))
-            for known in islice(behind, own - decided):
-                decided += 1
-                yield known
-        yield from islice(self._times.release(), own - decided)
-
-    @property
-    def _is_last(self) -> bool:
-        """Whether the file ends with the block."""
-        return self._block.end == self._file.length
+            waiting += 1
+            for decided in times.take(item):
+                waiting -= 1
+                yield decided
+        if waiting:
+            votes = (decided for item in self._items_behind() for decided in times.take(item))
+            for decided in islice(votes, waiting):
+                waiting -= 1
+                yield decided
+        yield from islice(times.release(), waiting)
 
     def _own_items(self) -> Iterator[Timed]:
         file, block, reader = self._file, self._block, self._reader
@@ -174,7 +170,8 @@ class _BlockTask:
 
     def _rows(self, before: tuple[int, ...]) -> Iterator[Timed]:
         block, reader = self._block, self._reader
-        transport = ParquetTransport(self._file.location, self._stream.wanted, groups=range(block.start, block.end))
+        groups = range(block.start, block.end) if before else None
+        transport = ParquetTransport(self._file.location, self._stream.wanted, groups=groups)
         if block.start:
             reader.load(_at_row(reader.save() or {}, before[block.start]))
         for data in transport.blocks(Interrupt()):
@@ -182,21 +179,25 @@ class _BlockTask:
         yield from reader.finish()
 
     def _items_behind(self) -> Iterator[Timed]:
-        if self._file.begun is not None:
-            lines = Lines(self._file)
-            start = lines.first_from(self._block.end)
-            for data in lines.between(start, min(start + _VOTES, self._file.size)):
-                yield from self._reader.feed(data)
+        """What the stream has behind the block, in this file or in those after it."""
+        file, stream = self._block.file, self._stream
+        start = Position(file + 1) if self._block.end == self._file.length else Position(file, self._block.end)
+        for block in stream.blocks(start, stream.end, _VOTES):
+            yield from _BlockTask(self._job, stream, block, self._reading)._own_items()
 
     def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
         """A diagnostic with the number of its line in the file, of which the reader has seen a part."""
         span, file = diagnostic.span, self._file
         if span is NOWHERE or not self._block.start or file.groups is not None:
             return diagnostic
-        lines = Lines(file)
-        skipped = lines.count_before(lines.first_from(self._block.start)) - file.lines
-        source = Source(span.source.name, span.source.text, span.source.first_line + skipped)
+        source = Source(span.source.name, span.source.text, span.source.first_line + self._lines_skipped)
         return replace(diagnostic, span=Span(source, span.start, span.end))
+
+    @cached_property
+    def _lines_skipped(self) -> int:
+        """How many lines stand before the block, beside those of the beginning, which the reader has counted."""
+        lines = Lines(self._file)
+        return lines.count_before(lines.first_from(self._block.start)) - self._file.lines
 
 
 def _at_row(state: State, row: int) -> State:

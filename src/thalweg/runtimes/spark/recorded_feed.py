@@ -1,6 +1,6 @@
 """Recorded streams of a run, read by tasks: the driver hears of each block by its digest, and sees no fact."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 CUT: Final = "recordings.json"
 """The file of a run's folder that says how its recordings are cut."""
+STOPPED: Final = "stopped.json"
+"""The file that says at which malformed line reading has stopped."""
 
 
 @dataclass(slots=True)
@@ -121,9 +123,17 @@ class RecordedFeed:
             at = self._highest[group], group
             if self._stopped_at is None or at < self._stopped_at:
                 self._stopped_at, self.malformed = at, malformed[-1]
+                # Other streams may have to come to its tick, and the run may be resumed until then.
+                stopped = {"at": at, "malformed": digest["malformed"][-1]}
+                replace_file(self._folder / STOPPED, seal_json(stopped, FORMAT))
         else:
             for diagnostic in malformed:
                 self._report(diagnostic)
+
+    def resume_stopped(self, saved: Mapping[str, Any]) -> None:
+        """Goes on where reading has stopped at a malformed line."""
+        tick, group = saved["at"]
+        self._stopped_at, self.malformed = (tick, group), warning_of(saved["malformed"])
 
     def _note_times(self, stamped: bool, bare: bool, unzoned: bool) -> None:
         notation = self._job.settings.calendar.clock.notation
@@ -143,6 +153,11 @@ class RecordedFeed:
             self._look(batch)
 
 
+def is_cut(folder: Path | None) -> bool:
+    """Whether tasks have read the streams of the run that a folder belongs to."""
+    return folder is not None and (folder / CUT).exists()
+
+
 def recorded_feed(
     job: Job,
     transports: Sequence[Transport],
@@ -155,8 +170,11 @@ def recorded_feed(
     """Recorded streams that tasks read; those of a run that is resumed are cut as they were."""
     tally = mapped or Tally()
     reading = ReadingOptions(clock, tally.mappings, tally.stated, tally.zones)
-    if (folder / MANIFEST).exists() and (folder / CUT).exists():
+    if (folder / MANIFEST).exists() and is_cut(folder):
         streams = of_json(read_sealed(folder / CUT, FORMAT, unseal_json)["streams"])
     else:
         streams = recordings(transports, reading)
-    return RecordedFeed(job, streams, reading, report, look, mapped, folder)
+    feed = RecordedFeed(job, streams, reading, report, look, mapped, folder)
+    if (folder / STOPPED).exists():
+        feed.resume_stopped(read_sealed(folder / STOPPED, FORMAT, unseal_json))
+    return feed

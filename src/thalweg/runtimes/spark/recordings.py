@@ -102,7 +102,8 @@ class RecordedFile:
 
     `uri` is its path, or the URI of the storage that has it under the name `way`, which is the way to it in a folder.
     `begun` is the state of a reader, as JSON, behind the beginning of a file that is cut, which has `lines` line
-    breaks. A table of Parquet has `groups` of rows, each with the number of rows before it.
+    breaks and `beginning` bytes; it is not cut before that. A table of Parquet has `groups` of rows, each with the
+    number of rows before it, and none where it is read as a whole.
     """
 
     name: str
@@ -111,6 +112,7 @@ class RecordedFile:
     size: int
     begun: str | None = None
     lines: int = 0
+    beginning: int = 0
     groups: tuple[int, ...] | None = None
 
     @property
@@ -128,6 +130,10 @@ class RecordedFile:
     def steps(self, size: int) -> int:
         """How many steps have about as many bytes, at least one."""
         return max(1, size * self.length // max(1, self.size))
+
+    def behind(self, step: int, size: int) -> int:
+        """The step at which a block may end that begins at another one and has about as many bytes."""
+        return min(self.length, max(self.beginning, step + self.steps(size)))
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -171,10 +177,10 @@ class RecordedSource(Shipped):
         """The position some bytes further on, which is at least one step, or at the end."""
         file, step = position.file, position.step
         while file < len(self.files):
-            whole = self.files[file]
-            taken = min(whole.steps(size), whole.length - step)
-            size -= taken * whole.size // whole.length
-            file, step = (file + 1, 0) if step + taken == whole.length else (file, step + taken)
+            current = self.files[file]
+            end = current.behind(step, size)
+            size -= (end - step) * current.size // current.length
+            file, step = (file + 1, 0) if end == current.length else (file, end)
             if size <= 0:
                 break
         return Position(file, step)
@@ -183,7 +189,7 @@ class RecordedSource(Shipped):
         """What is between two positions, in blocks of about as many bytes."""
         while start < end:
             file = self.files[start.file]
-            last = min(start.step + file.steps(size), end.step if start.file == end.file else file.length)
+            last = min(file.behind(start.step, size), end.step if start.file == end.file else file.length)
             behind = Position(start.file + 1) if last == file.length else Position(start.file, last)
             yield Block(self.group, start.file, start.step, last, ended=behind == self.end)
             start = behind
@@ -256,6 +262,10 @@ def _cut(stream: RecordedSource, reading: ReadingOptions) -> RecordedSource:
 def _cut_file(stream: RecordedSource, number: int, reading: ReadingOptions) -> RecordedFile:
     file = stream.files[number]
     format = format_of(file.name)
+    reader = stream.open(number, reading, Dictionary(), reading.own_clock(), reading.tally())
+    if isinstance(reader, OrderedReader):
+        # Local times go by their order in the file.
+        return replace(file, groups=None if file.groups is None else ())
     if format not in _LINES or file.name.endswith((".gz", ".json")) or file.size < 2 * SIZES.block:
         return file
     location = file.location
@@ -263,9 +273,10 @@ def _cut_file(stream: RecordedSource, number: int, reading: ReadingOptions) -> R
     beginning = beginning[: beginning.rfind(b"\n") + 1]
     if any(_has(location, sign, len(beginning)) for sign in _BINDING.get(format, ())):
         return file
-    reader = stream.open(number, reading, Dictionary(), reading.own_clock(), reading.tally())
     state = _behind(beginning, reader)
-    return file if state is None else replace(file, begun=state, lines=beginning.count(b"\n"))
+    if state is None:
+        return file
+    return replace(file, begun=state, lines=beginning.count(b"\n"), beginning=len(beginning))
 
 
 def _has(location: Location, sign: bytes, start: int) -> bool:
@@ -285,9 +296,7 @@ def _has(location: Location, sign: bytes, start: int) -> bool:
 
 def _behind(beginning: bytes, reader: Reader) -> str | None:
     """The state of a reader behind the first lines, as JSON; None where those after them depend on more than that."""
-    if isinstance(reader, OrderedReader) or not beginning:
-        return None
-    if any(isinstance(item, Diagnostic) for item in reader.feed(beginning)):
+    if not beginning or any(isinstance(item, Diagnostic) for item in reader.feed(beginning)):
         return None
     state = reader.save()
     if state is None or state.get("rest") or state.get("facts", {}).get("pending", "").strip():
@@ -401,8 +410,9 @@ def read_recordings(
             self, start: dict[str, str] | None = None, limit: Any = None
         ) -> dict[str, str]:
             # Before version 4.2 Spark does not say where a batch begins.
-            whole = start is None or type(limit).__name__ == "ReadAllAvailable"
-            return offset_of(self._offsets.last() if whole else self._offsets.next(positions_of(start)))  # type: ignore[arg-type]
+            if start is None or type(limit).__name__ == "ReadAllAvailable":
+                return offset_of(self._offsets.last())
+            return offset_of(self._offsets.next(positions_of(start)))
 
         def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[InputPartition]:
             return [

@@ -264,6 +264,51 @@ def test_a_file_is_cut_where_its_lines_stand_for_themselves(tmp_path):
     assert [file.begun is not None for file in files] == [True, False, True, True, False, False]
 
 
+def test_a_wrong_clock_at_the_end_of_a_block_is_found_out_by_what_follows(tmp_path):
+    folder = tmp_path / "hours"
+    folder.mkdir()
+    rows = [{"sensor": "s", "v": hour, "ts": f"2026-11-15T{hour:02}:00:00Z"} for hour in range(8, 20)]
+    wrong = {**rows[3], "ts": "2027-11-15T08:00:00Z"}
+    for name, part in (("a", [*rows[:4], wrong]), ("b", rows[4:8]), ("c", rows[8:])):
+        pq.write_table(pa.Table.from_pylist(part), folder / f"{name}.parquet", row_group_size=2)
+    maps = ["reading(sensor, v) at ts"]
+    compared(tmp_path, [folder], [1, 1, 1], 1, program="seen(V) :- reading(S,V) in [2 h].", map=maps)
+    assert '"2027-11-15T08:00:00Z"' in (tmp_path / "late.jsonl").read_text()
+
+
+def test_a_table_without_rows_is_read(tmp_path):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    table = pa.Table.from_pylist([{"sensor": "s", "v": 3, "ts": 5}])
+    pq.write_table(table.slice(0, 0), folder / "a.parquet")
+    pq.ParquetWriter(folder / "b.parquet", table.schema).close()
+    pq.write_table(table, folder / "c.parquet")
+    compared(tmp_path, [folder], [1], 1, program="seen(V) :- reading(S,V).", map=["reading(sensor, v) at ts"])
+
+
+def test_what_waits_behind_a_malformed_line_takes_no_part_however_batches_are_cut(tmp_path):
+    files = [tmp_path / "bad.facts", tmp_path / "good.facts"]
+    files[0].write_text("a(x) at 1.\n" * 20 + "a(x) at 3.\na(x at 3.\n", encoding="utf-8")
+    files[1].write_text("b(x) at 2.\nb(y) at 3.\nb(z) at 4.\n", encoding="utf-8")
+    for sizes in ([], [40, 40, 40], [200], [30] * 12):
+        compared(tmp_path, files, sizes, 30)
+        for left in ("out.jsonl", "late.jsonl", "ledger", "stopped.json"):
+            (tmp_path / left).unlink(missing_ok=True)
+
+
+def test_a_run_that_is_resumed_knows_the_line_at_which_reading_stopped(tmp_path):
+    file = tmp_path / "in.facts"
+    file.write_text("a(x) at 3.\na(x at 3.\n", encoding="utf-8")
+    blocks = Blocks(tmp_path, JOIN, [file], 2)
+    blocks.run(ends_of(blocks.feed._streams, []), 50)
+    blocks.feed.start()
+    assert blocks.feed.malformed is not None
+    again = Blocks(tmp_path, JOIN, [file], 2)
+    again.delivery.close()
+    assert again.feed.malformed is not None
+    assert again.feed.malformed.render() == blocks.feed.malformed.render()
+
+
 def test_offsets_are_read_back():
     positions = [Position(0, 7), Position(3), *(Position(1, number) for number in range(12))]
     assert positions_of(json.loads(json.dumps(offset_of(positions)))) == positions
