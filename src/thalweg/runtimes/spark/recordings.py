@@ -230,7 +230,7 @@ def _files(transport: Transport) -> Iterator[RecordedFile]:
     if not isinstance(transport, FolderTransport):
         yield _file(transport, transport.path.name)
         return
-    names = way_names(transport)
+    names = _ways(transport)
     for part, name in zip(transport.parts(), names, strict=True):
         assert isinstance(part, PathTransport)
         try:
@@ -239,7 +239,7 @@ def _files(transport: Transport) -> Iterator[RecordedFile]:
             part.close()
 
 
-def way_names(folder: FolderTransport) -> list[str]:
+def _ways(folder: FolderTransport) -> list[str]:
     """The ways to the files of a folder."""
     root = folder.path
     return [
