@@ -164,7 +164,7 @@ def _is_exact(batch: Any, path: Path) -> bool:
 
 
 def joined_objects(column: Any) -> Any:
-    """A column of messages as one block, of which `ArrowJson` can read each; None where one is no object, or missing.
+    """A column of messages as one block for `ArrowJson`; None where a message is missing or not an object.
 
     >>> import pyarrow as pa
     >>> joined_objects(pa.array([b'{"a": 1}', b' {"a":\\n 2} '])).to_pybytes()

@@ -239,7 +239,7 @@ def _list(column: Any) -> Any:
 
 
 def _member(column: Any, name: str) -> Any:
-    """The values of a field of structs, or of a key of maps; `KeyError` where there is no such thing."""
+    """The values of a field of structs, or of a key of maps; `KeyError` where there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

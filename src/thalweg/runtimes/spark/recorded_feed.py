@@ -109,11 +109,12 @@ class RecordedFeed:
 
     def _hear(self, digest: dict[str, Any]) -> None:
         group = digest["place"][0]
+        # Also of a batch that is repeated after reading has stopped: its answers are still to be written.
+        self._note_times(*digest["notation"])
         if self._stopped_at is not None and self._stopped_at[1] == group:
             return
         self.facts += digest["facts"]
         self._highest[group] = max(digest["high"], self._highest[group])
-        self._note_times(*digest["notation"])
         self.far.merge(*digest["far"])
         if self._tally is not None:
             self._tally.merge(digest["tally"])

@@ -309,6 +309,21 @@ def test_a_run_that_is_resumed_knows_the_line_at_which_reading_stopped(tmp_path)
     assert again.feed.malformed.render() == blocks.feed.malformed.render()
 
 
+def test_a_batch_that_is_repeated_after_a_malformed_line_writes_times_as_before(tmp_path):
+    file = tmp_path / "in.facts"
+    stamp = '"2026-11-15T08:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+    file.write_text(f"a(x) at {stamp}.\nb(x) at {stamp}.\na(x at 3.\n", encoding="utf-8")
+    blocks = Blocks(tmp_path, JOIN, [file], 2)
+    blocks.run(ends_of(blocks.feed._streams, []), 500)
+    answers = lines_of(blocks.out)
+    assert "2026-11-15T08:00:00Z" in answers[0]
+    (tmp_path / "ledger").unlink()
+    again = Blocks(tmp_path, JOIN, [file], 2)
+    assert again.feed.malformed is not None
+    again.run(ends_of(again.feed._streams, []), 500)
+    assert lines_of(again.out) == answers
+
+
 def test_offsets_are_read_back():
     positions = [Position(0, 7), Position(3), *(Position(1, number) for number in range(12))]
     assert positions_of(json.loads(json.dumps(offset_of(positions)))) == positions
