@@ -31,10 +31,11 @@ def first_answer() -> float:
     with tempfile.TemporaryDirectory() as folder:
         program = _write(folder, "program.lars", _JOIN)
         stream = _write(folder, "two.facts", "p(a,b) at 1. p(b,c) at 2.\n")
-        return min(_first_line([*COMMAND, program, "--stream", stream, *_CHANGES]) for _ in range(3))
+        return min(first_line([*COMMAND, program, "--stream", stream, *_CHANGES]) for _ in range(3))
 
 
-def _first_line(command: list[str]) -> float:
+def first_line(command: list[str]) -> float:
+    """Seconds until a command writes its first line."""
     begin = time.perf_counter()
     with subprocess.Popen(command, env=_ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None

@@ -38,7 +38,7 @@ WINDOW: Final = 80
 RATE: Final = 800
 """Facts a tick."""
 
-ENGINE, SILENT, ECHO, SPARK = "engine", "nothing", "echo", "spark"
+ENGINE, SILENT, ECHO, SPARK, PANDAS = "engine", "nothing", "echo", "spark", "pandas state"
 
 _CONF: Final = {
     # A query that waits for a file should not keep the machine busy.
@@ -59,7 +59,10 @@ _OWN_JOIN: Final = f"""
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """The pipeline with an engine, or Spark's own join if there is none; `most` limits its seconds in all."""
+    """The pipeline with an engine, or without one Spark's own join, or a join in `applyInPandasWithState`.
+
+    `most` limits its seconds in all.
+    """
 
     name: str
     engine: type[RuleEngine] | None
@@ -71,7 +74,7 @@ class Contender:
 class Heat:
     """Contenders that are compared with each other."""
 
-    about: Literal["engines", "spark", "partitions"]
+    about: Literal["engines", "spark", "pandas", "partitions"]
     cores: int
     stream: Workload
     contenders: tuple[Contender, ...]
@@ -256,7 +259,7 @@ class _Entrant:
 
         contender, stream = self.result.contender, self.result.heat.stream
         if contender.engine is None:
-            return self._own_join()
+            return self._own_join() if contender.name == SPARK else joined_in_pandas(self._facts())
         program = lars.read(Source(stream.name, stream.rules(WINDOW)))
         context = Context(Settings(emit="changes"), Clock(), lambda warning: None)
         job = spread(Rules(program), context, contender.partitions).job
@@ -278,6 +281,35 @@ class _Entrant:
 
     def _facts(self) -> "DataFrame":
         return self._spark.readStream.schema(_COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(self._inbox))
+
+
+def joined_in_pandas(facts: "DataFrame") -> "DataFrame":
+    """The join as one would write it with state of one's own: a group for each value that pairs can meet in."""
+    from pyspark.sql.streaming.state import GroupStateTimeout
+
+    def join(key: Any, frames: Iterator[Any], state: Any) -> Iterator[Any]:
+        import pandas as pd
+
+        kept = [*zip(*state.get, strict=True)] if state.exists else []
+        found: list[tuple[int, int, int]] = []
+        for frame in frames:
+            for row in frame.sort_values("t").itertuples(index=False):
+                kept = [pair for pair in kept if pair[2] >= row.t - WINDOW]
+                for side, value, since in kept:
+                    if side != row.side:
+                        ends = (row.value, value) if row.side == 0 else (value, row.value)
+                        found.append((*ends, max(since, row.t)))
+                kept.append((row.side, row.value, row.t))
+        state.update(tuple(zip(*kept, strict=True)))
+        yield pd.DataFrame(found, columns=["a", "c", "t"])
+
+    sides = facts.selectExpr("b as met", "0L as side", "a as value", "t").unionAll(
+        facts.selectExpr("a as met", "1L as side", "b as value", "t")
+    )
+    state = "sides array<long>, vals array<long>, ticks array<long>"
+    return sides.groupBy("met").applyInPandasWithState(
+        join, "a long, c long, t long", state, "append", GroupStateTimeout.NoTimeout
+    )
 
 
 def state_size(spark: "SparkSession", checkpoint: Path, batch: int) -> int:

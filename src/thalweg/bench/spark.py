@@ -1,11 +1,15 @@
-"""The Spark runtime compared with the least that it could cost, and with Spark's own operators.
+"""The Spark runtime compared with the least that it could cost, and with Spark's own operators; and what it costs whom.
 
 ◇, a join and a closure over ids from Parquet, on one core and on two. Beside each the same pipeline with an idle
-engine, which concludes nothing, or its input again. Beside the join Spark's own join of two streams. All of it in one
-run and in turns; times differ from machine to machine, and the verdict is about ratios.
+engine, which concludes nothing, or its input again. Beside the join Spark's own join of two streams, and one in
+`applyInPandasWithState`. All of it in one run and in turns; times differ from machine to machine, and the verdict is
+about ratios. Then the CPU time of a fact and of a batch (`spark_costs`, `spark_batches`), what that would mean on a
+cluster (`spark_model`), and how long answers take (`spark_latency`).
 """
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +17,7 @@ from typing import Any, Final
 from thalweg.bench.interleaved import (
     ECHO,
     ENGINE,
+    PANDAS,
     RATE,
     SILENT,
     SPARK,
@@ -25,9 +30,14 @@ from thalweg.bench.interleaved import (
     cores_of,
     engines,
     session,
+    workplace,
 )
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row
+from thalweg.bench.spark_batches import BatchCost, batch_costs
+from thalweg.bench.spark_costs import BROKER, CostOfFact, costs, streams
+from thalweg.bench.spark_latency import AnswerLatency, latency
+from thalweg.bench.spark_model import ModelledCluster, batch_seconds, modelled
 from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
 from thalweg.kinds.rules.rule_engine import RuleEngine
 
@@ -35,6 +45,13 @@ _ENOUGH: Final = 0.6
 _FLAT: Final = 1.25
 _BOUNDED: Final = 1.5
 _CORES: Final = 2
+# CPU time: microseconds of the driver's Python a fact, and of workers a row of Parquet; a batch beside an empty one.
+_DRIVER_US: Final = 0.2
+_WORKERS_US: Final = 3.0
+_OF_EMPTY: Final = 1.3
+# Seconds.
+_FIRST: Final = 10.0
+_STEADY: Final = 1.0
 
 
 def heats(quick: bool) -> list[Heat]:
@@ -48,6 +65,8 @@ def heats(quick: bool) -> list[Heat]:
         Heat("engines", _CORES, KEYED, engines(_CORES), 5 if quick else 11, rows),
         Heat("engines", _CORES, CLOSURE, engines(_CORES), 4 if quick else 8, rows),
         Heat("partitions", _CORES, DENSE, spread, 4 if quick else 7, rows),
+        # A group of pandas for each value: a hundredth of the rows takes it as long.
+        Heat("pandas", _CORES, DENSE, _with_pandas(10 if quick else 60), 4, 4_000 if quick else 20_000),
     ]
     streams = (DENSE,) if quick else (DIAMOND, KEYED, DENSE, CLOSURE)
     single = [Heat("engines", 1, stream, engines(1), 4 if quick else 5, rows) for stream in streams]
@@ -58,6 +77,10 @@ def heats(quick: bool) -> list[Heat]:
     return [*single, *main]
 
 
+def _with_pandas(most: float) -> tuple[Contender, ...]:
+    return Contender(ENGINE, RuleEngine, _CORES), Contender(PANDAS, None, _CORES, most=most)
+
+
 def main(out: Path, quick: bool = False) -> None:
     """Measures, prints the tables, and writes CSV files and pictures to the folder `spark` of `out`."""
     report = BenchmarkReport(out, "spark")
@@ -65,7 +88,63 @@ def main(out: Path, quick: bool = False) -> None:
     report.add("results", [row(result, results) for result in results], "steady state; nothing and echo: idle engines")
     report.write("batches", [batch for result in results for batch in batch_rows(result)])
     draw_results(results, report.folder)
-    report.close(verdict(results))
+    found = _measured_costs(report, quick)
+    draw_costs(found, report.folder)
+    report.close([*verdict(results), *cost_targets(found)])
+
+
+@dataclass(frozen=True, slots=True)
+class SparkCosts:
+    """What was measured of facts, batches and answers, and what it would mean on a cluster."""
+
+    facts: Sequence[CostOfFact]
+    shapes: Sequence[BatchCost]
+    answers: AnswerLatency
+    clusters: Sequence[ModelledCluster]
+
+
+def _measured_costs(report: BenchmarkReport, quick: bool) -> SparkCosts:
+    if not os.environ.get(BROKER):
+        report.log(f"Kafka is not measured: name a broker in the variable {BROKER}")
+    facts = [*costs(streams(quick), report.log)]
+    report.add("costs", facts)
+    report.log("batches of one fact")
+    with session(_CORES) as spark, workplace() as folder:
+        shapes = [*batch_costs(spark, (2, 8) if quick else (2, 8, 32, 64), 3 if quick else 8, Path(folder))]
+    report.add("shapes", shapes)
+    report.log("latency")
+    answers = latency(quick)
+    report.add("latency", [answers])
+    clusters = [
+        cluster for cost in facts if cost.program == "join" for cluster in modelled(cost, batch_seconds(shapes))
+    ]
+    report.add("model", clusters)
+    return SparkCosts(facts, shapes, answers, clusters)
+
+
+def cost_targets(found: SparkCosts) -> list[BenchmarkTarget]:
+    """What CPU time and latency should be at most."""
+    sources = [cost for cost in found.facts if cost.program == "join"]
+    driver = max(cost.driver_us for cost in sources)
+    (parquet,) = (cost for cost in sources if cost.source == "Parquet")
+    shape = max(found.shapes, key=lambda shape: shape.partitions)
+    empty = f"a batch of one fact, {shape.partitions} partitions: at most {_OF_EMPTY} × an empty operator"
+    driven = f"driver's Python: at most {_DRIVER_US} µs a fact from any source"
+    worked = f"workers' Python: at most {_WORKERS_US:g} µs a row of Parquet"
+    half = found.answers.half_within_s
+    return [
+        BenchmarkTarget(driven, f"{driver:.2f} µs", driver <= _DRIVER_US),
+        BenchmarkTarget(worked, f"{parquet.workers_us:.1f} µs", parquet.workers_us <= _WORKERS_US),
+        BenchmarkTarget(empty, f"{shape.of_empty:.2f} ×", shape.of_empty <= _OF_EMPTY),
+        BenchmarkTarget(
+            f"first answer of two facts: within {_FIRST:g} s",
+            f"{found.answers.first_s:.1f} s",
+            found.answers.first_s <= _FIRST,
+        ),
+        BenchmarkTarget(
+            f"half of the answers at 1,000 facts/s: within {_STEADY:g} s", f"{half:.2f} s", half <= _STEADY
+        ),
+    ]
 
 
 def _measured(planned: list[Heat], report: BenchmarkReport) -> Iterator[HeatResult]:
@@ -83,9 +162,10 @@ def verdict(results: list[HeatResult]) -> list[BenchmarkTarget]:
         *(_share(results, stream, other) for stream in (KEYED, DENSE) for other in (SILENT, ECHO)),
         _faster(dense[ENGINE], dense[SPARK]),
     ]
-    single = {result.contender.name: result for result in results if result.heat.about == "spark"}
-    if single:
-        targets.append(_faster(single[ENGINE], single[SPARK]))
+    for about, other in (("spark", SPARK), ("pandas", PANDAS)):
+        pair = {result.contender.name: result for result in results if result.heat.about == about}
+        if pair:
+            targets.append(_faster(pair[ENGINE], pair[other]))
     return [*targets, _flat(dense[ENGINE], dense[SILENT]), _bounded(dense[ENGINE])]
 
 
@@ -108,7 +188,8 @@ def _share(results: list[HeatResult], stream: Workload, other: str) -> Benchmark
 
 def _faster(mine: HeatResult, own: HeatResult) -> BenchmarkTarget:
     ratio = mine.share_of(own)
-    return BenchmarkTarget(f"{_name(mine)}: faster than Spark's own join of two streams", f"{ratio:.1f} ×", ratio > 1)
+    other = "Spark's own join of two streams" if own.contender.name == SPARK else "a join in applyInPandasWithState"
+    return BenchmarkTarget(f"{_name(mine)}: faster than {other}", f"{ratio:.1f} ×", ratio > 1)
 
 
 def _flat(mine: HeatResult, idle: HeatResult) -> BenchmarkTarget:
@@ -197,3 +278,22 @@ def draw_results(results: list[HeatResult], folder: Path) -> None:
     cost = Panel("cost along the run", "batch", "µs per row", costs, log="y")
     state = Panel("records in the state store", "batch", "MB", states, from_zero=True)
     draw(folder, "along", [cost, state], size=(5, 3.5))
+
+
+def draw_costs(found: SparkCosts, folder: Path) -> None:
+    """CPU time of a fact by process, of a batch by partitions, and facts a second by executors in the model."""
+    bars = {
+        name: {f"{cost.program}, {cost.source}": getattr(cost, f"{name}_us") for cost in found.facts}
+        for name in ("driver", "java", "workers")
+    }
+    spent = Panel("CPU time of a fact", "", "µs", bars=bars, log="y")
+    batches = Lines()
+    for shape in found.shapes:
+        add_point(batches, "reason", shape.partitions, shape.batch_s)
+        add_point(batches, "empty operator", shape.partitions, shape.empty_s)
+    rates = Lines()
+    for cluster in found.clusters:
+        add_point(rates, cluster.source, cluster.executors, cluster.facts_per_s)
+    of_batch = Panel("a batch of one fact", "partitions", "CPU seconds", batches, from_zero=True)
+    model = Panel("a model of a cluster", "executors of four cores", "facts a second", rates, log="xy")
+    draw(folder, "costs", [spent, of_batch, model], size=(5, 3.5))

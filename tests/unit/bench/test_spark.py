@@ -17,6 +17,7 @@ from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.interleaved import (
     ECHO,
     ENGINE,
+    PANDAS,
     RATE,
     SILENT,
     SPARK,
@@ -138,7 +139,7 @@ def is_dense(heat: Heat) -> bool:
 
 
 def _seconds(name: str) -> float:
-    return {ENGINE: 2.0, SILENT: 1.0, ECHO: 1.5, SPARK: 20.0}[name]
+    return {ENGINE: 2.0, SILENT: 1.0, ECHO: 1.5, SPARK: 20.0, PANDAS: 90.0}[name]
 
 
 def failed(targets: list[BenchmarkTarget]) -> set[str]:
