@@ -1,0 +1,22 @@
+"""Processes that Spark starts for each query only to plan it import neither the engine nor its compiler."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numba", "pandas", "thalweg.engine", "thalweg.dataflow", "thalweg.kinds")
+IMPORTED = "import sys, {module}\nprint(*(name for name in {heavy} if name in sys.modules))"
+
+
+@pytest.mark.parametrize("module", ["claim_source", "processor"])
+def test_what_is_imported_to_plan(module: str) -> None:
+    code = IMPORTED.format(module=f"thalweg.runtimes.spark.{module}", heavy=HEAVY)
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert run.stdout.split() == []
+
+
+def test_reading_streams_needs_no_compiler() -> None:
+    code = IMPORTED.format(module="thalweg.connectors.readers", heavy=HEAVY)
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert run.stdout.split() == []
