@@ -78,13 +78,15 @@ class CostOfFact:
 
 
 def streams(quick: bool) -> list[MeasuredStream]:
-    """What is measured; messages of Kafka only where a broker is named."""
+    """What is measured: a quick run has fewer sources, and messages of Kafka are read where a broker is named."""
     many, some, few, evenings = (
         ((100_000, 400_000), (40_000, 160_000), (4_000, 16_000), (1, 4))
         if quick
         else ((500_000, 5_000_000), (200_000, 1_000_000), (20_000, 100_000), (2, 12))
     )
-    sources = {"facts": _facts, "CSV": _csv, "Parquet": _parquet, "JSON Lines": _json_lines}
+    sources = {"facts": _facts, "Parquet": _parquet}
+    if not quick:
+        sources |= {"CSV": _csv, "JSON Lines": _json_lines}
     if os.environ.get(BROKER):
         sources["Kafka JSON"] = _kafka
     return [
