@@ -197,8 +197,8 @@ def _kafka(folder: Path, facts: int) -> list[str]:
     from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
     address, topic = os.environ[BROKER], f"thalweg-bench-{uuid4().hex}"
-    made = AdminClient({"bootstrap.servers": address}).create_topics([NewTopic(topic, 1, 1)])
-    made[topic].result(60)
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(60)
     producer = Producer({"bootstrap.servers": address, "queue.buffering.max.messages": 1_000_000, "linger.ms": 50})
     for number, message in enumerate(_messages(facts)):
         producer.produce(topic, message.encode())

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -81,17 +82,28 @@ def answers(stream: MeasuredStream, folder: Path, size: int) -> list[str]:
     return result.stdout.splitlines()
 
 
+def changes(stream: MeasuredStream, folder: Path) -> list[tuple[list[str], list[str]]]:
+    """What begins and ends, without times: a table's numbers are times, and written so."""
+    lines = map(json.loads, answers(stream, folder, 16_000))
+    return [(line["begin"], line["end"]) for line in lines]
+
+
+def joins() -> dict[str, MeasuredStream]:
+    return {stream.source: stream for stream in streams(quick=False) if stream.program == "join"}
+
+
 def test_every_source_has_the_same_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(BROKER, raising=False)
-    joins = [stream for stream in streams(quick=False) if stream.program == "join"]
-    found = []
-    for stream in joins:
-        lines = map(json.loads, answers(stream, tmp_path / stream.source, 16_000))
-        # A table's numbers are times, and written so.
-        found.append([(line["begin"], line["end"]) for line in lines])
+    found = [changes(stream, tmp_path / source) for source, stream in joins().items()]
     assert len(found) == 4
     assert found[0]
-    assert all(changes == found[0] for changes in found)
+    assert all(lines == found[0] for lines in found)
+
+
+def test_messages_of_kafka_have_them_too(kafka: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(BROKER, kafka.address)
+    measured = joins()
+    assert changes(measured["Kafka JSON"], tmp_path / "kafka") == changes(measured["facts"], tmp_path / "facts")
 
 
 @pytest.mark.parametrize(("program", "size"), [("query", 16_000), ("cascade", 2_000), ("city", 1)])
