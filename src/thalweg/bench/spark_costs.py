@@ -24,6 +24,7 @@ from thalweg.bench.command import COMMAND
 from thalweg.bench.interleaved import RATE, WINDOW, workplace
 from thalweg.bench.spark_processes import CommandRun, measured_run
 from thalweg.bench.workload import KEYED
+from thalweg.connectors.kafka import KafkaSink
 from thalweg.demo import write_files
 from thalweg.demo.smart_city import MINUTES, SEED, SENSORS, observed_at, quads
 
@@ -192,20 +193,13 @@ def _json_lines(folder: Path, facts: int) -> list[str]:
 
 
 def _kafka(folder: Path, facts: int) -> list[str]:
-    """A topic of one partition: its order is that of the ticks."""
-    from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
-
-    address, topic = os.environ[BROKER], f"thalweg-bench-{uuid4().hex}"
-    admin = AdminClient({"bootstrap.servers": address})
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(60)
-    producer = Producer({"bootstrap.servers": address, "queue.buffering.max.messages": 1_000_000, "linger.ms": 50})
-    for number, message in enumerate(_messages(facts)):
-        producer.produce(topic, message.encode())
-        if number % 10_000 == 0:
-            producer.flush()
-    producer.flush()
-    return [_join(folder), "--stream", f"kafka://{address}/{topic}?until=end", "--map", _MAPPING]
+    """A new topic, which the broker makes; all messages go to one partition, so that they keep their order."""
+    topic = f"kafka://{os.environ[BROKER]}/thalweg-bench-{uuid4().hex}"
+    sink = KafkaSink(topic)
+    sink.publish(message.encode() for message in _messages(facts))
+    sink.flush()
+    sink.close()
+    return [_join(folder), "--stream", f"{topic}?until=end", "--map", _MAPPING]
 
 
 def _query(folder: Path, facts: int) -> list[str]:

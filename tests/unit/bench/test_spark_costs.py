@@ -7,11 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from brokers import run_kafka
 from thalweg.bench import spark_costs, spark_latency
 from thalweg.bench.interleaved import joined_in_pandas
 from thalweg.bench.report import BenchmarkReport
@@ -100,10 +100,13 @@ def test_every_source_has_the_same_facts(tmp_path: Path, monkeypatch: pytest.Mon
     assert all(lines == found[0] for lines in found)
 
 
-def test_messages_of_kafka_have_them_too(kafka: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(BROKER, kafka.address)
-    measured = joins()
-    assert changes(measured["Kafka JSON"], tmp_path / "kafka") == changes(measured["facts"], tmp_path / "facts")
+@pytest.mark.slow
+@pytest.mark.broker
+def test_messages_of_kafka_have_them_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with run_kafka(auto_create_topics_enable="true") as broker:
+        monkeypatch.setenv(BROKER, broker.address)
+        measured = joins()
+        assert changes(measured["Kafka JSON"], tmp_path / "kafka") == changes(measured["facts"], tmp_path / "facts")
 
 
 @pytest.mark.parametrize(("program", "size"), [("query", 16_000), ("cascade", 2_000), ("city", 1)])
