@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.runtimes.intake import FarFacts
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,8 +31,8 @@ class SparkFeed(Protocol):
     def reached(self) -> int:
         """The last tick that is decided by what has been read, as far as is known."""
 
-    def load(self, session: "SparkSession") -> "DataFrame":
-        """The parcels as a stream of Spark."""
+    def load(self, session: "SparkSession", shipped: ShippedJob) -> "DataFrame":
+        """The parcels as a stream of Spark, made by tasks that know the job."""
 
     def start(self) -> None:
         """Begins to read, before the query is started."""

@@ -19,6 +19,7 @@ from thalweg.runtimes.inputs import mixed_times
 from thalweg.runtimes.intake import FarFacts, unzoned
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, read_recordings, recordings
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import warning_of
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ class RecordedFeed:
     def reached(self) -> int:
         return min(self._highest) - self._job.settings.delay - 1
 
-    def load(self, session: "SparkSession") -> "DataFrame":
-        return read_recordings(session, self._job, self._streams, self._reading)
+    def load(self, session: "SparkSession", shipped: ShippedJob) -> "DataFrame":
+        return read_recordings(session, shipped, self._streams, self._reading)
 
     def start(self) -> None:
         """Notes how files are cut, which positions in them depend on; tasks read when the query asks them to."""

@@ -45,8 +45,8 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.records import record
 from thalweg.model.shipped import Shipped
 from thalweg.model.time import Clock, Notation
-from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pace import Pace
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -377,7 +377,7 @@ def _bytes(stream: RecordedSource, start: Position, end: Position) -> int:
 
 
 def read_recordings(
-    session: "SparkSession", job: Job, streams: tuple[RecordedSource, ...], reading: ReadingOptions
+    session: "SparkSession", shipped: ShippedJob, streams: tuple[RecordedSource, ...], reading: ReadingOptions
 ) -> "DataFrame":
     """The parcels of all streams as a stream of Spark, which ends when everything was read."""
     from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -387,8 +387,8 @@ def read_recordings(
     from thalweg.runtimes.spark.read_block import parcels_of
     from thalweg.runtimes.spark.wire import parcels_batch
 
-    name = f"thalweg_{job.name}"
-    tasks = max(job.partitions, os.cpu_count() or 1)
+    name = f"thalweg_{shipped.job.name}"
+    tasks = max(shipped.job.partitions, os.cpu_count() or 1)
     # Batches are planned in a process of Spark's.
     sizes = SIZES
 
@@ -420,7 +420,7 @@ def read_recordings(
             ]
 
         def read(self, partition: InputPartition) -> Iterator[Any]:
-            block: Block = partition.value
+            job, block = shipped.job, partition.value
             for parcels in parcels_of(job, streams[block.group], block, reading):
                 yield parcels_batch(job.labelled(parcels))
 

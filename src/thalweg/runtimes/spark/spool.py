@@ -29,6 +29,7 @@ from thalweg.runtimes.intake import FarFacts, Intake, Items, stopped_at
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pace import Pace
 from thalweg.runtimes.spark.pack import Arrived, GroupTime, Packer
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import Parcel, parcels_batch
 
 if TYPE_CHECKING:
@@ -272,7 +273,7 @@ class Feeder(threading.Thread):
     def reached(self) -> int:
         return self.intake.watermark.reached
 
-    def load(self, session: "SparkSession") -> "DataFrame":
+    def load(self, session: "SparkSession", shipped: ShippedJob) -> "DataFrame":
         return self._spool.load(session)
 
     def hear(self, digests: Sequence[dict[str, Any]]) -> None:

@@ -1,0 +1,84 @@
+"""The job of a query on its way to the processes that work on it: a file that Spark brings to every machine.
+
+Functions that Spark sends with each task carry the name of the file only, however large the background of the program
+is. A process opens it when it first needs it, and keeps it. Processes of Spark that only plan get no files, and need no
+job.
+"""
+
+import atexit
+import hashlib
+import shutil
+from functools import cache, lru_cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Final
+
+from thalweg.model.plain_data import as_data, of_data
+from thalweg.model.sealed import seal, unseal
+from thalweg.runtimes.spark.job import FORMAT, Job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_OPEN: Final = 8
+"""Jobs that a process keeps open: a session may run several queries."""
+
+
+class ShippedJob:
+    """A job by the name of its file; where it was sent from, the job is at hand."""
+
+    def __init__(self, file: str, job: Job | None = None) -> None:
+        self._file = file
+        self._job = job
+
+    def __reduce__(self) -> "tuple[type[ShippedJob], tuple[str]]":
+        return ShippedJob, (self._file,)
+
+    @property
+    def job(self) -> Job:
+        """The job, in any process that works for the query."""
+        return _opened(self._file) if self._job is None else self._job
+
+
+def ship(session: "SparkSession", job: Job) -> ShippedJob:
+    """Sends a job to all machines that a session works on, in any kind of session."""
+    content = sealed(job)
+    file = _folder() / f"thalweg-{hashlib.blake2b(content, digest_size=16).hexdigest()}.job"
+    file.write_bytes(content)
+    session.addArtifacts(str(file), file=True)
+    return ShippedJob(file.name, job)
+
+
+def sealed(job: Job) -> bytes:
+    """A job as data, with the version that wrote it.
+
+    >>> from thalweg.dataflow.plan import Plan
+    >>> unsealed(sealed(Job(Plan(()), partitions=4))).partitions
+    4
+    """
+    return seal(as_data(job), FORMAT)
+
+
+def unsealed(content: bytes) -> Job:
+    """The job that was sealed; `OtherFormatError` where another version of Thalweg did it."""
+    job: Job = of_data(unseal(content, FORMAT))
+    return job
+
+
+@lru_cache(maxsize=_OPEN)
+def _opened(file: str) -> Job:
+    from pyspark import SparkFiles
+
+    return unsealed(Path(SparkFiles.get(file)).read_bytes())
+
+
+@cache
+def _folder() -> Path:
+    """Where the files are that this process has sent: Spark may ask for them as long as it runs."""
+    folder = Path(mkdtemp(prefix="thalweg-jobs-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+# Syntax trees of clingo must be gone before clingo is.
+atexit.register(_opened.cache_clear)
