@@ -2,7 +2,7 @@
 
 Functions that Spark sends with each task carry the name of the file only, however large the background of the program
 is. A process opens it when it first needs it, and keeps it. Processes of Spark that only plan get no files, and need no
-job.
+job. Spark Connect brings files to the tasks of tables, and not to those of streams: there the functions carry the data.
 """
 
 import atexit
@@ -25,24 +25,28 @@ _OPEN: Final = 8
 
 
 class ShippedJob:
-    """A job by the name of its file; where it was sent from, the job is at hand."""
+    """A job by the name of its file, or by what would be in it; where it was sent from, the job is at hand."""
 
-    def __init__(self, file: str, job: Job | None = None) -> None:
-        self._file = file
+    def __init__(self, content: str | bytes, job: Job | None = None) -> None:
+        self._content = content
         self._job = job
 
-    def __reduce__(self) -> "tuple[type[ShippedJob], tuple[str]]":
-        return ShippedJob, (self._file,)
+    def __reduce__(self) -> "tuple[type[ShippedJob], tuple[str | bytes]]":
+        return ShippedJob, (self._content,)
 
     @property
     def job(self) -> Job:
         """The job, in any process that works for the query."""
-        return _opened(self._file) if self._job is None else self._job
+        return _opened(self._content) if self._job is None else self._job
 
 
 def ship(session: "SparkSession", job: Job) -> ShippedJob:
     """Sends a job to all machines that a session works on, in any kind of session."""
+    from pyspark.sql.utils import is_remote
+
     content = sealed(job)
+    if is_remote() and not job.bounded:
+        return ShippedJob(content, job)
     file = _folder() / f"thalweg-{hashlib.blake2b(content, digest_size=16).hexdigest()}.job"
     file.write_bytes(content)
     session.addArtifacts(str(file), file=True)
@@ -66,10 +70,10 @@ def unsealed(content: bytes) -> Job:
 
 
 @lru_cache(maxsize=_OPEN)
-def _opened(file: str) -> Job:
+def _opened(content: str | bytes) -> Job:
     from pyspark import SparkFiles
 
-    return unsealed(Path(SparkFiles.get(file)).read_bytes())
+    return unsealed(content if isinstance(content, bytes) else Path(SparkFiles.get(content)).read_bytes())
 
 
 @cache
