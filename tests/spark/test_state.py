@@ -146,7 +146,7 @@ def test_a_batch_that_is_tried_again_finds_the_same(emit: str) -> None:
             WORKERS.forget()
 
 
-@pytest.mark.parametrize("keys", [40_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("keys", [4_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_many_keys(session: "SparkSession", tmp_path: Path, keys: int) -> None:
     """All of them in the window at once; the store has records for each bucket and batch, and none for a key."""
     files = 4

@@ -9,13 +9,13 @@ from pyspark import TaskContext
 from pyspark.sql.types import StructField, StructType
 
 from thalweg.model.time import Clock
-from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA, opened
+from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA
 from thalweg.runtimes.spark.columns import Shape, WrongRow, in_groups, read_rows
 from thalweg.runtimes.spark.ddl import struct_of
 from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.processor import PARCELS, SLACK_DAYS, LevelProcessor
+from thalweg.runtimes.spark.processor import PARCELS, SLACK_DAYS, LastProcessor, LevelProcessor
 from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, OUT, Parcel, parcels_batch, wrap
 
@@ -187,21 +187,3 @@ def _timed(parcels: "DataFrame") -> "DataFrame":
 
     timed = parcels.withColumn("moment", F.current_timestamp()).withWatermark("moment", f"{SLACK_DAYS} days")
     return timed.withColumn("now", F.unix_millis("moment"))
-
-
-class LastProcessor(LevelProcessor):
-    """Opens answers at once: they leave as columns, without another process."""
-
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
-        parcels = (row for frame in rows for row in frame.itertuples(index=False))
-        yield from self._opened(super().handleInputRows(key, parcels, timerValues))
-
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
-        yield from self._opened(super().handleExpiredTimer(key, timerValues, expiredTimerInfo))
-
-    def _opened(self, parcels: Iterable[Any]) -> Iterator[Any]:
-        import pandas as pd
-
-        for parcel in parcels:
-            for batch in opened(bytes(parcel.payload), self._job.settings.emit):
-                yield batch.to_pandas(types_mapper=pd.ArrowDtype)

@@ -2,7 +2,8 @@
 
 Functions that Spark sends with each task carry the name of the file only, however large the background of the program
 is. A process opens it when it first needs it, and keeps it. Processes of Spark that only plan get no files, and need no
-job. Spark Connect brings files to the tasks of tables, and not to those of streams: there the functions carry the data.
+job; they read this module, too, so it imports little. Spark Connect brings files to the tasks of tables, and not to
+those of streams: there the functions carry the data.
 """
 
 import atexit
@@ -13,12 +14,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
 
-from thalweg.model.plain_data import as_data, of_data
-from thalweg.model.sealed import seal, unseal
-from thalweg.runtimes.spark.job import FORMAT, Job
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from thalweg.runtimes.spark.job import Job
 
 _OPEN: Final = 8
 """Jobs that a process keeps open: a session may run several queries."""
@@ -27,7 +26,7 @@ _OPEN: Final = 8
 class ShippedJob:
     """A job by the name of its file, or by what would be in it; where it was sent from, the job is at hand."""
 
-    def __init__(self, content: str | bytes, job: Job | None = None) -> None:
+    def __init__(self, content: str | bytes, job: "Job | None" = None) -> None:
         self._content = content
         self._job = job
 
@@ -35,12 +34,12 @@ class ShippedJob:
         return ShippedJob, (self._content,)
 
     @property
-    def job(self) -> Job:
+    def job(self) -> "Job":
         """The job, in any process that works for the query."""
         return _opened(self._content) if self._job is None else self._job
 
 
-def ship(session: "SparkSession", job: Job) -> ShippedJob:
+def ship(session: "SparkSession", job: "Job") -> ShippedJob:
     """Sends a job to all machines that a session works on, in any kind of session."""
     from pyspark.sql.utils import is_remote
 
@@ -53,24 +52,33 @@ def ship(session: "SparkSession", job: Job) -> ShippedJob:
     return ShippedJob(file.name, job)
 
 
-def sealed(job: Job) -> bytes:
+def sealed(job: "Job") -> bytes:
     """A job as data, with the version that wrote it.
 
     >>> from thalweg.dataflow.plan import Plan
+    >>> from thalweg.runtimes.spark.job import Job
     >>> unsealed(sealed(Job(Plan(()), partitions=4))).partitions
     4
     """
+    from thalweg.model.plain_data import as_data
+    from thalweg.model.sealed import seal
+    from thalweg.runtimes.spark.job import FORMAT
+
     return seal(as_data(job), FORMAT)
 
 
-def unsealed(content: bytes) -> Job:
+def unsealed(content: bytes) -> "Job":
     """The job that was sealed; `OtherFormatError` where another version of Thalweg did it."""
+    from thalweg.model.plain_data import of_data
+    from thalweg.model.sealed import unseal
+    from thalweg.runtimes.spark.job import FORMAT
+
     job: Job = of_data(unseal(content, FORMAT))
     return job
 
 
 @lru_cache(maxsize=_OPEN)
-def _opened(content: str | bytes) -> Job:
+def _opened(content: str | bytes) -> "Job":
     from pyspark import SparkFiles
 
     return unsealed(content if isinstance(content, bytes) else Path(SparkFiles.get(content)).read_bytes())
