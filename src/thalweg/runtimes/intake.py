@@ -101,8 +101,13 @@ class Items(Protocol):
 
 
 def stopped_at(malformed: Diagnostic, items: Items) -> Diagnostic:
-    """The error at which a run stops; what came from a live stream cannot be corrected, so it says how to go on."""
-    if items.repeats or malformed.code != "E301":
+    """The error at which a run stops."""
+    return malformed if items.repeats else live_note(malformed)
+
+
+def live_note(malformed: Diagnostic) -> Diagnostic:
+    """An error in a live stream, which cannot be corrected: it says how to go on."""
+    if malformed.code != "E301":
         return malformed
     return replace(malformed, notes=(*malformed.notes, f"{SKIP} leaves such messages out and goes on"))
 
@@ -229,8 +234,11 @@ class Watermark:
         return ticks < tick + (group <= last_group)
 
     def before_next(self, group: int) -> int:
-        """Events of a group before this tick are late, where all that came before them has been seen in order."""
-        return max(max(self._highest[group], self._fresh.get(group, NEVER)) - self.delay, NEVER)
+        """Events of a group before this tick are late, where all that came before them has been seen in order.
+
+        What was decided while the group was silent stays decided.
+        """
+        return max(max(self._highest[group], self._fresh.get(group, NEVER)) - self.delay, self.reached + 1)
 
     def see_next(self, group: int, ticks: Ticks) -> None:
         """Sees ticks of events that come behind all that were seen of a group; they count once `settle` is called."""
