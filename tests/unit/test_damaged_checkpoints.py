@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from click.testing import Result
+from thalweg.runtimes.spark.spool import Segment, Spool
 from typer.testing import CliRunner
 
 import thalweg
@@ -17,7 +18,6 @@ from thalweg.model import sealed
 from thalweg.runtimes import embedded_checkpoint
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
-from thalweg.runtimes.spark.spool import Segment, Spool
 from thalweg.runtimes.spark.wire import Parcel
 
 COMMAND = ("run", "rules.lars", "--stream", "in.facts", "--out", "out.jsonl", "--checkpoint", "kept")

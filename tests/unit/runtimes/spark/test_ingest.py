@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
+from thalweg.runtimes.spark.spool import Feeder, Spool
 
 from buckets import rule_job
 from thalweg import api
@@ -21,7 +22,6 @@ from thalweg.model.vocabulary import OWL, RDFS, SAME_AS, TYPE, XSD, Triple
 from thalweg.runtimes.intake import Item, Watermark
 from thalweg.runtimes.spark.ingest import CodedFacts, admitted
 from thalweg.runtimes.spark.pack import Packer, gather
-from thalweg.runtimes.spark.spool import Feeder, Spool
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.testing.evaluators import arrived, batch_of

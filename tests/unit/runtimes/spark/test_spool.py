@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from thalweg.runtimes.spark.spool import Segment, Spool
 
 from thalweg.diagnostics import RejectedError
 from thalweg.runtimes.spark import spool as spooling
 from thalweg.runtimes.spark.run import check_path
-from thalweg.runtimes.spark.spool import Segment, Spool
 from thalweg.runtimes.spark.wire import Parcel
 
 
