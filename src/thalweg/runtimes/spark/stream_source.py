@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.model.shipped import Shipped
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
+from thalweg.runtimes.spark import recordings
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pace import Pace
@@ -27,7 +28,6 @@ from thalweg.runtimes.spark.pack import Beat, Packer
 from thalweg.runtimes.spark.read_block import packed, parcels_of
 from thalweg.runtimes.spark.received_block import ReceivedBlock, ReceivedPart, ReceivedSource
 from thalweg.runtimes.spark.recordings import (
-    SIZES,
     BatchSizes,
     Block,
     Offsets,
@@ -105,7 +105,7 @@ class StreamSources(Shipped):
 class BatchPlanner:
     """How far the next batch reads, and what its tasks do."""
 
-    def __init__(self, sources: StreamSources, clock_ticks: "Ticks", sizes: BatchSizes = SIZES, tasks: int = 1) -> None:
+    def __init__(self, sources: StreamSources, clock_ticks: "Ticks", sizes: BatchSizes, tasks: int = 1) -> None:
         self._sources = sources
         self._ticks = clock_ticks
         self._sizes = sizes
@@ -235,7 +235,7 @@ def read_streams(session: "SparkSession", job: Job, sources: StreamSources, read
     name = f"thalweg_{job.name}"
     tasks = max(job.partitions, os.cpu_count() or 1)
     # Batches are planned in a process of Spark's.
-    sizes = SIZES
+    sizes = recordings.SIZES
     ticks = Ticks(reading.clock.tick_length, reading.clock.epoch)
 
     class Batches(DataSourceStreamReader):

@@ -357,3 +357,16 @@ def test_an_interrupted_run_ends_with_what_has_come(tmp_path):
     run.log.add(Segment(((0, START, 11),)), [b"a(x) at 3.\n"])
     run.log.add(Segment(is_cut=True), [])
     assert [json.loads(line)["begin"] for line in finished(run)] == [["seen(x)"]]
+
+
+def test_a_schema_on_a_stream_is_reported(tmp_path):
+    ontology = tmp_path / "x.ttl"
+    ontology.write_text(
+        "@prefix : <http://ex.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+        ":Student rdfs:subClassOf :Person ."
+    )
+    line = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>(<http://ex.org/a>,<http://ex.org/b>) at 3.\n"
+    run = TaskRun(tmp_path, ontology, [LiveText("s.facts", [line.encode()] * 2)])
+    fill(run)
+    finished(run)
+    assert [(each.code, "rdfs:subClassOf" in each.message) for each in run.reported] == [("W303", True)]

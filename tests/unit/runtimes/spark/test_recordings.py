@@ -25,6 +25,8 @@ from thalweg.runtimes.spark.recordings import Offsets, Position, RecordedSource,
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
 COUNTED = f"{JOIN} pair(X,Y) :- a(X) in [2 #], b(Y)."
+
+
 def ends_of(streams: Sequence[RecordedSource], sizes: Sequence[int]) -> list[list[Position]]:
     """Where batches end that take about as many bytes of each stream."""
     positions, ends = Offsets(streams, SMALL).first(), []
