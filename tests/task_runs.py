@@ -26,7 +26,7 @@ from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.feed import FeedOptions, SparkFeed, groups_of, open_feed
 from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.recordings import BatchSizes, Position, is_recorded, offset_of
-from thalweg.runtimes.spark.stream_source import BatchPlanner, Ticks, Work, done
+from thalweg.runtimes.spark.stream_source import BatchPlanner, Known, Ticks, Work, done
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.wall_clock import PassingTime
 
@@ -125,8 +125,11 @@ class TaskRun:
         """Reads what was received up to each of some segments in a batch of its own."""
         for end in ends:
             if not self.is_over:
-                known = self.planner.everything().get("known")
-                self.batch({**self.offset, "arrivals": str(end), **({"known": known} if known else {})})
+                self.batch(self.behind(end))
+
+    def behind(self, end: int) -> dict[str, str]:
+        """The offset before a segment, with what a batch up to it must know."""
+        return self.planner._offset(self.offset, end, Known.load(self.feed.sources.folder))
 
     def plan(self) -> bool:
         """Does the next batch, if there is something to do."""

@@ -10,12 +10,12 @@ back, and what it brings is late where others have gone on.
 
 Where one process reads all events, each settles the watermark for those after it (`meet`): whether an event is late
 depends on the events before it and on nothing else, so a stream gives the same answers however it is cut. Such a
-process has an `Intake`: a local run and a live session let batches wait in it, Spark's driver sends each batch on with
-the watermark that it met. Buckets `follow` what the driver has decided, and `judge` columns of facts. Where buckets
-read the parts of a table, each sees the ticks of a batch in any order and settles once a batch; all buckets see the
-same ticks, so all agree. Where tasks read blocks of recordings, blocks have an order, and all buckets see the ticks of
-all of them in that order: an event is late by those before it (`before_next`), its ticks count for those behind it
-(`see_next`), and time ends where a block cannot be read on (`cut`).
+process has an `Intake`: a local run and a live session let batches wait in it. On Spark buckets `judge` columns of
+facts. Where they read the parts of a table, each sees the ticks of a batch in any order and settles once a batch; all
+buckets see the same ticks, so all agree. Where tasks read blocks of streams, blocks have an order, and all buckets see
+the ticks of all of them in that order: an event is late by those of its group before it, and by what earlier batches
+have decided (`before_next`), its ticks count for those behind it (`see_next`), and time ends where a block cannot be
+read on (`cut`).
 
 Late and far facts are never silently lost: they go to the late channel, or are counted and reported at the end. A line
 of the late channel holds the event, and where the watermark stood when it came:
@@ -142,7 +142,6 @@ class Watermark:
     _ended: set[int] = field(default_factory=set)
     _resting: frozenset[int] = frozenset()
     _cut_short: bool = False
-    _followed: int | None = None
     _cut: tuple[int, int] | None = None
     """The tick and the group at which the input was cut short, where other groups may have to come to it."""
 
@@ -258,8 +257,7 @@ class Watermark:
 
     def see(self, group: int, ticks: Ticks) -> None:
         """Sees the ticks of many events, in any order; they count once `settle` is called."""
-        if self._followed is None:
-            ticks = ticks[ticks >= self.late_before(group)]
+        ticks = ticks[ticks >= self.late_before(group)]
         if len(ticks):
             self._lowest = min(int(ticks.min()), self._lowest)
             self._fresh[group] = max(int(ticks.max()), self._fresh.get(group, NEVER))
@@ -313,10 +311,6 @@ class Watermark:
         self._ended.add(group)
         self._cut_short |= cut_short
 
-    def follow(self, reached: int) -> None:
-        """Another one has decided every tick up to this one, and no others until it says so, or all groups end."""
-        self._followed = max(reached, NEVER if self._followed is None else self._followed)
-
     def settle(self) -> None:
         """What has been seen moves the watermarks."""
         for group, high in self._fresh.items():
@@ -326,9 +320,6 @@ class Watermark:
 
     def _decide(self) -> None:
         first, last = self.bounds
-        if self._followed is not None and not self.is_over:
-            self.reached = min(self._followed, last)
-            return
         flowing = self._highest
         if self._ended or self._resting:
             flowing = [high for group, high in enumerate(flowing) if group not in self._ended]
@@ -357,13 +348,12 @@ class Watermark:
         }
         if self._cut is not None:
             state |= {"cut": self._cut}
-        return state if self._followed is None else state | {"followed": self._followed}
+        return state
 
     def load(self, saved: dict[str, Any]) -> None:
         """Goes on where another one was saved."""
         self._lowest, self._highest = saved["lowest"], list(saved["highest"])
         self._ended, self._cut_short = set(saved["ended"]), saved["cut_short"]
-        self._followed = saved.get("followed")
         self._cut = tuple(saved["cut"]) if "cut" in saved else None
         self._decide()
 

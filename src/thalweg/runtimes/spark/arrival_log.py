@@ -10,7 +10,6 @@ behind it is committed: the last one says how far the streams have been received
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -90,15 +89,6 @@ class ArrivalLog:
     def end(self) -> int:
         """The number behind the last segment."""
         return max(self.numbers(), default=-1) + 1
-
-    def size(self) -> int:
-        """How many bytes all segments have, with what they say of themselves."""
-        sizes = 0
-        for number in self.numbers():
-            # A batch may be committed meanwhile, in another process.
-            with suppress(FileNotFoundError):
-                sizes += self._path(number).stat().st_size
-        return sizes
 
     def add(self, segment: Segment, blocks: Sequence[bytes]) -> int:
         """Writes a segment behind all others, all of it or nothing; gives its number."""

@@ -115,8 +115,6 @@ class Inbox:
                 self.watermark.see_next(content.header["group"], content.lists["seen"])
         for content in arrived:
             header = content.header
-            if header["decided"] is not None:
-                self.watermark.follow(header["decided"])
             if not header["ordered"]:
                 self.watermark.see(header["group"], content.lists["seen"])
             if header["ended"]:
@@ -205,9 +203,6 @@ class Inbox:
 
     def _least(self, header: dict[str, Any]) -> int:
         """The watermark that all facts of a parcel have met, beside those that they bring along."""
-        if header["decided"] is not None:
-            # The driver has read the events in turn, and knows which are late.
-            return NEVER
         group = header["group"]
         return self.watermark.before_next(group) if header["ordered"] else self.watermark.late_before(group)
 

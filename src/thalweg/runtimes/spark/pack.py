@@ -29,13 +29,11 @@ Arrived = tuple[int, Batch, int]
 class GroupTime:
     """What a parcel says of the time of its group of streams.
 
-    All ticks up to the one that is `decided` are; without one, the buckets find out by the ticks that they see.
     `ordered`: parts of the group follow each other in the order of their numbers, so that an event is late by those
     before it; else by those of earlier batches. With `stopped`, nothing behind it is read, because it is malformed.
     """
 
     cut_short: bool = False
-    decided: int | None = None
     ordered: bool = False
     stopped: bool = False
 

@@ -36,6 +36,8 @@ MOST_WAITING: Final = 64 << 20
 MOST_SEGMENTS: Final = 512
 PAUSE: Final = 0.02
 """Seconds from one segment to the next: what comes meanwhile is written together."""
+_CROWDED: Final = 0.1
+"""Seconds after which it is looked for room again."""
 _ITEMS: Final = 20_000
 """Values of Python that are written together."""
 
@@ -95,6 +97,7 @@ class _LogWriter(threading.Thread):
         self._positions: dict[int, Any] = dict(self._last.positions) if self._last is not None else {}
         self._over = set(self._last.ended) if self._last is not None else set[int]()
         self._next = _Written()
+        self._sizes: dict[int, int] = {}
 
     def run(self) -> None:
         try:
@@ -119,8 +122,8 @@ class _LogWriter(threading.Thread):
 
     def _write(self, resting: Sequence[int] = ()) -> bool:
         """Writes what came, when there is room; whether it was written."""
-        while not self._has_room() and not self._stopped.is_set():
-            time.sleep(PAUSE)
+        while not self._has_room() and not self._stopped.wait(_CROWDED):
+            continue
         with self._writing:
             if self._stopped.is_set():
                 return False
@@ -128,8 +131,8 @@ class _LogWriter(threading.Thread):
             return True
 
     def _has_room(self) -> bool:
-        log = self._log
-        return len(log.numbers()) < MOST_SEGMENTS and log.size() < MOST_WAITING
+        self._sizes = {number: self._sizes.get(number, 0) for number in self._log.numbers()}
+        return len(self._sizes) < MOST_SEGMENTS and sum(self._sizes.values()) < MOST_WAITING
 
     def _add(self, resting: Sequence[int] = (), is_cut: bool = False) -> None:
         written, self._next = self._next, _Written()
@@ -144,7 +147,7 @@ class _LogWriter(threading.Thread):
             tuple(self._counts.items()),
             tuple(self._positions.items()),
         )
-        self._log.add(segment, written.blocks)
+        self._sizes[self._log.add(segment, written.blocks)] = written.size
 
 
 class BlockReceiver(_LogWriter):

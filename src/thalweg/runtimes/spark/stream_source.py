@@ -114,6 +114,7 @@ class BatchPlanner:
         self._pace = Pace(sizes.first, sizes.least, sizes.most)
         self._planned: float | None = None
         self._log = sources.log
+        self._everything: tuple[tuple[dict[str, str], int], dict[str, str]] | None = None
 
     def first(self) -> dict[str, str]:
         """Before anything was read."""
@@ -136,8 +137,11 @@ class BatchPlanner:
         return self._offset(offset_of(ends), taken, known)
 
     def everything(self) -> dict[str, str]:
-        """Behind all that there is."""
-        return self._offset(offset_of(self._offsets.last()), self._log.end, Known.load(self._sources.folder))
+        """Behind all that there is; the same offset as before where nothing has come."""
+        places = offset_of(self._offsets.last()), self._log.end
+        if self._everything is None or self._everything[0] != places:
+            self._everything = places, self._offset(*places, Known.load(self._sources.folder))
+        return self._everything[1]
 
     def _offset(self, offset: dict[str, str], taken: int, known: Known) -> dict[str, str]:
         if self._sources.received:
