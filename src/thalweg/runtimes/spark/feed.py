@@ -112,8 +112,8 @@ class SparkFeed:
         self._receiver = receiver
         self._words = Dictionary()
         self._look = options.look(self._words)
-        self._heard = _Heard([NEVER] * sources.groups)
-        self._known = Known.load(sources.folder)
+        self._known = known = Known.load(sources.folder)
+        self._heard = _Heard([*known.highest] or [NEVER] * sources.groups, {*known.ended})
         self._stopped_at: tuple[int, int] | None = None
         self._is_zone_reported = False
 
@@ -164,8 +164,9 @@ class SparkFeed:
             self._is_zone_reported = True
             self._options.report(unzoned())
         if self._receiver is not None:
-            self._receiver.hear(dict(enumerate(self._heard.highest)))
-        self._note(digests)
+            self._receiver.hear({digest["place"][0]: (digest["place"][1], digest["high"]) for digest in digests})
+        if self.sources.received or self._options.observe is not None:
+            self._note(digests)
 
     def _hear(self, digest: dict[str, Any]) -> None:
         group = digest["place"][0]
@@ -212,7 +213,8 @@ class SparkFeed:
         """Writes down what the next batch must know."""
         readers = {str(digest["place"][0]): digest["known"] for digest in digests if "known" in digest}
         observed = self._known.observed + sum(digest["facts"] for digest in digests if "observed" in digest)
-        known = Known({**self._known.readers, **readers}, self._ahead(), observed)
+        heard = tuple(self._heard.highest), tuple(sorted(self._heard.ended))
+        known = Known({**self._known.readers, **readers}, *heard, self._ahead(), observed)
         if known != self._known:
             self._known = known
             known.save(self.sources.folder)

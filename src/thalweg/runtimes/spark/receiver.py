@@ -42,6 +42,10 @@ _ITEMS: Final = 20_000
 """Values of Python that are written together."""
 
 
+Highest = Mapping[int, tuple[int, int]]
+"""Of groups, the number of a segment, and a tick."""
+
+
 class Receiver(Protocol):
     """Fills a log in a thread of its own, until there is nothing more, or it is to stop."""
 
@@ -54,8 +58,8 @@ class Receiver(Protocol):
     def start(self) -> None:
         """Begins to receive."""
 
-    def hear(self, highest: Mapping[int, int]) -> None:
-        """Learns the greatest ticks of groups so far."""
+    def hear(self, highest: Highest) -> None:
+        """Learns what a batch has read of groups: from which segment on, and their greatest ticks there."""
 
     def stop(self) -> None:
         """Ends without saying that the streams have ended: they may be read on."""
@@ -108,7 +112,7 @@ class _LogWriter(threading.Thread):
     def _receive(self) -> None:
         raise NotImplementedError
 
-    def hear(self, highest: Mapping[int, int]) -> None:
+    def hear(self, highest: Highest) -> None:
         """Nothing depends on it."""
 
     def stop(self) -> None:
@@ -169,7 +173,9 @@ class BlockReceiver(_LogWriter):
         self._gaps = [0] * len(self._groups)
         self._flowing = {*range(len(self._groups))}
         self._behind = [position_of(transport) for transport in self._transports]
-        self._highest: Mapping[int, int] = {}
+        self._highest: Highest = {}
+        # The segment from which on what a broker has kept may come.
+        self._kept_from = [0] * len(self._groups)
         self._resting: tuple[int, ...] = () if self._last is None else self._last.resting
         for number, group in enumerate(self._groups):
             self._seek(number, group)
@@ -185,7 +191,7 @@ class BlockReceiver(_LogWriter):
         elif transport.live and self._counts.get(group):
             self._next.begun.append(group)
 
-    def hear(self, highest: Mapping[int, int]) -> None:
+    def hear(self, highest: Highest) -> None:
         self._highest = highest
 
     def _receive(self) -> None:
@@ -281,9 +287,12 @@ class BlockReceiver(_LogWriter):
                 continue
             if keeping.gaps > self._gaps[number]:
                 self._gaps[number] = keeping.gaps
+                self._kept_from[number] = self._log.end
                 self._passing.drain(number)
             if number in self._passing.draining:
-                self._passing.meet(number, self._highest.get(self._groups[number], -1))
+                segment, tick = self._highest.get(self._groups[number], (-1, -1))
+                if segment >= self._kept_from[number]:
+                    self._passing.meet(number, tick)
                 match keeping.backlog(self._behind[number]):
                     case True:
                         self._passing.hear(number)
