@@ -43,7 +43,7 @@ STREAMS: Final = "streams.json"
 """The file of a run's folder that says how its streams are read, and its recordings cut."""
 STOPPED: Final = "stopped.json"
 """The file that says at which malformed line reading has stopped."""
-OBSERVED: Final = 100_000
+OBSERVED: Final = 200_000
 """Facts that are shown to who wants to see what comes."""
 
 Observe = Callable[[int, Batch, Dictionary], object]
@@ -241,10 +241,17 @@ class SparkFeed:
             self._look(batch)
         if "scouted" in digest:
             self._options.hear(of_json(digest["scouted"]))
-        if "observed" in digest and self._options.observe is not None:
-            words = Dictionary()
-            for tick, came in load_batches(b64decode(digest["observed"]), words):
-                self._options.observe(tick, came, words)
+        if self._options.observe is not None:
+            self._observe(digest, self._options.observe)
+
+    def _observe(self, digest: dict[str, Any], observe: Observe) -> None:
+        """Shows the first facts as they are, and how far time has come with the others."""
+        words = Dictionary()
+        if "observed" in digest:
+            for tick, batch in load_batches(b64decode(digest["observed"]), words):
+                observe(tick, batch, words)
+        elif digest["facts"]:
+            observe(digest["high"], Batch(), words)
 
 
 # How streams are read -------------------------------------------------------------------------------------------------
