@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 from thalweg.connectors.arrivals import arrivals, position_of
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -127,7 +127,7 @@ class _LogWriter(threading.Thread):
     def _write(self, resting: Sequence[int] = ()) -> bool:
         """Writes what came, when there is room; whether it was written."""
         while not self._has_room() and not self._stopped.wait(_CROWDED):
-            continue
+            self._is_crowded()
         with self._writing:
             if self._stopped.is_set():
                 return False
@@ -137,6 +137,9 @@ class _LogWriter(threading.Thread):
     def _has_room(self) -> bool:
         self._sizes = {number: self._sizes.get(number, 0) for number in self._log.numbers()}
         return len(self._sizes) < MOST_SEGMENTS and sum(self._sizes.values()) < MOST_WAITING
+
+    def _is_crowded(self) -> None:
+        """There is no room: nothing is received meanwhile."""
 
     def _add(self, resting: Sequence[int] = (), is_cut: bool = False) -> None:
         written, self._next = self._next, _Written()
@@ -151,7 +154,11 @@ class _LogWriter(threading.Thread):
             tuple(self._counts.items()),
             tuple(self._positions.items()),
         )
-        self._sizes[self._log.add(segment, written.blocks)] = written.size
+        try:
+            self._sizes[self._log.add(segment, written.blocks)] = written.size
+        except OSError as error:
+            message = f"what streams bring cannot be written down: {error.strerror}"
+            raise FailedError(Diagnostic("E401", message, help="name a `--checkpoint` folder with room")) from error
 
 
 class BlockReceiver(_LogWriter):
@@ -205,7 +212,7 @@ class BlockReceiver(_LogWriter):
             if arrival is None:
                 self._beat()
                 if self._has_news:
-                    self._settle()
+                    self._settle(self._now_resting)
                     # What comes meanwhile is written together.
                     self._stopped.wait(PAUSE)
                 continue
@@ -216,9 +223,11 @@ class BlockReceiver(_LogWriter):
             else:
                 self._take(number, block, position)
             if self._next.size >= SEGMENT:
-                self._settle()
+                # More may have come of a group that seems to be silent.
+                brought = {group for group, _, _ in self._next.arrivals}
+                self._settle(tuple(group for group in self._resting if group not in brought))
         if not self._stopped.is_set():
-            self._settle()
+            self._settle(self._now_resting)
 
     def _skips(self, number: int) -> int:
         """How many blocks of a recording were written before, which comes from its beginning again."""
@@ -240,16 +249,21 @@ class BlockReceiver(_LogWriter):
             self._flowing.discard(number)
             self._passing.forget(number)
 
-    def _settle(self) -> None:
+    def _is_crowded(self) -> None:
+        # That nothing is received is not the silence of streams.
+        for number in self._flowing:
+            self._passing.hear(number)
+
+    def _settle(self, resting: tuple[int, ...]) -> None:
         """Writes what came, and then tells brokers."""
-        self._resting = self._now_resting
+        self._resting = resting
         for number, group in enumerate(self._groups):
             transport, position = self._transports[number], self._behind[number]
             if isinstance(transport, Acknowledging) and position is not None:
                 self._positions[group] = transport.saved(position)
             elif isinstance(transport, Positioned) and position is not None:
                 self._positions[group] = position
-        if self._write(self._resting):
+        if self._write(resting):
             for transport, position in zip(self._transports, self._behind, strict=True):
                 if isinstance(transport, Acknowledging):
                     transport.acknowledge(position)

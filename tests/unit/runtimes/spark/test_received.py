@@ -16,7 +16,7 @@ from task_runs import TaskRun
 from thalweg.cli import app
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import TextTransport
-from thalweg.diagnostics import RejectedError
+from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark import receiver as receiving
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
@@ -421,3 +421,39 @@ def test_a_recording_goes_on_when_a_live_stream_ended_before_the_run_was_resumed
     again = TaskRun(tmp_path, JOIN, [old, LiveText("now.facts")])
     again.offset, again.workers, again.batches = first.offset, first.workers, first.batches
     assert finished(again)
+
+
+def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    run = TaskRun(tmp_path, JOIN, [LiveText("s.facts", [b"a(x) at 3.\n"])])
+    run.delivery.close()
+    receiver = run.feed._receiver
+    monkeypatch.setattr(ArrivalLog, "add", full)
+    receiver.run()
+    assert isinstance(receiver.error, FailedError)
+    said = str(receiver.error).splitlines()
+    assert said[0] == "error[E401]: what streams bring cannot be written down: No space left on device"
+
+
+def test_streams_are_not_silent_while_there_is_no_room_for_what_they_bring(tmp_path, monkeypatch):
+    monkeypatch.setattr(receiving, "_CROWDED", 0.01)
+    moment = [0.0]
+    passing = PassingTime(Clock(), idle=5.0, elapsed=lambda: moment[0])
+    blocks = [b"a(x) at %d.\n" % tick for tick in range(9)]
+    run = TaskRun(tmp_path, JOIN, [LiveText("s", blocks), LiveText("t", blocks)], passing=passing)
+    receiver = run.feed._receiver
+    room = iter([False, False, False])
+
+    def has_room() -> bool:
+        is_free = next(room, True)
+        moment[0] += 0.0 if is_free else 4.0
+        return is_free
+
+    monkeypatch.setattr(receiver, "_has_room", has_room)
+    monkeypatch.setattr(receiving, "SEGMENT", 1)
+    receiver.run()
+    assert receiver.error is None
+    assert {run.log.head(number).resting for number in run.log.numbers()} == {()}
+    finished(run)
