@@ -283,21 +283,21 @@ class _Entrant:
 class SilentStageSpec(RuleStageSpec):
     """A stage whose engine says nothing."""
 
-    engine: ClassVar[type[RuleEngine]] = Silent
+    engine: ClassVar[type[RuleEngine] | None] = Silent
 
 
 @dataclass(frozen=True)
 class EchoStageSpec(RuleStageSpec):
     """A stage whose engine says what came."""
 
-    engine: ClassVar[type[RuleEngine]] = Echo
+    engine: ClassVar[type[RuleEngine] | None] = Echo
 
 
 def _evaluated_by(engine: type[RuleEngine], spec: OpSpec) -> OpSpec:
     """A stage with another engine; other operators as they are."""
-    if not isinstance(spec, RuleStageSpec):
+    stage = {Silent: SilentStageSpec, Echo: EchoStageSpec}.get(engine)
+    if stage is None or not isinstance(spec, RuleStageSpec):
         return spec
-    stage = next(stage for stage in (RuleStageSpec, SilentStageSpec, EchoStageSpec) if stage.engine is engine)
     return stage(*(getattr(spec, attribute.name) for attribute in fields(spec)))
 
 

@@ -415,8 +415,8 @@ class RuleStageSpec(OpSpec):
     shown: frozenset[Predicate] = frozenset()
     exported: frozenset[Predicate] = frozenset()
     canon: Canon = TERMS
-    engine: ClassVar[type[RuleEngine]] = RuleEngine
-    """What evaluates it."""
+    engine: ClassVar[type[RuleEngine] | None] = None
+    """What evaluates it in place of an engine, where something else is measured."""
     shares: ClassVar[bool] = False
     renames: ClassVar[bool] = True
     shows_facts: ClassVar[bool] = True
