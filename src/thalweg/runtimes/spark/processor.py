@@ -21,6 +21,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
 from thalweg.diagnostics import FailedError, RejectedError
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 
 if TYPE_CHECKING:
     from thalweg.runtimes.spark.job import Job
@@ -57,13 +58,17 @@ _SMALL: Final = 1 << 20
 class LevelProcessor(StatefulProcessor):
     """Runs the fragments that need nothing of each other; the grouping key is the bucket."""
 
-    def __init__(self, job: "Job", fragments: list[int]) -> None:
-        self._job = job
+    def __init__(self, shipped: ShippedJob, fragments: list[int]) -> None:
+        self._shipped = shipped
         self._numbers = fragments
+
+    @property
+    def _job(self) -> "Job":
+        return self._shipped.job
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
-        self._fragments = {number: _Fragment(self._job, number, handle) for number in self._numbers}
+        self._fragments = {number: _Fragment(self._shipped, number, handle) for number in self._numbers}
         self._fed: set[int] = set()
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
@@ -130,12 +135,16 @@ class LastProcessor(LevelProcessor):
 class _Fragment:
     """One fragment, with what the store has of it for the bucket at hand."""
 
-    def __init__(self, job: "Job", number: int, handle: StatefulProcessorHandle) -> None:
-        self._job = job
+    def __init__(self, shipped: ShippedJob, number: int, handle: StatefulProcessorHandle) -> None:
+        self._shipped = shipped
         self._number = number
         self._about = handle.getValueState(f"about{number}", _ABOUT)
         self._base = handle.getValueState(f"base{number}", _DATA)
         self._journal = handle.getMapState(f"journal{number}", _NUMBER, _DATA)
+
+    @property
+    def _job(self) -> "Job":
+        return self._shipped.job
 
     def process(self, bucket: int, payloads: list[bytes]) -> "list[Parcel]":
         from thalweg.model.arrow import frame
