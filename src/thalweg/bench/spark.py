@@ -42,7 +42,7 @@ from thalweg.bench.workload import CLOSURE, DENSE, DIAMOND, KEYED, Workload
 from thalweg.kinds.rules.rule_engine import RuleEngine
 
 _ENOUGH: Final = 0.6
-_FLAT: Final = 1.25
+_FLAT: Final = 1.15
 _BOUNDED: Final = 1.5
 _CORES: Final = 2
 # CPU time: microseconds of the driver's Python a fact, and of workers a row of Parquet; a batch beside an empty one.
