@@ -31,6 +31,7 @@ from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.received_block import ReceivedKind, ReceivedSource
 from thalweg.runtimes.spark.receiver import BlockReceiver, ItemReceiver, Receiver
 from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, is_recorded, recordings
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.stream_source import Known, StreamSources, read_streams
 from thalweg.runtimes.spark.wire import warning_of
 from thalweg.runtimes.wall_clock import PassingTime
@@ -128,9 +129,9 @@ class SparkFeed:
         flowing = [high for group, high in enumerate(self._heard.highest) if group not in self._heard.ended]
         return min(flowing, default=NEVER) - self._job.settings.delay - 1
 
-    def load(self, session: "SparkSession") -> "DataFrame":
-        """The parcels as a stream of Spark."""
-        return read_streams(session, self._job, self.sources, self.reading)
+    def load(self, session: "SparkSession", shipped: ShippedJob) -> "DataFrame":
+        """The parcels as a stream of Spark, made by tasks that know the job."""
+        return read_streams(session, shipped, self.sources, self.reading)
 
     def start(self) -> None:
         """Notes how streams are read, which positions in them depend on, and begins to receive, before the query."""

@@ -36,6 +36,7 @@ from thalweg.runtimes.spark.session import (
     open_session,
     stop_session,
 )
+from thalweg.runtimes.spark.shipped_job import ship
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 
@@ -204,7 +205,8 @@ def start_query(
     def deliver(answers: Any, batch: int) -> None:
         delivery.deliver(batch, answers.toArrow())
 
-    writing = chain(job, feed.load(session)).writeStream.foreachBatch(deliver)
+    shipped = ship(session, job)
+    writing = chain(shipped, feed.load(session, shipped)).writeStream.foreachBatch(deliver)
     return writing.option("checkpointLocation", f"file:{(folder / CHECKPOINT).absolute()}").start()
 
 
