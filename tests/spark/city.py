@@ -53,7 +53,7 @@ Ontology(Declaration(DataProperty(:speed)) DisjointClasses(:Reading :Sensor) Obj
 """
 SENSORS, ROADS, FACTS_A_TICK, DELAY = 120, 40, 20, 3
 XSD = "http://www.w3.org/2001/XMLSchema#"
-# Sixteen segments are a batch: a hundred ticks.
+# Facts of a batch: about six ticks.
 SEGMENT = 125
 # A name that must not be taken for the value of a column.
 CHECKPOINT = "run=1 checkpoint"

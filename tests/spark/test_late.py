@@ -14,7 +14,7 @@ hot(R)  :- at(S,R), warm(S) in [6].
 cold(R) :- at(S,R) in [3], not hot(R).
 """
 TICKS, DELAY = 60, 4
-# Sixteen segments are a batch, and a segment is an event.
+# A batch has about one event.
 SEGMENT = 1
 # What comes after how many others: in the batch in which the watermark has passed it, and many batches later. The last
 # is of a kind that no rule asks for.
