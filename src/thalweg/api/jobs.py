@@ -224,6 +224,7 @@ def run_on_spark(
     from thalweg.runtimes.continued_output import need_no_output
     from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.job import spread
+    from thalweg.runtimes.spark.lake_feed import formats_of, has_lakes, lake_feed, lake_job
     from thalweg.runtimes.spark.recorded_feed import is_cut, recorded_feed
     from thalweg.runtimes.spark.recordings import are_recorded
     from thalweg.runtimes.spark.run import LEDGER, is_claimed, run
@@ -261,7 +262,12 @@ def run_on_spark(
         open_feed: Callable[[Path], SparkFeed]
         # What a run was begun with decides, whatever watches it when it is resumed.
         by_tasks = is_cut(target.checkpoint) if resumed else observer.observe is None and not observer.progress
-        if by_tasks and are_recorded(transports):
+        if has_lakes(transports):
+            _check_lakes(timing, observer)
+            target = replace(target, formats=formats_of(transports))
+            job = lake_job(job, transports, timing.idle_seconds)
+            open_feed = partial(lake_feed, job, transports, timing.clock, mapped, report, looking)
+        elif by_tasks and are_recorded(transports):
             # A group each: tasks read them apart.
             job = replace(job, groups=len(transports))
             open_feed = partial(recorded_feed, job, transports, timing.clock, mapped, report, looking)
@@ -289,7 +295,7 @@ def _streaming(
     on: On, timing: Timing, mapped: Tally | None
 ) -> "Iterator[tuple[Callable[[Dictionary], Items], Sequence[Transport]]]":
     """Opens streams for a run that may be resumed, and says how to read them."""
-    transports = _opened(on, mapped)
+    transports = _opened(on, mapped, on_spark=True)
 
     def items(words: "Dictionary") -> "Items":
         # The streams are read beside the main thread, which is the one that gets Ctrl-C.
@@ -300,6 +306,16 @@ def _streaming(
     finally:
         for transport in transports:
             transport.close()
+
+
+def _check_lakes(timing: Timing, observer: Observer) -> None:
+    """`RejectedError` where an option needs facts, or a clock, that the driver does not see."""
+    if observer.observe is not None:
+        message = "a picture shows facts that streams bring, and Spark reads these streams without this process"
+        raise RejectedError([Diagnostic("E403", message, help="leave `--picture` out, or record the streams first")])
+    if timing.passing == "wall":
+        message = "`--clock wall` is for streams that this process receives, and Spark reads these by itself"
+        raise RejectedError([Diagnostic("E403", message, help="leave it out, or let silent streams rest: `--idle 5s`")])
 
 
 def _unchanging(on: On, options: RunOptions, sinks: dict[str, str | None], format: str) -> dict[str, object]:
@@ -345,11 +361,16 @@ def _in_turn(looks: Sequence[Callable[[Batch], object]]) -> Callable[[Batch], ob
     return (lambda batch: [look(batch) for look in looks]) if looks else None
 
 
-def _opened(on: On, mapped: Tally | None = None, resumable: bool = False) -> "Sequence[Transport]":
-    """The streams, where names say which; `resumable`, those that can be read on by another process."""
+def _opened(
+    on: On, mapped: Tally | None = None, resumable: bool = False, *, on_spark: bool = False
+) -> "Sequence[Transport]":
+    """The streams, where names say which; `resumable`, those that can be read on by another process.
+
+    What Spark reads by itself `on_spark` is left to it.
+    """
     from thalweg.runtimes.inputs import check_resumable, open_all
 
-    transports = open_all(named(on) or (), mapped)
+    transports = open_all(named(on) or (), mapped, on_spark=on_spark)
     if resumable:
         check_resumable(transports)
     return transports

@@ -125,11 +125,14 @@ class Inbox:
             self.watermark.end(group)
         self.watermark.rest(self._silence.resting(arrived) | self.watermark.unseen(self._job.optional))
         self.watermark.settle()
-        if self.watermark.is_complete and any(content.header["ordered"] for content in arrived):
+        is_closed = any(content.header.get("closes") for content in arrived)
+        is_read_on = self._job.ends or any(content.header["ordered"] for content in arrived)
+        if self.watermark.is_complete and is_read_on or is_closed and self._job.ends:
             # Tasks read on until they are stopped.
             for group in range(self._job.groups):
                 self.watermark.end(group)
-        if any(content.header.get("closes") for content in arrived):
+            self.watermark.settle()
+        elif is_closed:
             self.watermark.close()
         return out
 

@@ -70,10 +70,12 @@ class RecordedFeed:
         self._words = Dictionary()
         self._look = look(self._words)
         self._tally = tally
-        self._highest = [NEVER] * len(streams)
+        self._highest = [NEVER] * job.groups
         self._stopped_at: tuple[int, int] | None = None
         self._is_zone_reported = False
         self._folder = folder
+        if (folder / STOPPED).exists():
+            self._resume_stopped(read_sealed(folder / STOPPED, FORMAT, unseal_json))
 
     @property
     def reached(self) -> int:
@@ -131,7 +133,7 @@ class RecordedFeed:
             for diagnostic in malformed:
                 self._report(diagnostic)
 
-    def resume_stopped(self, saved: Mapping[str, Any]) -> None:
+    def _resume_stopped(self, saved: Mapping[str, Any]) -> None:
         """Goes on where reading has stopped at a malformed line."""
         tick, group = saved["at"]
         self._stopped_at, self.malformed = (tick, group), warning_of(saved["malformed"])
@@ -171,11 +173,14 @@ def recorded_feed(
     """Recorded streams that tasks read; those of a run that is resumed are cut as they were."""
     tally = mapped or Tally()
     reading = ReadingOptions(clock, tally.mappings, tally.stated, tally.zones)
+    return RecordedFeed(job, recorded_sources(transports, reading, folder), reading, report, look, mapped, folder)
+
+
+def recorded_sources(
+    transports: Sequence[Transport], reading: ReadingOptions, folder: Path
+) -> tuple[RecordedSource, ...]:
+    """Recorded streams with their files, cut as they were where a run is resumed."""
     if (folder / MANIFEST).exists() and is_cut(folder):
-        streams = of_json(read_sealed(folder / CUT, FORMAT, unseal_json)["streams"])
-    else:
-        streams = recordings(transports, reading)
-    feed = RecordedFeed(job, streams, reading, report, look, mapped, folder)
-    if (folder / STOPPED).exists():
-        feed.resume_stopped(read_sealed(folder / STOPPED, FORMAT, unseal_json))
-    return feed
+        streams: tuple[RecordedSource, ...] = of_json(read_sealed(folder / CUT, FORMAT, unseal_json)["streams"])
+        return streams
+    return recordings(transports, reading)

@@ -28,6 +28,7 @@ from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.packages import missing_package
 from thalweg.runtimes.spark.progress_line import ProgressLine
+from thalweg.runtimes.spark.query_settings import NO_DATA
 from thalweg.runtimes.spark.session import (
     java_errors,
     java_may_be_gone,
@@ -149,7 +150,7 @@ def run(
             stack.callback(_stop, query)
             shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
             beat = watch or _beat(shown, feed, warnings)
-            _follow(query, feed, delivery, lambda: _must_stop(interrupt, guard, feed, target), beat)
+            _follow(query, job, feed, delivery, lambda: _must_stop(interrupt, guard, feed, target), beat)
         if feed.error is not None:
             raise feed.error
         if feed.malformed is not None:
@@ -208,6 +209,10 @@ def start_query(
             feed.trim()
 
     writing = chain(job, feed.load(session)).writeStream.foreachBatch(deliver)
+    if job.closes:
+        # All has been read when a batch without data follows.
+        session.conf.set(NO_DATA, "true")
+        writing = writing.trigger(availableNow=True)
     return writing.option("checkpointLocation", f"file:{(folder / CHECKPOINT).absolute()}").start()
 
 
@@ -236,6 +241,7 @@ def _beat(
 
 def _follow(
     query: "StreamingQuery",
+    job: Job,
     feed: SparkFeed,
     delivery: Delivery,
     must_stop: Callable[[], bool],
@@ -247,6 +253,9 @@ def _follow(
         if feed.error is not None or must_stop():
             return
         if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
+            if delivery.done.over or (job.closes and delivery.done.batch < 0):
+                # Nothing was there to be read.
+                return
             raise FailedError(Diagnostic("E407", "Spark stopped the run"))
 
 
