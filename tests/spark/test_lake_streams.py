@@ -1,14 +1,13 @@
 """Streams that Spark reads by itself in `run`: topics of Kafka through its own source, and tables."""
 
 import json
-import random
 
 import pytest
 
 from brokers import make_topic, spark_kafka_jars
-from spark.commands import invoke, run
+from spark.commands import run
 from thalweg import api
-from thalweg.connectors.kafka import KafkaSink, library, kafka_address
+from thalweg.connectors.kafka import kafka_address, library
 
 RULES = "slow(S) :- speed(S,V) in [2], V < 20.\nqueue(S,T) :- slow(S), next(S,T), slow(T)."
 
@@ -28,6 +27,10 @@ def send(broker, topic, lines, partition=-1):
     assert producer.flush(30) == 0
 
 
+def event(tick):
+    return f"speed(s{tick % 7},{tick * 13 % 40}) at {tick}. next(s{tick % 5},s{tick % 3}) at {tick}."
+
+
 def answers_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -41,7 +44,7 @@ def embedded(lines, **options):
 
 @pytest.mark.usefixtures("in_session", "with_kafka")
 def test_a_topic_is_read_to_its_end_and_answered_as_embedded(kafka, tmp_path):
-    lines = [f"speed(s{tick % 7},{tick * 13 % 40}) at {tick}. next(s{tick % 5},s{tick % 3}) at {tick}." for tick in range(60)]
+    lines = [event(tick) for tick in range(60)]
     topic, out = make_topic(kafka), tmp_path / "out.jsonl"
     send(kafka, topic, lines)
     (tmp_path / "rules.lars").write_text(RULES)

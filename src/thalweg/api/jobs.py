@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.answers.record import Answer
+    from thalweg.connectors.lake import LakeOutput
     from thalweg.connectors.transport import Transport
     from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
     from thalweg.runtimes.spark.feed import SparkFeed
+    from thalweg.runtimes.spark.lake_sink import LakeSink
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
 
 
@@ -206,6 +208,7 @@ def run_on_spark(
     partitions: int = 2,
     *,
     out: str | None = None,
+    elsewhere: "LakeOutput | None" = None,
     late: str | None = None,
     written: "AnswerFormat | None" = None,
     observer: Observer = Observer(),
@@ -213,9 +216,9 @@ def run_on_spark(
 ) -> "RunOutcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
-    Answers are `written` to `out`, and lines about late facts to `late`. The memory of the options is a budget for each
-    bucket of each stage. If the observer is interested in it, the outcome says until when what holds at the end is
-    guaranteed.
+    Answers are `written` to `out`, or by Spark itself `elsewhere`, and lines about late facts to
+    `late`. The memory of the options is a budget for each bucket of each stage. If the observer is interested in it,
+    the outcome says until when what holds at the end is guaranteed.
     """
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
@@ -231,7 +234,7 @@ def run_on_spark(
     from thalweg.runtimes.spark.spool import driver_feed
 
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
-        need_no_output(out)
+        need_no_output(None if elsewhere else out)
         need_no_output(late)
     interrupt, timing = interrupt or Interrupt(), options.timing
     report, mapped = observer.report, options.mapped
@@ -242,7 +245,8 @@ def run_on_spark(
         observer.ready()
         present = work.watch.presenter() or (lambda answer: answer)
         watching = report, listen, present, observer.see
-        return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts, feed.hear)
+        count = None if elsewhere is None else observer.count
+        return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts, feed.hear, count)
 
     def listen(solution: Any, note: Any) -> None:
         if not work.watch.hear(note):
@@ -259,12 +263,12 @@ def run_on_spark(
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
         job = work.job
+        target = replace(target, formats=formats_of(transports, elsewhere))
         open_feed: Callable[[Path], SparkFeed]
         # What a run was begun with decides, whatever watches it when it is resumed.
         by_tasks = is_cut(target.checkpoint) if resumed else observer.observe is None and not observer.progress
         if has_lakes(transports):
             _check_lakes(timing, observer)
-            target = replace(target, formats=formats_of(transports))
             job = lake_job(job, transports, timing.idle_seconds)
             open_feed = partial(lake_feed, job, transports, timing.clock, mapped, report, looking)
         elif by_tasks and are_recorded(transports):
@@ -283,6 +287,7 @@ def run_on_spark(
             options=unchanging,
             compiles=part.compiles,
             warnings=_live_warnings(report, mapped) if observer.warns_live and is_live else None,
+            sink=None if elsewhere is None else _sink(part, elsewhere, options),
         )
     outcome = _ended(outcome, report)
     for warning in chain(() if resumed else work.watch.summary(), _mapped(mapped, resumed)):
@@ -306,6 +311,20 @@ def _streaming(
     finally:
         for transport in transports:
             transport.close()
+
+
+def _sink(part: Part, output: "LakeOutput", options: RunOptions) -> "LakeSink":
+    """Where Spark writes answers, with the columns of their kind; times are timestamps where they can be told to be."""
+    from thalweg.runtimes.spark.answer_frame import AnswerFrame, sql_types
+    from thalweg.runtimes.spark.lake_sink import LakeSink
+
+    timing, mapped = options.timing, options.mapped
+    is_mapped = mapped is not None and any(mapping.time is not None for mapping in mapped.mappings)
+    times = TimeFormat(timing.calendar, timing.times or ("iso" if is_mapped else "ticks"))
+    typed = part.typed_columns(options.emit, None, {})
+    assert typed is not None, "answers about all predicates have columns"
+    frame = AnswerFrame(typed.columns, times, types=sql_types(typed.types), emit=options.emit)
+    return LakeSink(output, frame, timing.clock.tick_length)
 
 
 def _check_lakes(timing: Timing, observer: Observer) -> None:

@@ -152,7 +152,7 @@ class _Run:
             self.summary.hear(warning)
             report(warning)
 
-        return replace(observer, report=report_and_count, look=self.summary.look, see=see)
+        return replace(observer, report=report_and_count, look=self.summary.look, see=see, count=self.summary.count)
 
     def _on_spark(self, observer: "Observer", interrupt: "Interrupt") -> None:
         from thalweg import api
@@ -168,6 +168,7 @@ class _Run:
                 self.target.target(self.streams),
                 self.target.buckets,
                 out=self.delivery.out,
+                elsewhere=self.delivery.elsewhere,
                 late=self.delivery.late,
                 written=self.written,
                 observer=observer,

@@ -1,4 +1,4 @@
-"""Streams and tables that Spark reads and writes by itself: topics of Kafka, and tables of a catalog, Delta and Iceberg.
+"""What Spark reads and writes by itself: topics of Kafka, and tables of a catalog, of Delta and of Iceberg.
 
     kafka://localhost:9092/readings?by=partition    a topic, each partition of which has a watermark of its own
     table:city.traffic.readings                     a table of a catalog that the session has
@@ -28,6 +28,7 @@ TABLES: Final = (TABLE, "delta", "iceberg")
 
 _ADDRESS: Final = re.compile(rf"({'|'.join(TABLES)}):(?!//)([^\s?()]+)(?:\?([^\s()]*))?")
 _PORT: Final = 9092
+_LIVE: Final = ("tcp", "mqtt", "mqtts", KAFKA, "http", "https", "ws", "wss")
 _OPTIONS: Final = ("by", "until")
 
 
@@ -60,8 +61,8 @@ class LakeStream:
 def is_lake(name: object) -> bool:
     """Whether a name is that of a table which only Spark reads or writes.
 
-    >>> [is_lake(name) for name in ("delta:/data/t", "table:city.t?until=end", "kafka://host/t", "table.csv", "delta: x")]
-    [True, True, False, False, False]
+    >>> [is_lake(name) for name in ("delta:/data/t", "table:city.t?until=end", "kafka://host/t", "table.csv")]
+    [True, True, False, False]
     """
     return isinstance(name, str) and _ADDRESS.fullmatch(name) is not None
 
@@ -95,9 +96,10 @@ def _topic(uri: str) -> LakeStream | None:
         return None
     by = address.choice("by", "partition")
     from_now = address.choice("from", "earliest", "latest") == "latest"
-    place = ",".join(host if re.search(r":\d+$", host) else f"{host}:{_PORT}" for host in address.place.split(","))
     group, ends = address.options.get("group"), address.choice("until", "end") is not None
-    return LakeStream(address.name, address.topic, KAFKA, place, address.topic, by, ends, from_now, group)
+    return LakeStream(
+        address.name, address.topic, KAFKA, with_ports(address.place), address.topic, by, ends, from_now, group
+    )
 
 
 def table_place(name: str) -> tuple[str, str]:
@@ -110,6 +112,48 @@ def table_place(name: str) -> tuple[str, str]:
     if options:
         raise _misfit(name, f"unknown option `{min(options)}`", "a table that is not a stream has none")
     return format_, place
+
+
+@dataclass(frozen=True, slots=True)
+class LakeOutput:
+    """Where Spark itself writes answers: a format, a place, of Kafka a topic, and perhaps the key of all messages."""
+
+    name: str
+    format: str
+    place: str
+    topic: str = ""
+    key: str | None = None
+
+
+def lake_output(name: str | None) -> LakeOutput | None:
+    """Where Spark writes answers by itself: to a table, a topic or a folder of Parquet that a URI names; else None.
+
+    >>> lake_output("delta:/data/slow").format, lake_output("s3a://data/slow.parquet").format
+    ('delta', 'parquet')
+    >>> lake_output("slow.parquet")
+    """
+    if name is None:
+        return None
+    if is_lake(name):
+        return LakeOutput(name, *table_place(name))
+    if name.startswith(f"{KAFKA}://"):
+        address = kafka_address(name, ("key",))
+        return LakeOutput(address.name, KAFKA, with_ports(address.place), address.topic, address.options.get("key"))
+    return LakeOutput(name, "parquet", name) if is_parquet_uri(name) else None
+
+
+def is_parquet_uri(name: str) -> bool:
+    """Whether a name is a URI of Parquet, which only Spark writes to.
+
+    >>> is_parquet_uri("s3a://lake/slow.parquet"), is_parquet_uri("slow.parquet"), is_parquet_uri("tcp://a:1/b.parquet")
+    (True, False, False)
+    """
+    return "://" in name and name.endswith(".parquet") and name.partition("://")[0] not in _LIVE
+
+
+def with_ports(brokers: str) -> str:
+    """Brokers with the usual port where none is stated."""
+    return ",".join(host if re.search(r":\d+$", host) else f"{host}:{_PORT}" for host in brokers.split(","))
 
 
 def _taken_apart(name: str) -> tuple[str, str, dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import Final
 from thalweg.connectors import files, http, kafka, mqtt, replay, socket, tabular, websocket
 from thalweg.connectors.broker import only_on_spark
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.lake import is_lake, lake_stream
+from thalweg.connectors.lake import is_lake, is_parquet_uri, lake_stream
 from thalweg.connectors.partitions import partitions_of
 from thalweg.connectors.readers import ENDINGS, format_of
 from thalweg.connectors.storage import SCHEMES, StoredFile, is_stored, open_storage
@@ -133,7 +133,7 @@ def open_output(name: str | None) -> Sink:
     """Opens where answers go; the standard output by default."""
     if name is None or name == "-":
         return files.standard_output()
-    if is_lake(name):
+    if is_lake(name) or is_parquet_uri(name):
         raise only_on_spark(name)
     scheme = _scheme(name)
     if scheme is not None and scheme not in SINKS:

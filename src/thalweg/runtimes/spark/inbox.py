@@ -127,7 +127,7 @@ class Inbox:
         self.watermark.settle()
         is_closed = any(content.header.get("closes") for content in arrived)
         is_read_on = self._job.ends or any(content.header["ordered"] for content in arrived)
-        if self.watermark.is_complete and is_read_on or is_closed and self._job.ends:
+        if (self.watermark.is_complete and is_read_on) or (is_closed and self._job.ends):
             # Tasks read on until they are stopped.
             for group in range(self._job.groups):
                 self.watermark.end(group)

@@ -10,7 +10,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thalweg.connectors.lake import LakeStream
+from thalweg.connectors.lake import LakeOutput, LakeStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.transport import Transport
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -45,9 +45,10 @@ def has_lakes(transports: Sequence[Transport]) -> bool:
     return True
 
 
-def formats_of(transports: Sequence[Transport]) -> tuple[str, ...]:
-    """The formats that Spark needs packages for."""
+def formats_of(transports: Sequence[Transport], output: LakeOutput | None) -> tuple[str, ...]:
+    """The formats of streams and of the output that Spark needs packages for."""
     formats = {transport.format for transport in transports if isinstance(transport, LakeStream)}
+    formats |= set() if output is None else {output.format}
     return tuple(sorted(formats & PACKAGES.keys()))
 
 

@@ -22,7 +22,7 @@ from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
 from thalweg.runtimes.live_warnings import LiveWarnings
-from thalweg.runtimes.spark.delivery import Delivered, Delivery
+from thalweg.runtimes.spark.delivery import REPORTS, Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.job import FORMAT, Job
@@ -44,6 +44,8 @@ from thalweg.runtimes.spark.visible_checkpoint import check_visible
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from thalweg.runtimes.spark.lake_sink import LakeSink
 
 PAUSE: Final = 0.05
 LEDGER: Final = "delivered.json"
@@ -109,11 +111,13 @@ def run(
     options: Mapping[str, object] | None = None,
     compiles: bool = True,
     warnings: LiveWarnings | None = None,
+    sink: "LakeSink | None" = None,
 ) -> RunOutcome:
     """Runs a job to the end of its streams, or until it is interrupted; `open_feed` opens what brings facts to it.
 
-    What `compiles` needs the engine's kernels. `warnings` are given while a live run goes on. A run is resumed with the
-    same `options`: what was read and where answers went cannot change on the way.
+    With a `sink`, Spark itself writes the answers. What `compiles` needs the engine's kernels. `warnings` are given
+    while a live run goes on. A run is resumed with the same `options`: what was read and where answers went cannot
+    change on the way.
     """
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
@@ -146,7 +150,9 @@ def run(
         feed.start()
         stack.callback(feed.stop)
         with _failures(interrupt, delivery):
-            query = start_query(session, job, feed, delivery, folder)
+            if sink is not None and delivery.done.batch < 0:
+                sink.begin(session)
+            query = start_query(session, job, feed, delivery, folder, sink)
             stack.callback(_stop, query)
             shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
             beat = watch or _beat(shown, feed, warnings)
@@ -198,13 +204,21 @@ def is_claimed(folder: Path | None) -> bool:
 
 
 def start_query(
-    session: "SparkSession", job: Job, feed: SparkFeed, delivery: Delivery, folder: Path
+    session: "SparkSession",
+    job: Job,
+    feed: SparkFeed,
+    delivery: Delivery,
+    folder: Path,
+    sink: "LakeSink | None" = None,
 ) -> "StreamingQuery":
-    """Starts the query that reads, reasons and delivers."""
+    """Starts the query that reads, reasons and delivers: to the `sink` of Spark, where there is one."""
     from thalweg.runtimes.spark.dataframe import chain
 
     def deliver(answers: Any, batch: int) -> None:
-        delivery.deliver(batch, answers.toArrow())
+        if sink is None:
+            delivery.deliver(batch, answers.toArrow())
+        else:
+            _deliver_elsewhere(answers, batch, delivery, sink)
         if not batch % TRIMMED:
             feed.trim()
 
@@ -214,6 +228,18 @@ def start_query(
         session.conf.set(NO_DATA, "true")
         writing = writing.trigger(availableNow=True)
     return writing.option("checkpointLocation", f"file:{(folder / CHECKPOINT).absolute()}").start()
+
+
+def _deliver_elsewhere(rows: Any, batch: int, delivery: Delivery, sink: "LakeSink") -> None:
+    """Has the answers of a batch written by Spark; what is reported of the batch comes to the driver."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kept = rows.persist()
+    try:
+        reports = kept.where(F.col("kind").isin(*REPORTS)).toArrow()
+        delivery.deliver(batch, reports, lambda: sink.write(kept, delivery.done.run, batch))
+    finally:
+        kept.unpersist()
 
 
 def _stop(query: "StreamingQuery") -> None:
