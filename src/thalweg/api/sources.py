@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.connectors.batches import Facts, Instant
+from thalweg.connectors.broker import only_on_spark
 from thalweg.connectors.files import read_text
 from thalweg.connectors.held_tables import HeldTable, is_table
 from thalweg.connectors.lake import is_lake
@@ -243,6 +244,8 @@ def absolute(source: Text | HeldTable | NamedSource) -> str:
 def compiler_of(text: Text, *, background: bool = False) -> Language:
     """The language of a program or a background; `RejectedError` where it is in none."""
     if isinstance(text, str):
+        if is_lake(text):
+            raise only_on_spark(text)
         message = f"`{text}` is a stream, not a program or a background"
         raise RejectedError([Diagnostic("E402", message, help="give the name of a file, or a text")])
     name = name_of(text)

@@ -84,8 +84,7 @@ def lake_stream(name: str) -> LakeStream | None:
     format_, place, options = _taken_apart(name)
     if unknown := options.keys() - {*_OPTIONS}:
         raise _misfit(name, f"unknown option `{min(unknown)}`", f"the options are {', '.join(_OPTIONS)}")
-    stream = PurePath(place).stem if "/" in place else place.rpartition(".")[2]
-    return LakeStream(name, stream, format_, place, by=options.get("by"), ends=_ends(name, options))
+    return LakeStream(name, table_name(place), format_, place, by=options.get("by"), ends=_ends(name, options))
 
 
 def _topic(uri: str) -> LakeStream | None:
@@ -100,6 +99,15 @@ def _topic(uri: str) -> LakeStream | None:
     return LakeStream(
         address.name, address.topic, KAFKA, with_ports(address.place), address.topic, by, ends, from_now, group
     )
+
+
+def table_name(place: str) -> str:
+    """What a table is called in rules and mappings: the last part of its name, or of the way to its folder.
+
+    >>> table_name("city.traffic.readings"), table_name("s3a://lake/readings/")
+    ('readings', 'readings')
+    """
+    return PurePath(place).stem if "/" in place else place.rpartition(".")[2]
 
 
 def table_place(name: str) -> tuple[str, str]:

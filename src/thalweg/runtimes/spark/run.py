@@ -59,7 +59,8 @@ class SparkTarget:
     """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides.
 
     A `short` run takes no time to optimise the code of Java. `conf` are settings of Spark, `archive` a Python
-    environment for the machines of a cluster, `formats` those that Spark needs packages for.
+    environment for the machines of a cluster, `formats` those that Spark needs packages for. A `session` was opened
+    here before, because something had to be read.
     """
 
     master: str | None = None
@@ -70,10 +71,11 @@ class SparkTarget:
     conf: Mapping[str, str] = field(default_factory=dict)
     archive: str | None = None
     formats: tuple[str, ...] = ()
+    session: "SparkSession | None" = None
 
     def open_session(self, partitions: int) -> "SparkSession":
-        """The session that is open, or a new one there."""
-        return open_session(
+        """The session that was opened for the run, the one that is open, or a new one there."""
+        return self.session or open_session(
             self.master,
             partitions,
             verbose=self.verbose,
@@ -279,10 +281,19 @@ def _follow(
         if feed.error is not None or must_stop():
             return
         if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
-            if delivery.done.over or (job.closes and delivery.done.batch < 0):
-                # Nothing was there to be read.
-                return
-            raise FailedError(Diagnostic("E407", "Spark stopped the run"))
+            if not delivery.done.over:
+                _check_ended(job, feed, delivery)
+            return
+
+
+def _check_ended(job: Job, feed: SparkFeed, delivery: Delivery) -> None:
+    """`FailedError` where a query has ended and the run is not over, unless there was nothing to read."""
+    if not job.closes:
+        raise FailedError(Diagnostic("E407", "Spark stopped the run"))
+    if delivery.done.tick >= 0 or feed.facts:
+        # It was killed between the last batch and the one that closes the time.
+        message = "all was read before, and nothing new has come that could close the last ticks"
+        raise FailedError(Diagnostic("E407", message, help="run it again when there is more to read"))
 
 
 def _must_stop(interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget) -> bool:

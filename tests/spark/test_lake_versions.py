@@ -1,0 +1,160 @@
+"""Versions of PySpark, each in an environment of its own, and the formats that go with it, over kills."""
+
+import json
+import os
+import random
+from datetime import datetime
+from threading import Event, Thread
+from time import monotonic, sleep
+
+import pytest
+
+from brokers import make_topic
+from spark.pyspark_versions import PATIENCE, jars, kill, pyspark_version
+from thalweg import api
+from thalweg.connectors.kafka import kafka_address, library
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
+KILLS = int(os.environ.get("THALWEG_KILLS", "3"))
+RULES = "slow(S) :- speed(S,V) in [2], V < 20.\n#show slow/1.\n"
+ROWS = """
+import json, sys
+from pyspark.sql import SparkSession
+place, settings = sys.argv[1], [word.split("=", 1) for word in sys.argv[2:]]
+builder = SparkSession.builder.master("local[1]")
+for key, value in settings:
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+kind, _, name = place.partition(":")
+table = spark.read.format(kind).load(name) if kind != "table" else spark.table(name)
+print(json.dumps([row.asDict() for row in table.collect()], default=str))
+"""
+
+
+def rows_of(version, place, words, conf):
+    named = ",".join(words[1::2])
+    printed = version.python(
+        ROWS, place, f"spark.jars={named}", "spark.ui.enabled=false", "spark.sql.session.timeZone=UTC", *conf
+    )
+    return json.loads(printed.splitlines()[-1])
+
+
+def changes(lines, last):
+    """What embedded answers, a row a change."""
+    return sorted(
+        (answer.t, op, str(fact))
+        for answer in api.run(RULES, stream="\n".join(lines), emit="changes", end=last)
+        for op, facts in (("+", answer.begin), ("-", answer.end))
+        for fact in facts
+    )
+
+
+def speeds(ticks, sensors=8, seed=4):
+    chance = random.Random(seed)
+    return [(tick, f"s{sensor}", chance.randrange(60)) for tick in range(ticks) for sensor in range(sensors)]
+
+
+def over_kills(start, seconds, seed):
+    """Kills a run some times, and lets it end then."""
+    chance = random.Random(seed)
+    for _ in range(KILLS):
+        process = start()
+        until = monotonic() + chance.uniform(*seconds)
+        while process.poll() is None and monotonic() < until:
+            sleep(0.05)
+        assert process.poll() in (None, 0), process.stderr.read()
+        kill(process)
+    process = start()
+    try:
+        _, said = process.communicate(timeout=PATIENCE)
+    finally:
+        kill(process)
+    assert process.returncode == 0, said
+    return said
+
+
+@pytest.mark.parametrize("version", ["4.1", "4.2", "4.3"])
+def test_each_version_answers_rules_over_a_recording_as_embedded(version, tmp_path):
+    (tmp_path / "jam.lars").write_text("slow(S) :- speed(S,V) in [2], V < 20.\n")
+    readings = "".join(f"speed({sensor},{v}) at {tick}.\n" for tick, sensor, v in speeds(300))
+    (tmp_path / "readings.facts").write_text(readings)
+    words = ["run", tmp_path / "jam.lars", "--stream", tmp_path / "readings.facts", "--emit", "changes"]
+    installed = pyspark_version(version)
+    installed.run(*words, "--out", tmp_path / "embedded.jsonl")
+    installed.run(*words, "--out", tmp_path / "spark.jsonl", "--runtime", "spark")
+    assert (tmp_path / "spark.jsonl").read_text() == (tmp_path / "embedded.jsonl").read_text()
+    assert (tmp_path / "spark.jsonl").read_text()
+
+
+def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_path):
+    installed, topic = pyspark_version("4.2"), make_topic(kafka, partitions=2)
+    readings = speeds(200 * (KILLS + 2))
+    last = readings[-1][0] - 10
+    (tmp_path / "rules.lars").write_text(RULES)
+    sending, stopped = library(kafka_address(f"kafka://{kafka.address}/{topic}", ())), Event()
+
+    def send():
+        producer = sending.Producer({"bootstrap.servers": kafka.address})
+        for tick, sensor, v in readings:
+            if stopped.is_set():
+                return
+            producer.produce(topic, f"speed({sensor},{v}) at {tick}.".encode(), partition=int(sensor[1:]) % 2)
+            if sensor == "s0":
+                producer.poll(0)
+                sleep(0.05)
+        producer.flush(30)
+
+    stream = f"kafka://{kafka.address}/{topic}?by=partition&group=slow"
+    place = f"delta:{tmp_path / 'slow'}"
+    words = ["run", tmp_path / "rules.lars", "--stream", stream, "--delay", "5", "--to", last, "--emit", "changes"]
+    words += ["--out", place, "--checkpoint", tmp_path / "state", "--runtime", "spark", "--master", "local[2]"]
+    needed = jars("4.2", "kafka", "delta")
+    sender = Thread(target=send, daemon=True)
+    sender.start()
+    try:
+        said = over_kills(lambda: installed.start(*words, *needed), (15, 35), seed=1)
+    finally:
+        stopped.set()
+        sender.join(60)
+    assert "0 late, 0 malformed" in said
+    conf = [
+        "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    ]
+    rows = rows_of(installed, place, needed, conf)
+    found = sorted((row["t"], row["op"], f"{row['predicate']}({','.join(row['args'])})") for row in rows)
+    assert found == changes([f"speed({sensor},{v}) at {tick}." for tick, sensor, v in readings], last)
+    assert found
+
+
+def test_parquet_to_iceberg_is_exactly_once_however_often_it_is_killed(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    installed, readings = pyspark_version("4.1"), speeds(6_000)
+    (tmp_path / "rules.lars").write_text(RULES)
+    begin = 1_794_729_600
+    columns = zip(*((sensor, v, begin + tick) for tick, sensor, v in readings), strict=True)
+    table = pa.table(dict(zip(("sensor", "v", "ts"), map(list, columns), strict=True)))
+    (tmp_path / "readings").mkdir()
+    for number in range(4):
+        part = table.slice(number * len(table) // 4, len(table) // 4)
+        pq.write_table(part, tmp_path / "readings" / f"part-{number}.parquet", row_group_size=2_000)
+    catalog = {
+        "spark.sql.catalog.city": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.city.type": "hadoop",
+        "spark.sql.catalog.city.warehouse": f"file:{tmp_path / 'warehouse'}",
+    }
+    settings = [f"{key}={value}" for key, value in catalog.items()]
+    words = ["run", tmp_path / "rules.lars", "--stream", tmp_path / "readings", "--map", "speed(sensor, v) at ts"]
+    words += ["--emit", "changes", "--out", "iceberg:city.traffic.slow", "--checkpoint", tmp_path / "state"]
+    words += ["--runtime", "spark", "--master", "local[2]", *(word for pair in settings for word in ("--conf", pair))]
+    needed = jars("4.1", "iceberg")
+    over_kills(lambda: installed.start(*words, *needed), (8, 40), seed=2)
+    rows = rows_of(installed, "table:city.traffic.slow", needed, settings)
+    stamps = [int(datetime.fromisoformat(f"{row['t']}+00:00").timestamp()) - begin for row in rows]
+    pairs = zip(stamps, rows, strict=True)
+    found = sorted((tick, row["op"], f"{row['predicate']}({','.join(row['args'])})") for tick, row in pairs)
+    assert found == changes([f"speed({sensor},{v}) at {tick}." for tick, sensor, v in readings], None)
+    assert found
