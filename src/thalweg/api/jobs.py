@@ -1,6 +1,6 @@
 """Parts, ready to run over their streams: in this process, or on Spark."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +13,9 @@ from thalweg.api.sources import On, absolute, named, on_command_line, unnamed
 from thalweg.api.timing import Timing
 from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.lake import KAFKA, TABLES, lake_stream
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.named_source import NamedSource
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.kinds.part import Part
@@ -257,7 +259,7 @@ def run_on_spark(
         return _in_turn([look for look in looks if look is not None]) or (lambda batch: None)
 
     resumed = is_claimed(target.checkpoint)
-    with _streaming(on, timing, mapped) as (items, transports):
+    with _streaming(on, timing, mapped, _lakes(on, timing, mapped, observer)) as (items, transports):
         context = _context(settings, timing, observer, interrupt, transports)
         work = spread(part, replace(context, split=options.split or "auto"), partitions)
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
@@ -297,10 +299,10 @@ def run_on_spark(
 
 @contextmanager
 def _streaming(
-    on: On, timing: Timing, mapped: Tally | None
+    on: On, timing: Timing, mapped: Tally | None, lakes: Collection[str]
 ) -> "Iterator[tuple[Callable[[Dictionary], Items], Sequence[Transport]]]":
     """Opens streams for a run that may be resumed, and says how to read them."""
-    transports = _opened(on, mapped, on_spark=True)
+    transports = _opened(on, mapped, lakes=lakes)
 
     def items(words: "Dictionary") -> "Items":
         # The streams are read beside the main thread, which is the one that gets Ctrl-C.
@@ -325,6 +327,26 @@ def _sink(part: Part, output: "LakeOutput", options: RunOptions) -> "LakeSink":
     assert typed is not None, "answers about all predicates have columns"
     frame = AnswerFrame(typed.columns, times, types=sql_types(typed.types), emit=options.emit)
     return LakeSink(output, frame, timing.clock.tick_length)
+
+
+def _lakes(on: On, timing: Timing, mapped: Tally | None, observer: Observer) -> Collection[str]:
+    """The formats of streams that Spark reads by itself.
+
+    A topic of Kafka is read by the driver where the time of arrival matters, or a picture shows what comes.
+    """
+    timeless = [mapping for mapping in (mapped.mappings if mapped is not None else ()) if mapping.time is None]
+    by_arrival = any(mapping.serves(name) for mapping in timeless for name in _topics(on))
+    needs_driver = timing.passing == "wall" or by_arrival or observer.observe is not None
+    return TABLES if needs_driver else (KAFKA, *TABLES)
+
+
+def _topics(on: On) -> Iterator[str]:
+    """The names of streams that are topics of Kafka."""
+    for source in named(on) or ():
+        origin = source.origin if isinstance(source, NamedSource) else source
+        lake = lake_stream(origin) if isinstance(origin, str) else None
+        if lake is not None and lake.format == KAFKA:
+            yield source.name if isinstance(source, NamedSource) else lake.stream
 
 
 def _check_lakes(timing: Timing, observer: Observer) -> None:
@@ -381,15 +403,15 @@ def _in_turn(looks: Sequence[Callable[[Batch], object]]) -> Callable[[Batch], ob
 
 
 def _opened(
-    on: On, mapped: Tally | None = None, resumable: bool = False, *, on_spark: bool = False
+    on: On, mapped: Tally | None = None, resumable: bool = False, lakes: Collection[str] = ()
 ) -> "Sequence[Transport]":
     """The streams, where names say which; `resumable`, those that can be read on by another process.
 
-    What Spark reads by itself `on_spark` is left to it.
+    What is of a format of `lakes` is left to Spark.
     """
     from thalweg.runtimes.inputs import check_resumable, open_all
 
-    transports = open_all(named(on) or (), mapped, on_spark=on_spark)
+    transports = open_all(named(on) or (), mapped, lakes)
     if resumable:
         check_resumable(transports)
     return transports

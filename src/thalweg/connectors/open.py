@@ -37,16 +37,16 @@ SINKS: Final[Mapping[str, Callable[[str], Sink]]] = {
 _KNOWN: Final = f"streams end in {' '.join(ENDINGS)}"
 
 
-def open_stream(name: str | Path, wanted: Collection[str] = (), *, on_spark: bool = False) -> Transport:
+def open_stream(name: str | Path, wanted: Collection[str] = (), lakes: Collection[str] = ()) -> Transport:
     """Opens a stream to read from; a file must say by its ending what is in it, and a `Path` is always a file.
 
     Of a table with many columns those that are `wanted` are read, besides those that state facts by themselves. What
-    Spark reads by itself `on_spark` is not opened here.
+    Spark reads by itself, because it is of a format of `lakes`, is not opened here.
     """
     if isinstance(name, str):
-        if is_lake(name) and not on_spark:
+        if is_lake(name) and not lakes:
             raise only_on_spark(name)
-        if on_spark and (lake := lake_stream(name)) is not None:
+        if lakes and (lake := lake_stream(name)) is not None and lake.format in lakes:
             return lake
         if name == "-":
             return files.InputTransport()

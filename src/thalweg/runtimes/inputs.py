@@ -48,17 +48,17 @@ _TOGETHER: Final = 8192
 Opening = str | Path | Source | HeldTable | NamedSource
 
 
-def open_all(streams: Iterable[Opening], tally: Tally | None = None, *, on_spark: bool = False) -> list[Transport]:
+def open_all(streams: Iterable[Opening], tally: Tally | None = None, lakes: Collection[str] = ()) -> list[Transport]:
     """Opens files, texts, tables and the streams that URIs name; all that cannot be opened is reported at once.
 
-    What Spark reads by itself `on_spark` is left to it.
+    What is of a format of `lakes` is left to Spark.
     """
     wanted = tally.columns if tally is not None else ()
     transports: list[Transport] = []
     diagnostics: list[Diagnostic] = []
     for stream in streams:
         try:
-            transports.append(_opened(stream, wanted, on_spark))
+            transports.append(_opened(stream, wanted, lakes))
         except RejectedError as error:
             diagnostics += error.diagnostics
     if diagnostics:
@@ -68,17 +68,17 @@ def open_all(streams: Iterable[Opening], tally: Tally | None = None, *, on_spark
     return transports
 
 
-def _opened(stream: Opening, wanted: Collection[str], on_spark: bool) -> Transport:
+def _opened(stream: Opening, wanted: Collection[str], lakes: Collection[str]) -> Transport:
     match stream:
         case NamedSource():
-            transport = _opened(stream.origin, wanted, on_spark)
+            transport = _opened(stream.origin, wanted, lakes)
             transport.stream = stream.name
             return transport
         case Source():
             return text_stream(stream)
         case HeldTable():
             return TableTransport(stream)
-    return open_stream(stream, wanted, on_spark=on_spark)
+    return open_stream(stream, wanted, lakes)
 
 
 class Streams:

@@ -160,7 +160,7 @@ def _reader(source: LakeSource, words: Dictionary, clock: Any = None, tally: Any
     clock, tally = clock or reading.own_clock(), tally or reading.tally()
     if source.is_topic:
         return open_ordered(stream.name, stream.stream, words, clock, tally, "live")
-    return open_ordered(stream.name, stream.stream, words, clock, tally, "live", "parquet")
+    return open_ordered(stream.name, stream.stream, words, clock, tally, "recorded", "parquet")
 
 
 class _LakeBlock:
