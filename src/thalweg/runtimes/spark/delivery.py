@@ -32,6 +32,7 @@ from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.intake import Late
+from thalweg.runtimes.spark.answer_chunks import CHUNK, Chunk
 from thalweg.runtimes.spark.bucket_answers import (
     DECIDED,
     GUARANTEED,
@@ -162,23 +163,31 @@ class Delivery:
         self._ended = False
         self._writing = Lock()
         self.rows = 0
+        self.has_many = False
+        """Whether the last batch had so many answers that the next one may have more than the driver should hold."""
         self.guaranteed: dict[str, int] = {}
         if begins:
             # From here on what is in the outputs is this run's.
             self._settle(self.done)
 
-    def deliver(self, batch: int, answers: Any, write: Callable[[], int] | None = None) -> None:
+    def deliver(
+        self,
+        batch: int,
+        answers: Any,
+        write: Callable[[], int] | None = None,
+        chunks: Callable[[int, int], Iterable[Chunk]] | None = None,
+    ) -> None:
         """Writes the answers of a batch, a table of Arrow, unless that has been done.
 
-        Those that are not in the table something else is to `write`, which says how many there are. What goes wrong is
-        kept, because Spark may lose it.
+        Of those that are not in the table, something else is to `write` all, and says how many there are; or `chunks`
+        gives those for the ticks from one to another. What goes wrong is kept, because Spark may lose it.
         """
         with self._writing:
             if batch <= self.done.batch:
                 return
             try:
                 self._check_end()
-                self._deliver(batch, _Sent.read(answers), write)
+                self._deliver(batch, _Sent.read(answers), write, chunks)
             except (FailedError, RejectedError) as error:
                 self.error = error
                 raise
@@ -194,7 +203,21 @@ class Delivery:
         if self._ended:
             raise EndedError("the run has ended")
 
-    def _deliver(self, batch: int, sent: _Sent, write: Callable[[], int] | None) -> None:
+    def takes_chunks(self, reports: Any) -> bool:
+        """Whether the answers of a batch with these reports, a table of Arrow, can be written some at a time."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        needs_all = pc.any(pc.is_in(reports["kind"], value_set=pa.array((FAILED, SHED, OPEN)))).as_py()
+        return self._out is not None and not (needs_all or self.done.cut or self.done.waiting)
+
+    def _deliver(
+        self,
+        batch: int,
+        sent: _Sent,
+        write: Callable[[], int] | None,
+        chunks: Callable[[int, int], Iterable[Chunk]] | None,
+    ) -> None:
         if batch > self._heard:
             self._heard = batch
             self._hear([json.loads(row["fact"]) for row in sent.reports[DIGEST]])
@@ -209,7 +232,11 @@ class Delivery:
             number = write()
             self.rows += number
             self._count(number)
-        self._write(batch, sent, self._start(sent.decided), last)
+        start, before = self._start(sent.decided), self.rows
+        pieces = [(start, last, sent.answers)] if chunks is None else chunks(start, last)
+        for first, end, answers in pieces:
+            self._write(batch, replace(sent, answers=answers), first, end)
+        self.has_many = self.rows - before > CHUNK // 2
         self._note(sent)
         self.guaranteed.update((row["fact"], row["until"]) for row in sent.reports[GUARANTEED])
         for row in sorted(sent.reports[LATE_FACT], key=lambda row: (row["t"], row["fact"])):

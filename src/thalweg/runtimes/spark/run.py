@@ -10,7 +10,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +24,7 @@ from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
 from thalweg.runtimes.live_warnings import LiveWarnings
+from thalweg.runtimes.spark.answer_chunks import chunks_of
 from thalweg.runtimes.spark.delivery import REPORTS, Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import SparkFeed
@@ -52,6 +55,8 @@ LEDGER: Final = "delivered.json"
 MALFORMED: Final = "malformed.json"
 # After this many batches what Spark remembers of old ones is dropped.
 TRIMMED: Final = 100
+# Before version 4.2 Spark does not say where a batch begins, and all recordings are one.
+_ALL_AT_ONCE: Final = find_spec("pyspark") is not None and find_spec("pyspark.sql.streaming.datasource") is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +222,10 @@ def start_query(
     from thalweg.runtimes.spark.dataframe import chain
 
     def deliver(answers: Any, batch: int) -> None:
-        if sink is None:
+        if sink is None and not delivery.has_many and not _ALL_AT_ONCE:
             delivery.deliver(batch, answers.toArrow())
         else:
-            _deliver_elsewhere(answers, batch, delivery, sink)
+            _deliver_kept(answers, batch, delivery, sink)
         if not batch % TRIMMED:
             feed.trim()
 
@@ -232,14 +237,20 @@ def start_query(
     return writing.option("checkpointLocation", f"file:{(folder / CHECKPOINT).absolute()}").start()
 
 
-def _deliver_elsewhere(rows: Any, batch: int, delivery: Delivery, sink: "LakeSink") -> None:
-    """Has the answers of a batch written by Spark; what is reported of the batch comes to the driver."""
+def _deliver_kept(rows: Any, batch: int, delivery: Delivery, sink: "LakeSink | None") -> None:
+    """Has the answers of a batch written by Spark, or some at a time; what is reported of it comes to the driver."""
     from pyspark.sql import functions as F  # noqa: N812
 
+    is_report = F.col("kind").isin(*REPORTS)
     kept = rows.persist()
     try:
-        reports = kept.where(F.col("kind").isin(*REPORTS)).toArrow()
-        delivery.deliver(batch, reports, lambda: sink.write(kept, delivery.done.run, batch))
+        reports = kept.where(is_report).toArrow()
+        if sink is not None:
+            delivery.deliver(batch, reports, lambda: sink.write(kept, delivery.done.run, batch))
+        elif delivery.takes_chunks(reports):
+            delivery.deliver(batch, reports, chunks=partial(chunks_of, kept.where(~is_report)))
+        else:
+            delivery.deliver(batch, kept.toArrow())
     finally:
         kept.unpersist()
 
