@@ -103,6 +103,36 @@ def test_a_topic_that_is_empty_has_no_answers(kafka, tmp_path):
 
 
 @pytest.mark.usefixtures("in_session")
+def test_a_table_of_a_catalog_is_a_stream_by_a_mapping_that_is_proposed_where_there_is_none(session, tmp_path):
+    rows = [(f"s{tick % 3}", tick * 13 % 40, tick) for tick in range(50)]
+    session.createDataFrame(rows, "sensor string, v int, at_second long").write.saveAsTable("readings_of")
+    try:
+        uri, mapping = "table:readings_of?until=end", ["--map", "speed(sensor, v) at at_second"]
+        run(*words_of(tmp_path, uri, *mapping, "--times", "ticks"))
+        lines = [f"speed({sensor},{v}) at {tick}." for sensor, v, tick in rows]
+        assert answers_of(tmp_path / "out.jsonl") == embedded(lines)
+        misfit = invoke(*words_of(tmp_path, uri))
+        assert misfit.exit_code == 1
+        assert "--map" in misfit.stderr
+        assert "sensor" in misfit.stderr
+        wrong = invoke(*words_of(tmp_path, f"{uri}&by=device", *mapping))
+        assert (wrong.exit_code, "no column `device`" in wrong.stderr) == (1, True)
+    finally:
+        session.sql("DROP TABLE readings_of")
+
+
+@pytest.mark.usefixtures("in_session", "with_kafka")
+def test_a_recording_and_a_topic_are_one_run(kafka, tmp_path):
+    lines = [event(tick) for tick in range(40)]
+    topic, recorded = make_topic(kafka), tmp_path / "recorded.facts"
+    recorded.write_text("\n".join(lines[::2]))
+    send(kafka, topic, lines[1::2])
+    words = words_of(tmp_path, f"kafka://{kafka.address}/{topic}?until=end", "--stream", recorded)
+    run(*words)
+    assert answers_of(tmp_path / "out.jsonl") == embedded(lines)
+
+
+@pytest.mark.usefixtures("in_session")
 def test_a_table_of_a_catalog_is_a_background(session, tmp_path):
     session.createDataFrame([("s1", "s2"), ("s2", "s0")], "a string, b string").write.saveAsTable("neighbours_of")
     try:

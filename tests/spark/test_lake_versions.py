@@ -18,6 +18,42 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 KILLS = int(os.environ.get("THALWEG_KILLS", "3"))
 RULES = "slow(S) :- speed(S,V) in [2], V < 20.\n#show slow/1.\n"
+DELTA = [
+    "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+]
+MADE = """
+import json, sys
+from pyspark.sql import SparkSession
+folder, settings = sys.argv[1], [word.split("=", 1) for word in sys.argv[2:]]
+builder = SparkSession.builder.master("local[1]")
+for key, value in settings:
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+readings = [(f"s{tick % 5}", tick * 13 % 40, tick) for tick in range(200)]
+table = spark.createDataFrame(readings, "sensor string, v int, second long")
+for part in range(2):
+    table.where(f"second div 100 = {part}").write.format("delta").mode("append").save(f"{folder}/readings")
+spark.createDataFrame([("s1", "s2"), ("s2", "s4")], "a string, b string").write.format("delta").save(f"{folder}/roads")
+"""
+KEPT = """
+import json, sys
+from pyspark.sql import SparkSession
+from thalweg.spark import reason, upsert
+folder, settings = sys.argv[1], [word.split("=", 1) for word in sys.argv[2:]]
+builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "2")
+for key, value in settings:
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+spark.sql("CREATE TABLE slow_now (S string, since long) USING delta")
+for seconds in (100, 200):
+    readings = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(f"{folder}/readings")
+    slow = reason("slow(S) :- speed(S,V) in [2], V < 20.", readings, map="speed(sensor, v) at second", of="slow/1",
+        emit="changes", end=150, until="available").selectExpr("unix_seconds(t) AS t", "op", "S")
+    upsert(slow, "slow_now", checkpoint=f"{folder}/kept", availableNow=True).awaitTermination()
+history = [row["operation"] for row in spark.sql("DESCRIBE HISTORY slow_now").collect()]
+print(json.dumps([sorted(row["S"] for row in spark.table("slow_now").collect()), history]))
+"""
 ROWS = """
 import json, sys
 from pyspark.sql import SparkSession
@@ -118,11 +154,7 @@ def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_pa
         stopped.set()
         sender.join(60)
     assert "0 late, 0 malformed" in said
-    conf = [
-        "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    ]
-    rows = rows_of(installed, place, needed, conf)
+    rows = rows_of(installed, place, needed, DELTA)
     found = sorted((row["t"], row["op"], f"{row['predicate']}({','.join(row['args'])})") for row in rows)
     assert found == changes([f"speed({sensor},{v}) at {tick}." for tick, sensor, v in readings], last)
     assert found
@@ -158,3 +190,43 @@ def test_parquet_to_iceberg_is_exactly_once_however_often_it_is_killed(tmp_path)
     found = sorted((tick, row["op"], f"{row['predicate']}({','.join(row['args'])})") for tick, row in pairs)
     assert found == changes([f"speed({sensor},{v}) at {tick}." for tick, sensor, v in readings], None)
     assert found
+    written = tmp_path / "again.jsonl"
+    again = [
+        "run",
+        tmp_path / "again.lars",
+        "--stream",
+        "iceberg:city.traffic.slow?until=end",
+        "--map",
+        "changed(op) at t",
+    ]
+    (tmp_path / "again.lars").write_text("seen(O) :- changed(O).\n")
+    again += ["--emit", "changes", "--out", written, "--runtime", "spark", "--times", "ticks"]
+    installed.run(*again, *needed, *(word for pair in settings for word in ("--conf", pair)))
+    ticks = {json.loads(line)["t"] - begin for line in written.read_text().splitlines() if json.loads(line)["begin"]}
+    assert min(ticks) == found[0][0]
+
+
+def test_a_table_of_delta_is_a_stream_and_a_background_and_is_merged_into(tmp_path):
+    installed, needed = pyspark_version("4.2"), jars("4.2", "delta")
+    settings = [f"spark.jars={','.join(needed[1::2])}", "spark.ui.enabled=false", *DELTA]
+    settings += [f"spark.sql.warehouse.dir=file:{tmp_path / 'warehouse'}"]
+    installed.python(MADE, tmp_path, *settings)
+    (tmp_path / "rules.lars").write_text(
+        "slow(S) :- speed(S,V) in [2], V < 20.\nqueue(S,T) :- slow(S), next(S,T), slow(T).\n"
+    )
+    words = ["run", tmp_path / "rules.lars", "--emit", "changes", "--times", "ticks", "--map"]
+    mapped, out = ["speed(sensor, v) at second", "--map", "roads: next(a, b)"], tmp_path / "out.jsonl"
+    tables = ["--stream", f"delta:{tmp_path / 'readings'}?until=end", "--background", f"delta:{tmp_path / 'roads'}"]
+    installed.run(*words, *mapped, *tables, "--out", out, "--runtime", "spark", "--master", "local[2]", *needed)
+    readings = tmp_path / "readings.facts"
+    lines = (f"speed(s{tick % 5},{tick * 13 % 40}) at {tick}." for tick in range(200))
+    readings.write_text("\n".join(lines))
+    (tmp_path / "roads.facts").write_text("next(s1,s2). next(s2,s4).")
+    expected = tmp_path / "expected.jsonl"
+    installed.run(*words[:-1], "--stream", readings, "--background", tmp_path / "roads.facts", "--out", expected)
+    assert out.read_text() == expected.read_text()
+    assert "queue" in expected.read_text()
+    holding, history = json.loads(installed.python(KEPT, tmp_path, *settings).splitlines()[-1])
+    speeds_then = {tick: (f"s{tick % 5}", tick * 13 % 40) for tick in range(148, 151)}
+    assert holding == sorted({sensor for sensor, v in speeds_then.values() if v < 20})
+    assert "MERGE" in history

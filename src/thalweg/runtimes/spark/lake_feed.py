@@ -20,7 +20,7 @@ from thalweg.model.time import NEVER, Clock
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.packages import PACKAGES
 from thalweg.runtimes.spark.recorded_feed import RecordedFeed, recorded_sources
-from thalweg.runtimes.spark.recordings import ReadingOptions, are_recorded, read_recordings
+from thalweg.runtimes.spark.recordings import ReadingOptions, are_recorded, ends_with_others, read_recordings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,6 +42,9 @@ def has_lakes(transports: Sequence[Transport]) -> bool:
         ends, goes_on = (next(lake.name for lake in lakes if lake.ends == end) for end in (True, False))
         message = f"`{ends}` ends, and `{goes_on}` goes on"
         raise RejectedError([Diagnostic("E403", message, help="write `?until=end` at all of them, or at none")])
+    if others and lakes[0].ends and not ends_with_others():
+        message = f"with this version of PySpark, recordings cannot stand beside `{lakes[0].name}`, which ends"
+        raise RejectedError([Diagnostic("E403", message, help="install PySpark 4.2 or later, or write `--to`")])
     return True
 
 

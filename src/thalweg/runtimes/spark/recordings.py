@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -373,6 +374,15 @@ def _bytes(stream: RecordedSource, start: Position, end: Position) -> int:
     return total
 
 
+def ends_with_others() -> tuple[type, ...]:
+    """What a source must be so that a query that reads it beside others can end when all is read; none before 4.2."""
+    if find_spec("pyspark.sql.streaming.datasource") is None:
+        return ()
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+
+    return (SupportsTriggerAvailableNow,)
+
+
 # The source -----------------------------------------------------------------------------------------------------------
 
 
@@ -392,8 +402,11 @@ def read_recordings(
     # Batches are planned in a process of Spark's.
     sizes = SIZES
 
-    class Blocks(DataSourceStreamReader):
+    class Blocks(DataSourceStreamReader, *ends_with_others()):  # type: ignore[misc]
         """Plans batches in the driver, and reads blocks in tasks."""
+
+        def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+            """What there is to read is known from the beginning."""
 
         def __init__(self) -> None:
             self._offsets = Offsets(streams, sizes)
