@@ -92,8 +92,15 @@ def test_messages_are_mapped_and_what_is_malformed_and_late_is_reported(kafka, t
     run(*words)
     assert (tmp_path / "out.jsonl").read_text() == expected.read_text()
     assert expected.read_text()
-    stopped = invoke(*words_of(tmp_path, uri, *more, "stop"))
-    assert (stopped.exit_code, stopped.stderr.count("E301")) == (3, 1)
+    for ending in ("until=end", "from=earliest"):
+        stopped = invoke(*words_of(tmp_path, f"kafka://{kafka.address}/{topic}?{ending}", *more, "stop"))
+        assert (stopped.exit_code, stopped.stderr.count("E301")) == (3, 1)
+
+
+@pytest.mark.usefixtures("in_session", "with_kafka")
+def test_a_topic_that_is_missing_is_one_clear_sentence(kafka, tmp_path):
+    failed = invoke(*words_of(tmp_path, f"kafka://{kafka.address}/none?until=end"))
+    assert (failed.exit_code, "E404" in failed.stderr) == (3, True)
 
 
 @pytest.mark.usefixtures("in_session", "with_kafka")

@@ -192,6 +192,11 @@ class Delivery:
                 self.error = error
                 raise
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all is delivered that has been heard of."""
+        return self._heard <= self.done.batch
+
     def end(self) -> None:
         """Nothing is delivered after this; what is being written now is written to its end."""
         self._ended = True

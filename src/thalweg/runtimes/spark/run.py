@@ -291,6 +291,9 @@ def _follow(
         watch(query, delivery)
         if feed.error is not None or must_stop():
             return
+        if job.ends and not job.closes and feed.malformed is not None and delivery.is_settled:
+            # Streams that go on may never come to the tick at which another one has stopped.
+            return
         if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
             if not delivery.done.over:
                 _check_ended(job, feed, delivery)
@@ -342,5 +345,8 @@ def failure(error: Exception) -> FailedError:
         text = "the Java process has ended"
     if (missing := missing_package(error, version("pyspark"))) is not None:
         return FailedError(missing)
+    if "UnknownTopicOrPartitionException" in text:
+        message = "the brokers have no such topic as the run reads or writes"
+        return FailedError(Diagnostic("E404", message, help="create it, or look at its name"))
     help_ = f"{log_hint()}; with `--checkpoint` the run can be resumed"
     return FailedError(Diagnostic("E407", f"the run failed in Spark: {cause_of(text)}", help=help_))
