@@ -91,15 +91,20 @@ def speeds(ticks, sensors=8, seed=4):
     return [(tick, f"s{sensor}", chance.randrange(60)) for tick in range(ticks) for sensor in range(sensors)]
 
 
-def over_kills(start, seconds, seed):
-    """Kills a run some times, and lets it end then."""
-    chance = random.Random(seed)
-    for _ in range(KILLS):
+def over_kills(start, commits, seconds, seed):
+    """Kills a run some times, and lets it end then; what it says.
+
+    Every other time it is killed as soon as the sink has one more of the `commits`, most likely before the run knows
+    of it; else after some seconds.
+    """
+    chance, kills = random.Random(seed), 0
+    for number in range(KILLS):
+        before, until = len(commits()), monotonic() + (PATIENCE if number % 2 else chance.uniform(*seconds))
         process = start()
-        until = monotonic() + chance.uniform(*seconds)
-        while process.poll() is None and monotonic() < until:
-            sleep(0.05)
+        while process.poll() is None and monotonic() < until and not (number % 2 and len(commits()) > before):
+            sleep(0.005)
         assert process.poll() in (None, 0), process.stderr.read()
+        kills += process.poll() is None
         kill(process)
     process = start()
     try:
@@ -107,6 +112,7 @@ def over_kills(start, seconds, seed):
     finally:
         kill(process)
     assert process.returncode == 0, said
+    print(f"{kills} kills, {len(commits())} commits")
     return said
 
 
@@ -149,7 +155,8 @@ def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_pa
     sender = Thread(target=send, daemon=True)
     sender.start()
     try:
-        said = over_kills(lambda: installed.start(*words, *needed), (15, 35), seed=1)
+        log = tmp_path / "slow" / "_delta_log"
+        said = over_kills(lambda: installed.start(*words, *needed), lambda: [*log.glob("*.json")], (15, 35), seed=1)
     finally:
         stopped.set()
         sender.join(60)
@@ -183,7 +190,8 @@ def test_parquet_to_iceberg_is_exactly_once_however_often_it_is_killed(tmp_path)
     words += ["--emit", "changes", "--out", "iceberg:city.traffic.slow", "--checkpoint", tmp_path / "state"]
     words += ["--runtime", "spark", "--master", "local[2]", *(word for pair in settings for word in ("--conf", pair))]
     needed = jars("4.1", "iceberg")
-    over_kills(lambda: installed.start(*words, *needed), (8, 40), seed=2)
+    metadata = tmp_path / "warehouse" / "traffic" / "slow" / "metadata"
+    over_kills(lambda: installed.start(*words, *needed), lambda: [*metadata.glob("snap-*.avro")], (8, 40), seed=2)
     rows = rows_of(installed, "table:city.traffic.slow", needed, settings)
     stamps = [int(datetime.fromisoformat(f"{row['t']}+00:00").timestamp()) - begin for row in rows]
     pairs = zip(stamps, rows, strict=True)
