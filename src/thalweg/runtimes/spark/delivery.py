@@ -239,8 +239,8 @@ class Delivery:
             self._count(number)
         start, before = self._start(sent.decided), self.rows
         pieces = [(start, last, sent.answers)] if chunks is None else chunks(start, last)
-        for first, end, answers in pieces:
-            self._write(batch, replace(sent, answers=answers), first, end)
+        for begin, end, answers in pieces:
+            self._write(batch, replace(sent, answers=answers), begin, end)
         self.has_many = self.rows - before > CHUNK // 2
         self._note(sent)
         self.guaranteed.update((row["fact"], row["until"]) for row in sent.reports[GUARANTEED])

@@ -24,7 +24,7 @@ from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
-FORMAT: Final = 12
+FORMAT: Final = 13
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 _STATE: Final = StateFormat("bucket", FORMAT)

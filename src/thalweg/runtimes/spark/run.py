@@ -1,6 +1,6 @@
 """A run on Spark from streams to sinks: reads, reasons, delivers, and can be resumed.
 
-The checkpoint folder holds everything: the spool of live streams, or how recordings were cut (`recordings.json`),
+The checkpoint folder holds everything: what live streams have brought (`inbox`), how streams are read (`streams.json`),
 Spark's own checkpoint, what has been delivered, and which program it all belongs to. Without one, a temporary folder
 serves and is gone at the end.
 """
@@ -41,7 +41,6 @@ from thalweg.runtimes.spark.session import (
     stop_session,
 )
 from thalweg.runtimes.spark.shutdown import Guard
-from thalweg.runtimes.spark.spool import CHECKPOINT
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 
 if TYPE_CHECKING:
@@ -51,10 +50,10 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.lake_sink import LakeSink
 
 PAUSE: Final = 0.05
+CHECKPOINT: Final = "spark"
+"""The folder of Spark's own checkpoint in that of a run."""
 LEDGER: Final = "delivered.json"
 MALFORMED: Final = "malformed.json"
-# After this many batches what Spark remembers of old ones is dropped.
-TRIMMED: Final = 100
 # Before version 4.2 Spark does not say where a batch begins, and all recordings are one.
 _ALL_AT_ONCE: Final = find_spec("pyspark") is not None and find_spec("pyspark.sql.streaming.datasource") is None
 
@@ -226,8 +225,6 @@ def start_query(
             delivery.deliver(batch, answers.toArrow())
         else:
             _deliver_kept(answers, batch, delivery, sink)
-        if not batch % TRIMMED:
-            feed.trim()
 
     writing = chain(job, feed.load(session)).writeStream.foreachBatch(deliver)
     if job.closes:
