@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from thalweg.connectors.lake import KAFKA, TABLE, LakeOutput
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.runtimes.spark.answer_frame import AnswerFrame
+from thalweg.runtimes.spark.dataframe import quoted
 from thalweg.runtimes.spark.session import java_errors
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 BATCH: Final = "batch"
 _RUN: Final = "thalweg-run"
 _NUMBER: Final = "thalweg-batch"
+_ANSWERS: Final = "thalweg_answers"
 _TAKEN: Final = "name another place; to go on with an earlier run, name its checkpoint"
 
 
@@ -82,9 +84,16 @@ class LakeSink:
         elif provider == "iceberg":
             self._add_snapshot(rows, run, batch)
         elif is_ours:
-            rows.write.mode("overwrite").option("partitionOverwriteMode", "dynamic").insertInto(place)
+            self._replace_partition(answers, batch)
         else:
             rows.write.mode("append").insertInto(place)
+
+    def _replace_partition(self, answers: "DataFrame", batch: int) -> None:
+        """Writes the partition of a batch, in place of what a killed attempt has written there."""
+        answers.createOrReplaceTempView(_ANSWERS)
+        columns = ", ".join(quoted(name) for name in answers.columns)
+        into = f"INSERT OVERWRITE {self.output.place} PARTITION ({BATCH} = {batch})"
+        answers.sparkSession.sql(f"{into} SELECT {columns} FROM {_ANSWERS}").collect()
 
     def _add_snapshot(self, answers: "DataFrame", run: str, batch: int) -> None:
         session, place = answers.sparkSession, self.output.place
