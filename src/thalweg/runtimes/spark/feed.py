@@ -46,7 +46,7 @@ STREAMS: Final = "streams.json"
 """The file of a run's folder that says how its streams are read, and its recordings cut."""
 STOPPED: Final = "stopped.json"
 """The file that says at which malformed line reading has stopped."""
-OBSERVED: Final = 100_000
+OBSERVED: Final = 200_000
 """Facts that are shown to who wants to see what comes."""
 
 Observe = Callable[[int, Batch, Dictionary], object]
@@ -124,8 +124,8 @@ class SparkFeed:
         self._lakes = lakes
         self._words = Dictionary()
         self._look = options.look(self._words)
-        self._heard = _Heard([NEVER] * job.groups)
-        self._known = Known.load(sources.folder)
+        self._known = known = Known.load(sources.folder)
+        self._heard = _Heard([*known.highest] or [NEVER] * job.groups, {*known.ended})
         self._stopped_at: tuple[int, int] | None = None
         self._is_zone_reported = False
 
@@ -185,8 +185,9 @@ class SparkFeed:
             self._is_zone_reported = True
             self._options.report(unzoned())
         if self._receiver is not None:
-            self._receiver.hear(dict(enumerate(self._heard.highest)))
-        self._note(digests)
+            self._receiver.hear({digest["place"][0]: (digest["place"][1], digest["high"]) for digest in digests})
+        if self.sources.received or self._options.observe is not None:
+            self._note(digests)
 
     def _hear(self, digest: dict[str, Any]) -> None:
         group = digest["place"][0]
@@ -233,7 +234,8 @@ class SparkFeed:
         """Writes down what the next batch must know."""
         readers = {str(digest["place"][0]): digest["known"] for digest in digests if "known" in digest}
         observed = self._known.observed + sum(digest["facts"] for digest in digests if "observed" in digest)
-        known = Known({**self._known.readers, **readers}, self._ahead(), observed)
+        heard = tuple(self._heard.highest), tuple(sorted(self._heard.ended))
+        known = Known({**self._known.readers, **readers}, *heard, self._ahead(), observed)
         if known != self._known:
             self._known = known
             known.save(self.sources.folder)
@@ -260,10 +262,17 @@ class SparkFeed:
             self._look(batch)
         if "scouted" in digest:
             self._options.hear(of_json(digest["scouted"]))
-        if "observed" in digest and self._options.observe is not None:
-            words = Dictionary()
-            for tick, came in load_batches(b64decode(digest["observed"]), words):
-                self._options.observe(tick, came, words)
+        if self._options.observe is not None:
+            self._observe(digest, self._options.observe)
+
+    def _observe(self, digest: dict[str, Any], observe: Observe) -> None:
+        """Shows the first facts as they are, and how far time has come with the others."""
+        words = Dictionary()
+        if "observed" in digest:
+            for tick, batch in load_batches(b64decode(digest["observed"]), words):
+                observe(tick, batch, words)
+        elif digest["facts"]:
+            observe(digest["high"], Batch(), words)
 
 
 # How streams are read -------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 from thalweg.connectors.arrivals import arrivals, position_of
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -42,6 +42,10 @@ _ITEMS: Final = 20_000
 """Values of Python that are written together."""
 
 
+Highest = Mapping[int, tuple[int, int]]
+"""Of groups, the number of a segment, and a tick."""
+
+
 class Receiver(Protocol):
     """Fills a log in a thread of its own, until there is nothing more, or it is to stop."""
 
@@ -54,8 +58,8 @@ class Receiver(Protocol):
     def start(self) -> None:
         """Begins to receive."""
 
-    def hear(self, highest: Mapping[int, int]) -> None:
-        """Learns the greatest ticks of groups so far."""
+    def hear(self, highest: Highest) -> None:
+        """Learns what a batch has read of groups: from which segment on, and their greatest ticks there."""
 
     def stop(self) -> None:
         """Ends without saying that the streams have ended: they may be read on."""
@@ -108,7 +112,7 @@ class _LogWriter(threading.Thread):
     def _receive(self) -> None:
         raise NotImplementedError
 
-    def hear(self, highest: Mapping[int, int]) -> None:
+    def hear(self, highest: Highest) -> None:
         """Nothing depends on it."""
 
     def stop(self) -> None:
@@ -123,7 +127,7 @@ class _LogWriter(threading.Thread):
     def _write(self, resting: Sequence[int] = ()) -> bool:
         """Writes what came, when there is room; whether it was written."""
         while not self._has_room() and not self._stopped.wait(_CROWDED):
-            continue
+            self._is_crowded()
         with self._writing:
             if self._stopped.is_set():
                 return False
@@ -133,6 +137,9 @@ class _LogWriter(threading.Thread):
     def _has_room(self) -> bool:
         self._sizes = {number: self._sizes.get(number, 0) for number in self._log.numbers()}
         return len(self._sizes) < MOST_SEGMENTS and sum(self._sizes.values()) < MOST_WAITING
+
+    def _is_crowded(self) -> None:
+        """There is no room: nothing is received meanwhile."""
 
     def _add(self, resting: Sequence[int] = (), is_cut: bool = False) -> None:
         written, self._next = self._next, _Written()
@@ -147,7 +154,11 @@ class _LogWriter(threading.Thread):
             tuple(self._counts.items()),
             tuple(self._positions.items()),
         )
-        self._sizes[self._log.add(segment, written.blocks)] = written.size
+        try:
+            self._sizes[self._log.add(segment, written.blocks)] = written.size
+        except OSError as error:
+            message = f"what streams bring cannot be written down: {error.strerror}"
+            raise FailedError(Diagnostic("E401", message, help="name a `--checkpoint` folder with room")) from error
 
 
 class BlockReceiver(_LogWriter):
@@ -169,7 +180,9 @@ class BlockReceiver(_LogWriter):
         self._gaps = [0] * len(self._groups)
         self._flowing = {*range(len(self._groups))}
         self._behind = [position_of(transport) for transport in self._transports]
-        self._highest: Mapping[int, int] = {}
+        self._highest: Highest = {}
+        # The segment from which on what a broker has kept may come.
+        self._kept_from = [0] * len(self._groups)
         self._resting: tuple[int, ...] = () if self._last is None else self._last.resting
         for number, group in enumerate(self._groups):
             self._seek(number, group)
@@ -185,7 +198,7 @@ class BlockReceiver(_LogWriter):
         elif transport.live and self._counts.get(group):
             self._next.begun.append(group)
 
-    def hear(self, highest: Mapping[int, int]) -> None:
+    def hear(self, highest: Highest) -> None:
         self._highest = highest
 
     def _receive(self) -> None:
@@ -199,7 +212,7 @@ class BlockReceiver(_LogWriter):
             if arrival is None:
                 self._beat()
                 if self._has_news:
-                    self._settle()
+                    self._settle(self._now_resting)
                     # What comes meanwhile is written together.
                     self._stopped.wait(PAUSE)
                 continue
@@ -210,9 +223,11 @@ class BlockReceiver(_LogWriter):
             else:
                 self._take(number, block, position)
             if self._next.size >= SEGMENT:
-                self._settle()
+                # More may have come of a group that seems to be silent.
+                brought = {group for group, _, _ in self._next.arrivals}
+                self._settle(tuple(group for group in self._resting if group not in brought))
         if not self._stopped.is_set():
-            self._settle()
+            self._settle(self._now_resting)
 
     def _skips(self, number: int) -> int:
         """How many blocks of a recording were written before, which comes from its beginning again."""
@@ -234,16 +249,21 @@ class BlockReceiver(_LogWriter):
             self._flowing.discard(number)
             self._passing.forget(number)
 
-    def _settle(self) -> None:
+    def _is_crowded(self) -> None:
+        # That nothing is received is not the silence of streams.
+        for number in self._flowing:
+            self._passing.hear(number)
+
+    def _settle(self, resting: tuple[int, ...]) -> None:
         """Writes what came, and then tells brokers."""
-        self._resting = self._now_resting
+        self._resting = resting
         for number, group in enumerate(self._groups):
             transport, position = self._transports[number], self._behind[number]
             if isinstance(transport, Acknowledging) and position is not None:
                 self._positions[group] = transport.saved(position)
             elif isinstance(transport, Positioned) and position is not None:
                 self._positions[group] = position
-        if self._write(self._resting):
+        if self._write(resting):
             for transport, position in zip(self._transports, self._behind, strict=True):
                 if isinstance(transport, Acknowledging):
                     transport.acknowledge(position)
@@ -281,9 +301,12 @@ class BlockReceiver(_LogWriter):
                 continue
             if keeping.gaps > self._gaps[number]:
                 self._gaps[number] = keeping.gaps
+                self._kept_from[number] = self._log.end
                 self._passing.drain(number)
             if number in self._passing.draining:
-                self._passing.meet(number, self._highest.get(self._groups[number], -1))
+                segment, tick = self._highest.get(self._groups[number], (-1, -1))
+                if segment >= self._kept_from[number]:
+                    self._passing.meet(number, tick)
                 match keeping.backlog(self._behind[number]):
                     case True:
                         self._passing.hear(number)

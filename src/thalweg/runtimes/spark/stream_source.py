@@ -11,8 +11,8 @@ Recordings that have come further than all live streams wait for these.
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,27 +55,31 @@ Work = Block | ReceivedPart | Beat
 class Known:
     """What a batch must know of those before it.
 
-    `readers` has what the last task of each received group has left, by the number of the group; recordings that are
-    `ahead` wait for live streams; so many facts were `observed`.
+    `readers` has what the last task of each received group has left, by the number of the group, `highest` the greatest
+    tick of each group so far, `ended` those that have. Recordings that are `ahead` wait for live streams. So many facts
+    were `observed`.
     """
 
-    readers: dict[str, Any]
+    readers: dict[str, Any] = field(default_factory=dict)
+    highest: tuple[int, ...] = ()
+    ended: tuple[int, ...] = ()
     ahead: tuple[int, ...] = ()
     observed: int = 0
 
     @classmethod
-    def read(cls, data: dict[str, Any]) -> "Known":
-        return cls(data["readers"], tuple(data["ahead"]), data["observed"])
+    def read(cls, data: Mapping[str, Any]) -> "Known":
+        highest, ended, ahead = (tuple(data[name]) for name in ("highest", "ended", "ahead"))
+        return cls(data["readers"], highest, ended, ahead, data["observed"])
 
     @property
     def data(self) -> dict[str, Any]:
-        return {"readers": self.readers, "ahead": self.ahead, "observed": self.observed}
+        return asdict(self)
 
     @classmethod
     def load(cls, folder: Path) -> "Known":
         """What the driver has written down; nothing before the first batch."""
         file = folder / KNOWN
-        return cls.read(read_sealed(file, FORMAT, unseal_json)) if file.exists() else cls({})
+        return cls.read(read_sealed(file, FORMAT, unseal_json)) if file.exists() else cls()
 
     def save(self, folder: Path) -> None:
         replace_file(folder / KNOWN, seal_json(self.data, FORMAT))
@@ -147,7 +151,7 @@ class BatchPlanner:
     def _offset(self, offset: dict[str, str], taken: int, known: Known) -> dict[str, str]:
         if self._sources.received:
             offset = {**offset, _ARRIVALS: str(taken)}
-        return {**offset, _KNOWN: json.dumps(known.data)} if known != Known({}) else offset
+        return {**offset, _KNOWN: json.dumps(known.data)} if known != Known() else offset
 
     def _taken(self, start: int, size: int) -> int:
         """The number behind the last segment of a batch that takes about as many bytes, at least one if there is."""
@@ -160,7 +164,7 @@ class BatchPlanner:
 
     def works(self, start: dict[str, str], end: dict[str, str]) -> tuple[list[tuple[Work, ...]], int]:
         """What each task of a batch does, and how many facts were observed before it."""
-        known = Known.read(json.loads(end[_KNOWN])) if _KNOWN in end else Known({})
+        known = Known.read(json.loads(end[_KNOWN])) if _KNOWN in end else Known()
         blocks = self._offsets.blocks(positions_of(start), positions_of(end), self._tasks)
         works: list[tuple[Work, ...]] = [(block,) for block in blocks]
         if not self._sources.received:

@@ -16,7 +16,7 @@ from task_runs import TaskRun
 from thalweg.cli import app
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import TextTransport
-from thalweg.diagnostics import RejectedError
+from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark import receiver as receiving
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
@@ -259,14 +259,16 @@ def finished(run: TaskRun) -> list[str]:
 
 
 def test_a_recording_beside_a_live_stream_waits_for_it(tmp_path):
-    (tmp_path / "old.facts").write_text("".join(f"a(x) at {tick}.\n" for tick in range(40)))
-    live = LiveText("now.facts", [b"b(x) at 5.\n", b"b(x) at 30.\n"])
-    run = TaskRun(tmp_path, JOIN, [tmp_path / "old.facts", live])
+    old = tmp_path / "old"
+    old.mkdir()
+    for tick in range(0, 40, 10):
+        (old / f"{tick:02}.facts").write_text(f"a(x) at {tick}.\na(x) at {tick + 4}.\n")
+    run = TaskRun(tmp_path, JOIN, [old, LiveText("now.facts", [b"b(x) at 5.\n", b"b(x) at 32.\n"])])
     assert run.plan()
     assert not run.plan(), "nothing has come yet that it could go on with"
     fill(run)
-    (tmp_path / "now.facts").write_text("b(x) at 5.\nb(x) at 30.\n")
-    assert finished(run) == in_process(tmp_path, JOIN, [tmp_path / "old.facts", tmp_path / "now.facts"])[0]
+    (tmp_path / "now.facts").write_text("b(x) at 5.\nb(x) at 32.\n")
+    assert finished(run) == in_process(tmp_path, JOIN, [old, tmp_path / "now.facts"])[0]
 
 
 def test_a_text_and_a_live_stream(tmp_path):
@@ -370,3 +372,88 @@ def test_a_schema_on_a_stream_is_reported(tmp_path):
     fill(run)
     finished(run)
     assert [(each.code, "rdfs:subClassOf" in each.message) for each in run.reported] == [("W303", True)]
+
+
+# What the driver is told ----------------------------------------------------------------------------------------------
+
+
+def test_the_first_facts_are_shown_to_who_wants_to_see_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("thalweg.runtimes.spark.feed.OBSERVED", 5)
+    seen = []
+    blocks = [f"a({tick}) at {tick}. b({tick}) at {tick}.\n".encode() for tick in range(6)]
+    run = TaskRun(
+        tmp_path,
+        JOIN,
+        [LiveText("s.facts", blocks)],
+        observe=lambda tick, batch, words: seen.extend((tick, str(fact)) for fact in (*batch.facts(words),) or ("",)),
+    )
+    received(run.log, [blocks], [0], 1)
+    run.read_arrivals(range(1, run.log.end + 1))
+    run.delivery.close()
+    assert [fact for fact in seen if fact[1]] == [(tick, f"{name}({tick})") for tick in range(3) for name in "ab"]
+    assert seen[-1] == (5, ""), "how far time has come is known of all of them"
+
+
+def test_rules_that_never_held_are_known_by_what_tasks_have_seen(tmp_path):
+    program = "fire(D) :- temp(D,V), V > 1200. both(D) :- temp(D,V), place(D,R). seen(D) :- temp(D,V)."
+    text = "temp(d1,20) at 1.\ntemp(d2,980) at 2.\ntemp(d3,30.5) at 2.\nplace(d7,hall) at 3.\n"
+    run = TaskRun(tmp_path, program, [LiveText("s.facts")], progress=True)
+    received(run.log, [cut(text.encode(), [18, 37, 50])], [0], 1)
+    run.read_arrivals(range(1, run.log.end + 1))
+    run.delivery.close()
+    assert [each.message for each in run.work.watch.summary()] == [
+        "rule 1: `V > 1200`: 3 readings, largest 980",
+        "rule 2: `temp(D,V)` and `place(D,R)` never had the same D",
+    ]
+
+
+def test_a_recording_goes_on_when_a_live_stream_ended_before_the_run_was_resumed(tmp_path):
+    old = tmp_path / "old"
+    old.mkdir()
+    for tick in range(9):
+        (old / f"{tick}.facts").write_text(f"a(x) at {tick}.\n")
+    first = TaskRun(tmp_path, JOIN, [old, LiveText("now.facts", [b"b(x) at 5.\n"])])
+    fill(first)
+    for _ in range(3):
+        assert first.plan()
+    first.feed.start()
+    first.delivery.close()
+    again = TaskRun(tmp_path, JOIN, [old, LiveText("now.facts")])
+    again.offset, again.workers, again.batches = first.offset, first.workers, first.batches
+    assert finished(again)
+
+
+def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    run = TaskRun(tmp_path, JOIN, [LiveText("s.facts", [b"a(x) at 3.\n"])])
+    run.delivery.close()
+    receiver = run.feed._receiver
+    monkeypatch.setattr(ArrivalLog, "add", full)
+    receiver.run()
+    assert isinstance(receiver.error, FailedError)
+    said = str(receiver.error).splitlines()
+    assert said[0] == "error[E401]: what streams bring cannot be written down: No space left on device"
+
+
+def test_streams_are_not_silent_while_there_is_no_room_for_what_they_bring(tmp_path, monkeypatch):
+    monkeypatch.setattr(receiving, "_CROWDED", 0.01)
+    moment = [0.0]
+    passing = PassingTime(Clock(), idle=5.0, elapsed=lambda: moment[0])
+    blocks = [b"a(x) at %d.\n" % tick for tick in range(9)]
+    run = TaskRun(tmp_path, JOIN, [LiveText("s", blocks), LiveText("t", blocks)], passing=passing)
+    receiver = run.feed._receiver
+    room = iter([False, False, False])
+
+    def has_room() -> bool:
+        is_free = next(room, True)
+        moment[0] += 0.0 if is_free else 4.0
+        return is_free
+
+    monkeypatch.setattr(receiver, "_has_room", has_room)
+    monkeypatch.setattr(receiving, "SEGMENT", 1)
+    receiver.run()
+    assert receiver.error is None
+    assert {run.log.head(number).resting for number in run.log.numbers()} == {()}
+    finished(run)
