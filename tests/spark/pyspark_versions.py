@@ -36,7 +36,7 @@ class PySparkVersion:
     @property
     def environment(self) -> dict[str, str]:
         path = os.pathsep.join(map(str, (self.folder, SOURCES)))
-        return {**os.environ, "PYTHONPATH": path}
+        return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
 
     def start(self, *words: object) -> "subprocess.Popen[str]":
         """`thalweg` in a group of processes of its own, which can be killed as a whole."""

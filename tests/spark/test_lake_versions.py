@@ -46,7 +46,7 @@ for key, value in settings:
     builder = builder.config(key, value)
 spark = builder.getOrCreate()
 spark.sql("CREATE TABLE slow_now (S string, since long) USING delta")
-for seconds in (100, 200):
+for _ in range(2):
     readings = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(f"{folder}/readings")
     slow = reason("slow(S) :- speed(S,V) in [2], V < 20.", readings, map="speed(sensor, v) at second", of="slow/1",
         emit="changes", end=150, until="available").selectExpr("unix_seconds(t) AS t", "op", "S")
