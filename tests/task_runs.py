@@ -26,7 +26,7 @@ from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.feed import FeedOptions, SparkFeed, groups_of, open_feed
 from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.recordings import BatchSizes, Position, is_recorded, offset_of
-from thalweg.runtimes.spark.stream_source import BatchPlanner, Known, Ticks, Work, done
+from thalweg.runtimes.spark.stream_source import BatchPlanner, Known, Work, done
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.wall_clock import PassingTime
 
@@ -99,7 +99,7 @@ class TaskRun:
             for fragment in self.job.fragments
             for bucket in self.job.buckets(fragment.number)
         }
-        self.planner = BatchPlanner(self.feed.sources, Ticks(clock.tick_length, clock.epoch), SMALL)
+        self.planner = BatchPlanner(self.feed.sources, self.feed.reading, SMALL, tasks=3)
         self.offset = self.planner.first()
         self.batches = 0
         (folder / MANIFEST).touch()

@@ -71,6 +71,27 @@ def test_a_run_that_is_killed_goes_on_behind_what_it_has_received(tmp_path: Path
     assert len([*(tmp_path / "run" / "inbox").iterdir()]) <= 3, "what was answered is removed"
 
 
+@pytest.mark.usefixtures("in_session")
+def test_a_live_stream_and_a_recording_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "rules.lars").write_text(RULES)
+    speeds, pairs = (
+        "".join(line for line in facts(0, 60).splitlines(keepends=True) if line.startswith(name))
+        for name in ("speed", "next")
+    )
+    for name, text in (("speeds", speeds), ("pairs", pairs)):
+        (tmp_path / f"{name}.facts").write_text(text)
+    own, spread = tmp_path / "own.jsonl", tmp_path / "spark.jsonl"
+    recorded = ("--stream", tmp_path / "pairs.facts", "--emit", "changes")
+    with server(speeds) as (stream, _):
+        words = ("--stream", stream, *recorded, "--out", spread, "--runtime", "spark")
+        ended = invoke(tmp_path / "rules.lars", *words)
+    assert ended.exit_code == 0, ended.output
+    assert (
+        invoke(tmp_path / "rules.lars", "--stream", tmp_path / "speeds.facts", *recorded, "--out", own).exit_code == 0
+    )
+    assert spread.read_text() == own.read_text() != ""
+
+
 def reached(folder: Path) -> int:
     """The last tick that was delivered."""
     ledger = folder / "delivered.json"

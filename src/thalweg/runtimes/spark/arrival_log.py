@@ -21,6 +21,8 @@ from thalweg.runtimes.spark.job import FORMAT
 INBOX: Final = "inbox"
 """The folder of the segments in that of a run."""
 _ENDING: Final = ".arrivals"
+# What makes a line of facts depend on others.
+_BINDING: Final = (b"/*", b"*/", b"prefix")
 
 Arrival = tuple[int, int, int]
 """A group, the milliseconds since 1970 at which it brought something, and how many bytes."""
@@ -33,7 +35,8 @@ class Segment:
     Those that have `begun` come by a connection that knows nothing of the one before; those that have `ended` bring
     nothing more, and with `is_cut` none does. Those that are `resting` hold no others back. `beats` are milliseconds
     of the machine's clock, the first and the last, where time goes by it. `counts` has how much there was of each
-    group so far, and `positions` where to go on behind it, for transports that know such.
+    group so far, and `positions` where to go on behind it, for transports that know such. `lines` has the groups whose
+    lines seem to stand for themselves, and how many there are.
     """
 
     arrivals: tuple[Arrival, ...] = ()
@@ -44,6 +47,7 @@ class Segment:
     is_cut: bool = False
     counts: tuple[tuple[int, int], ...] = ()
     positions: tuple[tuple[int, Any], ...] = ()
+    lines: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def read(cls, line: bytes) -> "Segment":
@@ -54,13 +58,25 @@ class Segment:
         True
         """
         about: dict[str, Any] = json.loads(line)
-        rows = {name: tuple(map(tuple, about[name])) for name in ("arrivals", "counts", "positions")}
+        rows = {name: tuple(map(tuple, about[name])) for name in ("arrivals", "counts", "positions", "lines")}
         numbers = {name: tuple(about[name]) for name in ("begun", "ended", "resting", "beats")}
         return cls(**(about | rows | numbers))
 
     @property
     def text(self) -> bytes:
         return json.dumps(asdict(self)).encode()
+
+
+def lines_in(blocks: Sequence[bytes]) -> int | None:
+    """How many lines there are in blocks that follow each other; None where one may go on in another.
+
+    >>> lines_in([b"p at 3.\\np at", b" 4.\\n"]), lines_in([b"p at 3.\\np at"]), lines_in([b"/* p at 3.\\n"])
+    (2, None, None)
+    """
+    ended = b"".join([block[-2:] for block in blocks[-2:]]).endswith((b".\n", b"}\n"))
+    if not ended or any(sign in block for block in blocks for sign in _BINDING):
+        return None
+    return sum(block.count(b"\n") for block in blocks)
 
 
 class ArrivalLog:

@@ -235,17 +235,24 @@ class RecordedBlock(BlockTask):
 
     def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
         """A diagnostic with the number of its line in the file, of which the reader has seen a part."""
-        span, file = diagnostic.span, self._file
-        if span is NOWHERE or not self._block.start or file.groups is not None:
+        if diagnostic.span is NOWHERE or not self._block.start or self._file.groups is not None:
             return diagnostic
-        source = Source(span.source.name, span.source.text, span.source.first_line + self._lines_skipped)
-        return replace(diagnostic, span=Span(source, span.start, span.end))
+        return shifted(diagnostic, self._lines_skipped)
 
     @cached_property
     def _lines_skipped(self) -> int:
         """How many lines stand before the block, beside those of the beginning, which the reader has counted."""
         lines = Lines(self._file)
         return lines.count_before(lines.first_from(self._block.start)) - self._file.lines
+
+
+def shifted(diagnostic: Diagnostic, lines: int) -> Diagnostic:
+    """A diagnostic that is some lines further on in its stream."""
+    span = diagnostic.span
+    if span is NOWHERE or not lines:
+        return diagnostic
+    source = Source(span.source.name, span.source.text, span.source.first_line + lines)
+    return replace(diagnostic, span=Span(source, span.start, span.end))
 
 
 def _at_row(state: State, row: int) -> State:

@@ -25,7 +25,7 @@ from thalweg.model.event import Batch
 from thalweg.model.saved_batches import load_batches, save_batches
 from thalweg.runtimes.intake import Items
 from thalweg.runtimes.plausible_times import Far
-from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
+from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment, lines_in
 from thalweg.runtimes.spark.wire import warning_of, warning_text
 from thalweg.runtimes.wall_clock import PassingTime
 
@@ -38,6 +38,8 @@ PAUSE: Final = 0.02
 """Seconds from one segment to the next: what comes meanwhile is written together."""
 _CROWDED: Final = 0.1
 """Seconds after which it is looked for room again."""
+_WORTH_CUTTING: Final = 1 << 20
+"""Bytes of a segment from which on it is looked whether tasks can share the lines of streams."""
 _ITEMS: Final = 20_000
 """Values of Python that are written together."""
 
@@ -78,6 +80,28 @@ class _Written:
     ended: list[int] = field(default_factory=list)
     beats: list[int] = field(default_factory=list)
     size: int = 0
+
+    def lines(self) -> Iterator[tuple[int, int]]:
+        """The groups whose lines stand for themselves, as far as can be seen, and how many they have."""
+        blocks: dict[int, list[bytes]] = {}
+        for (group, _, _), block in zip(self.arrivals, self.blocks, strict=True):
+            blocks.setdefault(group, []).append(block)
+        for group, brought in blocks.items():
+            if (lines := lines_in(brought)) is not None:
+                yield group, lines
+
+    def cut_off(self, group: int) -> tuple[int, bytes] | None:
+        """Takes back what a group has brought behind its last line break, with the time of its arrival."""
+        places = [place for place, (by, _, _) in enumerate(self.arrivals) if by == group]
+        if not places:
+            return None
+        block, (_, moment, size) = self.blocks[places[-1]], self.arrivals[places[-1]]
+        end = block.rfind(b"\n") + 1
+        if end in (0, size):
+            return None
+        self.blocks[places[-1]], self.arrivals[places[-1]] = block[:end], (group, moment, end)
+        self.size -= size - end
+        return moment, block[end:]
 
     def add(self, group: int, moment: int, block: bytes) -> None:
         self.blocks.append(block)
@@ -153,6 +177,7 @@ class _LogWriter(threading.Thread):
             is_cut,
             tuple(self._counts.items()),
             tuple(self._positions.items()),
+            tuple(written.lines()) if written.size >= _WORTH_CUTTING else (),
         )
         try:
             self._sizes[self._log.add(segment, written.blocks)] = written.size
@@ -225,9 +250,24 @@ class BlockReceiver(_LogWriter):
             if self._next.size >= SEGMENT:
                 # More may have come of a group that seems to be silent.
                 brought = {group for group, _, _ in self._next.arrivals}
+                begun = self._cut_off()
                 self._settle(tuple(group for group in self._resting if group not in brought))
+                for group, (moment, block) in begun.items():
+                    self._next.add(group, moment, block)
         if not self._stopped.is_set():
             self._settle(self._now_resting)
+
+    def _cut_off(self) -> dict[int, tuple[int, bytes]]:
+        """The lines that have begun, which are written with what follows: tasks can share whole lines.
+
+        Not those of a transport that would be read on behind them.
+        """
+        return {
+            group: begun
+            for group, transport in zip(self._groups, self._transports, strict=True)
+            if transport.live and not isinstance(transport, Positioned)
+            if (begun := self._next.cut_off(group)) is not None
+        }
 
     def _skips(self, number: int) -> int:
         """How many blocks of a recording were written before, which comes from its beginning again."""

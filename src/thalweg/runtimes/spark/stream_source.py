@@ -27,7 +27,7 @@ from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pace import Pace
 from thalweg.runtimes.spark.pack import Beat, Packer
 from thalweg.runtimes.spark.read_block import packed, parcels_of
-from thalweg.runtimes.spark.received_block import ReceivedBlock, ReceivedPart, ReceivedSource
+from thalweg.runtimes.spark.received_block import ReceivedBlock, ReceivedPart, ReceivedSource, can_be_shared
 from thalweg.runtimes.spark.recordings import (
     BatchSizes,
     Block,
@@ -110,9 +110,9 @@ class StreamSources(Shipped):
 class BatchPlanner:
     """How far the next batch reads, and what its tasks do."""
 
-    def __init__(self, sources: StreamSources, clock_ticks: "Ticks", sizes: BatchSizes, tasks: int = 1) -> None:
+    def __init__(self, sources: StreamSources, reading: ReadingOptions, sizes: BatchSizes, tasks: int = 1) -> None:
         self._sources = sources
-        self._ticks = clock_ticks
+        self._reading = reading
         self._sizes = sizes
         self._tasks = tasks
         self._offsets = Offsets(sources.recorded, sizes)
@@ -173,10 +173,13 @@ class BatchPlanner:
         segments = {number: self._log.head(number) for number in numbers}
         beat = self._beat(segments, numbers.stop)
         parts = [part for source in self._sources.received if (part := self._part(source, segments, numbers, known))]
-        if sum(size for segment in segments.values() for _, _, size in segment.arrivals) < self._sizes.block:
+        size = sum(size for segment in segments.values() for _, _, size in segment.arrivals)
+        if size < self._sizes.block:
             # One task is enough for little.
             return [*works, (beat, *parts)], known.observed
-        return [*works, (beat,), *((part,) for part in parts)], known.observed
+        most = max(self._sizes.block, -(-size // max(1, self._tasks)))
+        shared = [share for part in parts for share in self._shared(part, segments, most)]
+        return [*works, (beat,), *((share,) for share in shared)], known.observed
 
     def _part(
         self, source: ReceivedSource, segments: dict[int, Segment], numbers: range, known: Known
@@ -191,11 +194,31 @@ class BatchPlanner:
         mine = tuple(sorted(brought | begun)) or (numbers.stop - 1,)
         return ReceivedPart(group, mine, begun, ended, known.readers.get(str(group)))
 
+    def _shared(self, part: ReceivedPart, segments: dict[int, Segment], most: int) -> Iterator[ReceivedPart]:
+        """A part in pieces of about as many bytes, where its lines stand for themselves; else as it is."""
+        group = part.group
+        lines = {number: dict(segments[number].lines).get(group) for number in part.segments}
+        source = self._sources.received[group - len(self._sources.recorded)]
+        if part.begun or None in lines.values() or not can_be_shared(source, part.known, self._reading):
+            yield part
+            return
+        piece: list[int] = []
+        before, inside, size = 0, 0, 0
+        for number in part.segments:
+            piece.append(number)
+            inside += lines[number] or 0
+            size += sum(length for by, _, length in segments[number].arrivals if by == group)
+            if size >= most or number == part.segments[-1]:
+                ended = part.ended and number == part.segments[-1]
+                yield replace(part, segments=tuple(piece), ended=ended, lines=before)
+                piece, before, inside, size = [], before + inside, 0, 0
+
     def _beat(self, segments: dict[int, Segment], end: int) -> Beat:
         """How far time is behind a batch; the last segment says which groups rest, also where it came before."""
         last = self._log.head(end - 1) if end else Segment()
         beats = [moment for segment in segments.values() for moment in segment.beats]
-        ticks = tuple(map(self._ticks, (beats[0], beats[-1]) if beats else ()))
+        clock = self._reading.clock
+        ticks = tuple((beat - clock.epoch) // clock.tick_length for beat in beats[:: max(1, len(beats) - 1)])
         groups = tuple(group for group in self._sources.live if group not in last.ended)
         return Beat(last.resting, ticks, groups, last.is_cut)
 
@@ -203,21 +226,6 @@ class BatchPlanner:
         """Forgets what batches up to an offset have taken; the last segment says how far time has come."""
         if _ARRIVALS in end:
             self._log.forget(int(end[_ARRIVALS]) - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Ticks:
-    """The tick of a moment of the machine's clock, in milliseconds.
-
-    >>> Ticks(1_000, 0)(36_250)
-    36
-    """
-
-    length: int
-    epoch: int
-
-    def __call__(self, moment: int) -> int:
-        return (moment - self.epoch) // self.length
 
 
 def done(job: Job, sources: StreamSources, works: Sequence[Work], reading: ReadingOptions) -> Iterator[list[Parcel]]:
@@ -254,13 +262,12 @@ def read_streams(session: "SparkSession", job: Job, sources: StreamSources, read
     tasks = max(job.partitions, os.cpu_count() or 1)
     # Batches are planned in a process of Spark's.
     sizes = recordings.SIZES
-    ticks = Ticks(reading.clock.tick_length, reading.clock.epoch)
 
     class Batches(DataSourceStreamReader, *ends_with_others()):  # type: ignore[misc]
         """Plans batches in the driver, and reads them in tasks."""
 
         def __init__(self) -> None:
-            self._planner = BatchPlanner(sources, ticks, sizes, tasks)
+            self._planner = BatchPlanner(sources, reading, sizes, tasks)
 
         def initialOffset(self) -> dict[str, str]:  # noqa: N802
             return self._planner.first()

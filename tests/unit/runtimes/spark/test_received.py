@@ -6,9 +6,10 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -19,7 +20,8 @@ from thalweg.connectors.open import TextTransport
 from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark import receiver as receiving
-from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
+from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment, lines_in
+from thalweg.runtimes.spark.received_block import ReceivedBlock
 from thalweg.runtimes.spark.receiver import BlockReceiver
 from thalweg.runtimes.wall_clock import PassingTime
 
@@ -84,7 +86,12 @@ def received(log: ArrivalLog, streams: Sequence[Sequence[bytes]], order: Sequenc
             taken.append((stream, moment, waiting[stream].pop(0)))
     parts = [taken[start : start + together] for start in range(0, len(taken), together)]
     for part in parts:
-        log.add(Segment(tuple((group, at, len(block)) for group, at, block in part)), [block for *_, block in part])
+        blocks = {stream: [block for group, _, block in part if group == stream] for stream in range(len(streams))}
+        lines = tuple(
+            (stream, lines) for stream, some in blocks.items() if some and (lines := lines_in(some)) is not None
+        )
+        arrived = tuple((group, at, len(block)) for group, at, block in part)
+        log.add(Segment(arrived, lines=lines), [block for *_, block in part])
     log.add(Segment(ended=tuple(range(len(streams)))), [])
 
 
@@ -141,6 +148,31 @@ def test_a_live_stream_is_answered_as_in_one_process_in_any_blocks(tmp_path_fact
     text = "\n".join(facts) + data.draw(st.sampled_from(["", "\n"]))
     delay = data.draw(st.integers(0, 4))
     compared(folder, {"s.facts": text}, places, [], ends, together=few, delay=delay, program=COUNTED)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.sampled_from("ab"), st.sampled_from(TERMS)), min_size=3, max_size=24),
+    st.integers(1, 4),
+    ENDS,
+    st.integers(0, 4),
+    st.one_of(st.none(), st.integers(0, 24)),
+    st.sampled_from(["stop", "skip"]),
+)
+def test_tasks_share_lines_that_stand_for_themselves(tmp_path_factory, events, few, ends, delay, wrong, on_error):
+    folder = tmp_path_factory.mktemp("shared")
+    lines = [f"{name}({term}) at {tick}.\n" for tick, name, term in events]
+    if wrong is not None:
+        lines.insert(wrong, "a(x at 3.\n")
+    text = "".join(lines)
+    ends_of_lines = [sum(map(len, lines[:number])) for number in range(0, len(lines), few)]
+    with patch.object(ReceivedBlock, "__init__", autospec=True, side_effect=ReceivedBlock.__init__) as opened:
+        run = compared(
+            folder, {"s.facts": text}, ends_of_lines, [], [1, *ends], delay=delay, program=COUNTED, on_error=on_error
+        )
+    event(f"shared: {any(call.args[4].lines for call in opened.call_args_list)}")
+    if wrong is not None:
+        found = run.feed.malformed if on_error == "stop" else run.reported[0]
+        assert f"s.facts:{min(wrong, len(events)) + 1}:" in found.render()
 
 
 @given(st.lists(TICKS, min_size=2, max_size=3), PLACES, ENDS, st.lists(st.integers(0, 1), max_size=6), st.data())
@@ -237,6 +269,31 @@ def test_a_wrong_clock_is_found_out_by_what_came_in_earlier_batches(tmp_path):
     assert run.feed.far.count == 2
     far = [json.loads(line)["t"] for line in lines_of(run.late)]
     assert far == ["2999-01-01T00:00:00Z", "1970-01-01T00:00:09Z"]
+
+
+def test_a_batch_of_many_lines_is_shared_by_tasks(tmp_path):
+    run = TaskRun(tmp_path, JOIN, [LiveText("s.facts")])
+    received(run.log, [[f"a(x) at {tick}.\n".encode() for tick in range(10)]], [0], 1)
+    run.read_arrivals([1])
+    works, _ = run.planner.works(run.offset, run.behind(10))
+    assert [(work.segments, work.lines) for (work,) in works[1:]] == [((1, 2, 3), 0), ((4, 5, 6), 3), ((7, 8, 9), 6)]
+    run.read_arrivals([10, 11])
+    run.delivery.close()
+    assert run.is_over
+
+
+def test_what_is_received_at_once_is_cut_at_the_ends_of_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(receiving, "SEGMENT", 20)
+    monkeypatch.setattr(receiving, "_WORTH_CUTTING", 1)
+    text = "".join(f"a(x) at {tick}.\n" for tick in range(30)).encode()
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s", cut(text, range(7, 300, 25)))])
+    fill(run)
+    numbers = run.log.numbers()
+    assert b"".join(block for _, block in run.log.of_group(0, numbers)) == text
+    heads = [run.log.head(number) for number in numbers]
+    assert sum(lines for head in heads for _, lines in head.lines) == 30
+    assert len([head for head in heads if head.lines]) > 5
+    finished(run)
 
 
 # Receiving ------------------------------------------------------------------------------------------------------------
