@@ -26,6 +26,7 @@ from thalweg.runtimes.spark import processor
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.progress_line import state_rows
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker_cache import WORKERS
 from thalweg.spark import reason
@@ -72,7 +73,7 @@ class Query:
 
         self.job = rule_job(api.load(PROGRAM, report=lambda found: None), Settings(emit=emit, delay=1))
         levels = [[fragment.number for fragment in level] for level in self.job.levels]
-        self.levels = [(level, TwsTester(LevelProcessor(self.job, level))) for level in levels]
+        self.levels = [(level, TwsTester(LevelProcessor(ShippedJob("here", self.job), level))) for level in levels]
 
     def take(self, batch: int) -> Answers:
         """What a batch tells the world, sorted."""
@@ -146,7 +147,7 @@ def test_a_batch_that_is_tried_again_finds_the_same(emit: str) -> None:
             WORKERS.forget()
 
 
-@pytest.mark.parametrize("keys", [40_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("keys", [4_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_many_keys(session: "SparkSession", tmp_path: Path, keys: int) -> None:
     """All of them in the window at once; the store has records for each bucket and batch, and none for a key."""
     files = 4

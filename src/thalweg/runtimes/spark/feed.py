@@ -34,6 +34,7 @@ from thalweg.runtimes.spark.lake_sources import LakeSource, lake_sources
 from thalweg.runtimes.spark.received_block import ReceivedKind, ReceivedSource
 from thalweg.runtimes.spark.receiver import BlockReceiver, ItemReceiver, Receiver
 from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, is_recorded, recordings
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.stream_source import Known, StreamSources, read_streams
 from thalweg.runtimes.spark.wire import warning_of
 from thalweg.runtimes.wall_clock import PassingTime
@@ -141,16 +142,16 @@ class SparkFeed:
         flowing = [high for group, high in enumerate(heard.highest) if group not in {*heard.ended, *unseen}]
         return min(flowing, default=NEVER) - self._job.settings.delay - 1
 
-    def load(self, session: "SparkSession") -> "DataFrame":
-        """The parcels as a stream of Spark."""
+    def load(self, session: "SparkSession", shipped: ShippedJob) -> "DataFrame":
+        """The parcels as a stream of Spark, made by tasks that know the job."""
         from thalweg.runtimes.spark.dataframe import pack_clock
         from thalweg.runtimes.spark.lake_streams import read_lake
 
-        parcels = [read_lake(session, self._job, lake) for lake in self._lakes]
+        parcels = [read_lake(session, shipped, lake) for lake in self._lakes]
         if self.sources.groups or not parcels:
-            parcels.insert(0, read_streams(session, self._job, self.sources, self.reading))
+            parcels.insert(0, read_streams(session, shipped, self.sources, self.reading))
         if self._job.idle is not None:
-            parcels.append(pack_clock(self._job, session))
+            parcels.append(pack_clock(shipped, session))
         return reduce(lambda union, other: union.unionAll(other), parcels)
 
     def start(self) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 from uuid import uuid4
 
@@ -18,7 +18,6 @@ from thalweg.ir.annotate_terms import EDGES, SUPPLIED
 from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
-from thalweg.model.shipped import Shipped
 from thalweg.model.time import Clock
 from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
@@ -37,7 +36,7 @@ Address = tuple[int, int, Exchange | None]
 
 
 @dataclass(frozen=True)
-class Job(Shipped):
+class Job:
     """A plan made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
 
     Of the `optional` groups, those that have brought nothing yet hold no other back; they are those of the values of a
@@ -83,18 +82,8 @@ class Job(Shipped):
         options = {"saves": True, "streams": self.streams, "run": self.name, "in_columns": True}
         return Context(self.settings, self.clock, report, listen=listen, **options)  # type: ignore[arg-type]
 
-    # On its way -----------------------------------------------------------------------------------------------------
-
-    def __reduce__(self) -> tuple[Callable[[bytes], "Job"], tuple[bytes]]:
-        return _opened, (self._sealed,)
-
-    @cached_property
-    def _sealed(self) -> bytes:
-        """The job in one piece: Spark sends it with every task, and a process opens it once."""
-        from pyspark.serializers import CPickleSerializer
-
-        sealed: bytes = CPickleSerializer().dumps(self.__getstate__())
-        return sealed
+    def __reduce__(self) -> tuple[()]:
+        raise TypeError("a job travels as data: `shipped_job.ship` sends it")
 
     # Buckets --------------------------------------------------------------------------------------------------------
 
@@ -248,13 +237,6 @@ class Job(Shipped):
         if version.isdigit() and int(version) != FORMAT:
             return other_version(_STATE, _STATE.name, int(version))
         return RejectedError([Diagnostic("E408", "the checkpoint belongs to another program, or to other settings")])
-
-
-@lru_cache(maxsize=8)
-def _opened(sealed: bytes) -> Job:
-    from pyspark.serializers import CPickleSerializer
-
-    return Job(**CPickleSerializer().loads(sealed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.lake_sources import LakeSource
 from thalweg.runtimes.spark.processor import PARCELS
 from thalweg.runtimes.spark.read_block import BlockTask, packed
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import parcels_batch
 
 if TYPE_CHECKING:
@@ -45,14 +46,14 @@ _LIMITS: Final = {
 }
 
 
-def read_lake(session: "SparkSession", job: Job, source: LakeSource) -> "DataFrame":
+def read_lake(session: "SparkSession", shipped: ShippedJob, source: LakeSource) -> "DataFrame":
     """The parcels of a stream; `RejectedError` where the columns of a table are not those of facts."""
     stream = source.stream
     rows = _rows(session, source)
     shape = Shape(None, tuple(rows.columns), False, 0, by=stream.by)
 
     def pack_rows(batches: Iterable[Any]) -> Iterator[Any]:
-        context = TaskContext.get()
+        job, context = shipped.job, TaskContext.get()
         task = context.partitionId() if context else 0
         for number, chunk in enumerate(gathered(named(batches, shape.columns))):
             for group, block in in_groups(chunk, shape):

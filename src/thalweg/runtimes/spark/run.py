@@ -40,6 +40,7 @@ from thalweg.runtimes.spark.session import (
     open_session,
     stop_session,
 )
+from thalweg.runtimes.spark.shipped_job import ship
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 
@@ -226,7 +227,8 @@ def start_query(
         else:
             _deliver_kept(answers, batch, delivery, sink)
 
-    writing = chain(job, feed.load(session)).writeStream.foreachBatch(deliver)
+    shipped = ship(session, job)
+    writing = chain(shipped, feed.load(session, shipped)).writeStream.foreachBatch(deliver)
     if job.closes:
         # All has been read when a batch without data follows.
         session.conf.set(NO_DATA, "true")

@@ -37,6 +37,7 @@ from thalweg.runtimes.spark.recordings import (
     offset_of,
     positions_of,
 )
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import Parcel
 
 if TYPE_CHECKING:
@@ -250,7 +251,9 @@ def ends_with_others() -> tuple[type, ...]:
     return (SupportsTriggerAvailableNow,)
 
 
-def read_streams(session: "SparkSession", job: Job, sources: StreamSources, reading: ReadingOptions) -> "DataFrame":
+def read_streams(
+    session: "SparkSession", shipped: ShippedJob, sources: StreamSources, reading: ReadingOptions
+) -> "DataFrame":
     """The parcels of all streams as a stream of Spark."""
     from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
     from pyspark.sql.types import StructType
@@ -258,8 +261,8 @@ def read_streams(session: "SparkSession", job: Job, sources: StreamSources, read
     from thalweg.runtimes.spark.processor import PARCELS
     from thalweg.runtimes.spark.wire import parcels_batch
 
-    name = f"thalweg_{job.name}"
-    tasks = max(job.partitions, os.cpu_count() or 1)
+    name = f"thalweg_{shipped.job.name}"
+    tasks = max(shipped.job.partitions, os.cpu_count() or 1)
     # Batches are planned in a process of Spark's.
     sizes = recordings.SIZES
 
@@ -293,6 +296,7 @@ def read_streams(session: "SparkSession", job: Job, sources: StreamSources, read
             return [InputPartition((work, observed)) for work in works]
 
         def read(self, partition: InputPartition) -> Iterator[Any]:
+            job = shipped.job
             works, observed = partition.value
             left = replace(reading, observed=max(0, reading.observed - observed))
             for parcels in done(job, sources, works, left):
