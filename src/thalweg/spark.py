@@ -45,9 +45,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
 
-    from thalweg.answers.answer_columns import Column
     from thalweg.explain.document import PlanDocument
-    from thalweg.planning.argument_types import Type, Types
+    from thalweg.planning.argument_types import Types
     from thalweg.runtimes.spark.answer_frame import AnswerFrame
     from thalweg.runtimes.spark.columns import Shape
     from thalweg.runtimes.spark.query_claim import QueryClaim
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
 __all__ = ["explain", "reason", "register", "upsert"]
 
 _LOCAL: Final = "timestamp_ntz"
-_SQL_TYPES: Final = {"integer": "long", "number": "double", "text": "string"}
 _TYPES: Final = {
     **dict.fromkeys(("long", "integer", "short", "byte"), "integer"),
     **dict.fromkeys(("double", "float"), "number"),
@@ -275,7 +273,6 @@ class _Reasoning:
         """The rows of answers, and with `late` those of facts that came too late or could not be read."""
         from thalweg.runtimes.spark.checked_start import with_checked_start
         from thalweg.runtimes.spark.dataframe import chain
-        from thalweg.runtimes.spark.ddl import struct_of
         from thalweg.runtimes.spark.driver_log import DriverLog
         from thalweg.runtimes.spark.query_claim import QueryClaim
         from thalweg.runtimes.spark.shipped_job import ship
@@ -298,8 +295,7 @@ class _Reasoning:
         tables = tuple(self._tables) if len(self._tables) > 1 else ()
         log = DriverLog(self._part.rules_alone, frame.times, name or f"thalweg {uuid4()}", tables)
         rows = log.watch(rows, self._streams, listens=listens)
-        answers = self._checked(rows, frame.kinds).mapInArrow(frame, struct_of(frame.schema))
-        answers = answers.select(*map(self._column, frame.columns))
+        answers = frame.answers(self._checked(rows, frame.kinds), self._timing.clock.tick_length)
         return answers if claim is None else with_checked_start(answers, partial(self._check_checkpoint, claim))
 
     def _check_checkpoint(self, claim: "QueryClaim", location: str) -> None:
@@ -312,7 +308,7 @@ class _Reasoning:
         check_visible(self._session, location, self._width)
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
-        from thalweg.runtimes.spark.answer_frame import AnswerFrame
+        from thalweg.runtimes.spark.answer_frame import AnswerFrame, sql_types
 
         if of is not None:
             self._check_chosen(of)
@@ -323,7 +319,7 @@ class _Reasoning:
         if typed is None:
             message = f"nothing here answers facts of `{of}`: `of` chooses those of rules, answer sets or a CONSTRUCT"
             raise RejectedError([Diagnostic("E403", message, help="leave it out, and choose among the rows")])
-        types = {name: _sql_type(type_) for name, type_ in typed.types.items()}
+        types = sql_types(typed.types)
         times = TimeFormat(self._timing.calendar, "iso" if self._stamped else "ticks")
         return AnswerFrame(typed.columns, times, of, types, late, self._emit)
 
@@ -337,17 +333,6 @@ class _Reasoning:
         names = tuple(name for name in self._tables if name)
         context = Context(settings, self._timing.clock, lambda diagnostic: None, Interrupt(), streams=names)
         return spread(self._part, context, self._width)
-
-    def _column(self, column: "Column") -> Any:
-        """A column with times as what they came as."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        cells = F.col(f"`{column.name}`")
-        if column.type == "time":
-            cells = self._time(cells)
-        elif column.type == "window":
-            cells = F.transform(cells, self._time)
-        return cells.alias(column.name)
 
     def _parcels(self, shipped: "ShippedJob", all_wrong: bool, claim: "QueryClaim | None") -> "DataFrame":
         from thalweg.runtimes.spark.dataframe import pack_clock, pack_table
@@ -379,13 +364,6 @@ class _Reasoning:
         if self._on_error == "stop":
             failed = failed.when(kind == MALFORMED, F.raise_error(F.col("fact")))
         return rows.where(failed.otherwise(kind.isin(kinds)))
-
-    def _time(self, ticks: Any) -> Any:
-        """Ticks as what times came as."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        length = self._timing.clock.tick_length
-        return F.timestamp_millis(ticks * F.lit(length).cast("long")) if self._stamped else ticks
 
 
 def _background(background: Any, mapped: Tally | None) -> tuple[Any, Tally | None]:
@@ -466,12 +444,6 @@ def _kind(table: "DataFrame", path: Path) -> Any:
         return DecimalType(type_.precision, type_.scale)
     # A text may be a number in one row and not in the next, so it stays a text.
     return _TYPES.get(name, "text")
-
-
-def _sql_type(kind: "Type") -> str:
-    if isinstance(kind, DecimalType):
-        return f"decimal({kind.precision},{kind.scale})"
-    return _SQL_TYPES.get(kind, kind)
 
 
 def upsert(answers: "DataFrame", table: str, *, checkpoint: str | None = None, **trigger: Any) -> "StreamingQuery":

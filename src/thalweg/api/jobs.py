@@ -1,6 +1,6 @@
 """Parts, ready to run over their streams: in this process, or on Spark."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +13,9 @@ from thalweg.api.sources import On, absolute, named, on_command_line, unnamed
 from thalweg.api.timing import Timing
 from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.lake import KAFKA, TABLES, lake_stream
 from thalweg.connectors.mapping.tally import Tally
+from thalweg.connectors.named_source import NamedSource
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.kinds.part import Part
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.answers.record import Answer
+    from thalweg.connectors.lake import LakeOutput
     from thalweg.connectors.transport import Transport
     from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
     from thalweg.runtimes.spark.feed import SparkFeed
+    from thalweg.runtimes.spark.lake_sink import LakeSink
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
     from thalweg.runtimes.wall_clock import PassingTime
 
@@ -207,6 +211,7 @@ def run_on_spark(
     partitions: int = 2,
     *,
     out: str | None = None,
+    elsewhere: "LakeOutput | None" = None,
     late: str | None = None,
     written: "AnswerFormat | None" = None,
     observer: Observer = Observer(),
@@ -214,9 +219,9 @@ def run_on_spark(
 ) -> "RunOutcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
-    Answers are `written` to `out`, and lines about late facts to `late`. The memory of the options is a budget for each
-    bucket of each stage. If the observer is interested in it, the outcome says until when what holds at the end is
-    guaranteed.
+    Answers are `written` to `out`, or by Spark itself `elsewhere`, and lines about late facts to
+    `late`. The memory of the options is a budget for each bucket of each stage. If the observer is interested in it,
+    the outcome says until when what holds at the end is guaranteed.
     """
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
@@ -226,10 +231,11 @@ def run_on_spark(
     from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.feed import FeedOptions, groups_of, is_decoded, open_feed
     from thalweg.runtimes.spark.job import spread
+    from thalweg.runtimes.spark.lake_sources import formats_of, has_lakes, lake_job
     from thalweg.runtimes.spark.run import LEDGER, is_claimed, run
 
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
-        need_no_output(out)
+        need_no_output(None if elsewhere else out)
         need_no_output(late)
     interrupt, timing = interrupt or Interrupt(), options.timing
     report, mapped = observer.report, options.mapped
@@ -240,7 +246,8 @@ def run_on_spark(
         observer.ready()
         present = work.watch.presenter() or (lambda answer: answer)
         watching = report, listen, present, observer.see
-        return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts, feed.hear)
+        count = None if elsewhere is None else observer.count
+        return Delivery(ledger, out, late, options.emit, how, *watching, work.job.plan.shows_facts, feed.hear, count)
 
     def listen(solution: Any, note: Any) -> None:
         if not work.watch.hear(note):
@@ -251,13 +258,18 @@ def run_on_spark(
         return _in_turn([look for look in looks if look is not None]) or (lambda batch: None)
 
     resumed = is_claimed(target.checkpoint)
-    with _streaming(on, timing, mapped) as (items, transports):
+    with _streaming(on, timing, mapped, _lakes(on, timing, mapped, observer)) as (items, transports):
         context = _context(settings, timing, observer, interrupt, transports)
         work = spread(part, replace(context, split=options.split or "auto"), partitions)
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
+        target = replace(target, formats=formats_of(transports, elsewhere))
         decoded = is_decoded(transports)
-        job = replace(work.job, groups=groups_of(transports, decoded))
+        if has_lakes(transports):
+            _check_lakes(timing, observer)
+            job = lake_job(work.job, transports, timing.idle_seconds)
+        else:
+            job = replace(work.job, groups=groups_of(transports, decoded))
         feed_options = FeedOptions(
             timing.clock,
             _passing(timing),
@@ -279,6 +291,7 @@ def run_on_spark(
             options=unchanging,
             compiles=part.compiles,
             warnings=_live_warnings(report, mapped) if observer.warns_live and is_live else None,
+            sink=None if elsewhere is None else _sink(part, elsewhere, options),
         )
     outcome = _ended(outcome, report)
     for warning in chain(() if resumed else work.watch.summary(), _mapped(mapped, resumed)):
@@ -288,10 +301,10 @@ def run_on_spark(
 
 @contextmanager
 def _streaming(
-    on: On, timing: Timing, mapped: Tally | None
+    on: On, timing: Timing, mapped: Tally | None, lakes: Collection[str]
 ) -> "Iterator[tuple[Callable[[Dictionary], Items], Sequence[Transport]]]":
     """Opens streams for a run that may be resumed, and says how to read them."""
-    transports = _opened(on, mapped)
+    transports = _opened(on, mapped, lakes=lakes)
 
     def items(words: "Dictionary") -> "Items":
         # The streams are read beside the main thread, which is the one that gets Ctrl-C.
@@ -302,6 +315,50 @@ def _streaming(
     finally:
         for transport in transports:
             transport.close()
+
+
+def _sink(part: Part, output: "LakeOutput", options: RunOptions) -> "LakeSink":
+    """Where Spark writes answers, with the columns of their kind; times are timestamps where they can be told to be."""
+    from thalweg.runtimes.spark.answer_frame import AnswerFrame, sql_types
+    from thalweg.runtimes.spark.lake_sink import LakeSink
+
+    timing, mapped = options.timing, options.mapped
+    is_mapped = mapped is not None and any(mapping.time is not None for mapping in mapped.mappings)
+    times = TimeFormat(timing.calendar, timing.times or ("iso" if is_mapped else "ticks"))
+    typed = part.typed_columns(options.emit, None, {})
+    assert typed is not None, "answers about all predicates have columns"
+    frame = AnswerFrame(typed.columns, times, types=sql_types(typed.types), emit=options.emit)
+    return LakeSink(output, frame, timing.clock.tick_length)
+
+
+def _lakes(on: On, timing: Timing, mapped: Tally | None, observer: Observer) -> Collection[str]:
+    """The formats of streams that Spark reads by itself.
+
+    A topic of Kafka is read by the driver where the time of arrival matters, or a picture shows what comes.
+    """
+    timeless = [mapping for mapping in (mapped.mappings if mapped is not None else ()) if mapping.time is None]
+    by_arrival = any(mapping.serves(name) for mapping in timeless for name in _topics(on))
+    needs_driver = timing.passing == "wall" or by_arrival or observer.observe is not None
+    return TABLES if needs_driver else (KAFKA, *TABLES)
+
+
+def _topics(on: On) -> Iterator[str]:
+    """The names of streams that are topics of Kafka."""
+    for source in named(on) or ():
+        origin = source.origin if isinstance(source, NamedSource) else source
+        lake = lake_stream(origin) if isinstance(origin, str) else None
+        if lake is not None and lake.format == KAFKA:
+            yield source.name if isinstance(source, NamedSource) else lake.stream
+
+
+def _check_lakes(timing: Timing, observer: Observer) -> None:
+    """`RejectedError` where an option needs facts, or a clock, that the driver does not see."""
+    if observer.observe is not None:
+        message = "a picture shows facts that streams bring, and Spark reads these streams without this process"
+        raise RejectedError([Diagnostic("E403", message, help="leave `--picture` out, or record the streams first")])
+    if timing.passing == "wall":
+        message = "`--clock wall` is for streams that this process receives, and Spark reads these by itself"
+        raise RejectedError([Diagnostic("E403", message, help="leave it out, or let silent streams rest: `--idle 5s`")])
 
 
 def _unchanging(on: On, options: RunOptions, sinks: dict[str, str | None], format: str) -> dict[str, object]:
@@ -347,11 +404,16 @@ def _in_turn(looks: Sequence[Callable[[Batch], object]]) -> Callable[[Batch], ob
     return (lambda batch: [look(batch) for look in looks]) if looks else None
 
 
-def _opened(on: On, mapped: Tally | None = None, resumable: bool = False) -> "Sequence[Transport]":
-    """The streams, where names say which; `resumable`, those that can be read on by another process."""
+def _opened(
+    on: On, mapped: Tally | None = None, resumable: bool = False, lakes: Collection[str] = ()
+) -> "Sequence[Transport]":
+    """The streams, where names say which; `resumable`, those that can be read on by another process.
+
+    What is of a format of `lakes` is left to Spark.
+    """
     from thalweg.runtimes.inputs import check_resumable, open_all
 
-    transports = open_all(named(on) or (), mapped)
+    transports = open_all(named(on) or (), mapped, lakes)
     if resumable:
         check_resumable(transports)
     return transports

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.connectors.batches import Facts, Instant
+from thalweg.connectors.broker import only_on_spark
 from thalweg.connectors.files import read_text
 from thalweg.connectors.held_tables import HeldTable, is_table
+from thalweg.connectors.lake import is_lake
 from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
 from thalweg.ir.nodes import Program
@@ -67,7 +69,7 @@ def classify(text: Text) -> Text:
     >>> classify("jam.lars").name, classify("q :- p.").name, classify("mqtt://broker/cars")
     ('jam.lars', '<text>', 'mqtt://broker/cars')
     """
-    if not isinstance(text, str) or text == "-" or _URI.fullmatch(text):
+    if not isinstance(text, str) or text == "-" or _URI.fullmatch(text) or is_lake(text):
         return text
     match = _PATH.fullmatch(text.removesuffix(".gz"))
     return Path(text) if match and match["suffix"].lower() in _known_suffixes() else Source(TEXT, text)
@@ -101,7 +103,7 @@ def on_command_line(name: str) -> Text:
     >>> on_command_line("my jam.lars").name, on_command_line("-")
     ('my jam.lars', '-')
     """
-    return name if name == "-" or "://" in name else Path(name)
+    return name if name == "-" or "://" in name or is_lake(name) else Path(name)
 
 
 def _known_suffixes() -> frozenset[str]:
@@ -242,6 +244,8 @@ def absolute(source: Text | HeldTable | NamedSource) -> str:
 def compiler_of(text: Text, *, background: bool = False) -> Language:
     """The language of a program or a background; `RejectedError` where it is in none."""
     if isinstance(text, str):
+        if is_lake(text):
+            raise only_on_spark(text)
         message = f"`{text}` is a stream, not a program or a background"
         raise RejectedError([Diagnostic("E402", message, help="give the name of a file, or a text")])
     name = name_of(text)

@@ -70,7 +70,7 @@ class CommandSources:
         from thalweg.api.deployed_names import check_mappings, deployed, in_place, untied
 
         deployment, mappings = context.obj, list(values["map_"] or ())
-        names, tables = list(values.get("stream") or ()), list(values["background"] or ())
+        names, tables = list(values.get("stream") or ()), list(map(on_command_line, values["background"] or ()))
         streams = list(map(on_command_line, names))
         if deployment is None:
             return cls(streams, tables, mappings)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.kinds.part import Account
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+    from thalweg.runtimes.spark.run import SparkTarget
 
 
 @with_options("run")
@@ -61,7 +62,8 @@ def run(context: typer.Context, programs: Programs, values: Values) -> None:
             budget = None if memory is None else size_in_bytes(memory)
             kinds = {**options.kinds, "prefix": api.given_prefixes(values["prefix"] or ())}
         options = replace(options, memory=budget, report=values["report"], kinds=kinds)
-        resolved = api.resolve_options(programs, sources.streams, sources.background, options)
+        background, place = _background(sources, target, delivery)
+        resolved = api.resolve_options(programs, sources.streams, background, options)
         ending.prefixes = resolved.prefixes
         complain(*resolved.warnings)
         first, last, _ = resolved.timing.ticks()
@@ -71,7 +73,7 @@ def run(context: typer.Context, programs: Programs, values: Values) -> None:
         _fitting(target, delivery, resolved.solving)
         report = complaining(resolved.prefixes, values["verbose"])
         with _nothing_collected():
-            part = api.load_resolved(programs, sources.background, resolved, report)
+            part = api.load_resolved(programs, background, resolved, report)
         if part.compiles:
             announce_compilation()
         columns, brief = part.answer_columns(options.emit), resolved.prefixes.shorten
@@ -80,7 +82,19 @@ def run(context: typer.Context, programs: Programs, values: Values) -> None:
         progress = not quiet and (values["verbose"] or sys.stderr.isatty())
         observer = api.Observer(report, progress=progress, warns_live=not quiet)
         with summarised(part, quiet) as summary, drawn(picture, written) as pencil:
-            _Run(part, sources.streams, resolved.run, target, delivery, written, summary, pencil).run(observer)
+            _Run(part, sources.streams, resolved.run, target, delivery, written, summary, pencil, place).run(observer)
+
+
+def _background(
+    sources: CommandSources, target: RuntimeOptions, delivery: OutputOptions
+) -> "tuple[list[Any], SparkTarget | None]":
+    """The background with the tables that Spark has read, and where it has: a session that is open."""
+    from thalweg.api.lake_background import has_lakes, read_lakes
+
+    if not target.on_spark or not has_lakes(sources.background):
+        return sources.background, None
+    place = target.target(sources.streams)
+    return read_lakes(sources.background, place, sources.streams, delivery.elsewhere, target.buckets)
 
 
 def _fitting(target: RuntimeOptions, delivery: OutputOptions, solving: "SolveOptions") -> None:
@@ -115,6 +129,7 @@ class _Run:
     written: "AnswerFormat"
     summary: RunSummary
     pencil: Pencil
+    place: "SparkTarget | None" = None
 
     def run(self, observer: "Observer") -> None:
         """Runs it where the options say; warnings are reported to the observer."""
@@ -152,7 +167,7 @@ class _Run:
             self.summary.hear(warning)
             report(warning)
 
-        return replace(observer, report=report_and_count, look=self.summary.look, see=see)
+        return replace(observer, report=report_and_count, look=self.summary.look, see=see, count=self.summary.count)
 
     def _on_spark(self, observer: "Observer", interrupt: "Interrupt") -> None:
         from thalweg import api
@@ -165,9 +180,10 @@ class _Run:
                 self.part,
                 self.streams,
                 self.options,
-                self.target.target(self.streams),
+                self.place or self.target.target(self.streams),
                 self.target.buckets,
                 out=self.delivery.out,
+                elsewhere=self.delivery.elsewhere,
                 late=self.delivery.late,
                 written=self.written,
                 observer=observer,

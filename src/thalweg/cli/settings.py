@@ -11,6 +11,7 @@ from thalweg.cli.errors import misfits, refuse, usage
 from thalweg.cli.parameters import Values
 
 if TYPE_CHECKING:
+    from thalweg.connectors.lake import LakeOutput
     from thalweg.runtimes.spark.run import SparkTarget
 
 
@@ -76,6 +77,8 @@ class OutputOptions:
     out: str | None
     late: str | None
     format: str
+    elsewhere: "LakeOutput | None" = None
+    """Where Spark writes answers by itself."""
 
     @classmethod
     def of(cls, values: Values) -> "OutputOptions":
@@ -84,9 +87,15 @@ class OutputOptions:
         `ValueError` where a name says another format than the options do.
         """
         from thalweg.answers.answer_formats import format_of_output
+        from thalweg.connectors.lake import KAFKA, is_lake, lake_output
 
         out, format = values["out"], values["answer_format"]
-        named = None if out is None else format_of_output(out)
+        elsewhere = lake_output(out) if values["runtime"] == "spark" else None
+        if elsewhere is not None and (format is None or format == elsewhere.format):
+            return cls(out, values["late"], "parquet", elsewhere)
+        if elsewhere is not None and elsewhere.format != KAFKA:
+            raise ValueError(f"`{out}` is written as `{elsewhere.format}`, not as `{format}`: leave `--format` out")
+        named = None if out is None or is_lake(out) else format_of_output(out)
         if named is not None and format is not None and named != format:
             raise ValueError(f"`{out}` is written as `{named}`, not as `{format}`: leave `--format` out, or rename it")
         if format == "parquet" and (out is None or "://" in out or out == "-" or out.endswith(".gz")):

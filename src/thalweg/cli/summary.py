@@ -93,6 +93,11 @@ class RunSummary:
             case _:
                 self._conclusions += len(answer.columns[0])
 
+    def count(self, answers: int) -> None:
+        """Answers that Spark has written by itself."""
+        self.has_answered = True
+        self._conclusions += answers
+
     def hear(self, diagnostic: "Diagnostic") -> None:
         """Sees what is reported."""
         self._malformed += diagnostic.code == "E301"

@@ -102,6 +102,12 @@ def read_address(uri: str, options: Collection[str]) -> Address:
     return address
 
 
+def only_on_spark(name: str) -> RejectedError:
+    """The error for what this process cannot read or write."""
+    help_ = "add `--runtime spark`, in Python `runtime='spark'`"
+    return RejectedError([Diagnostic("E402", f"only Spark reads and writes `{name}`", help=help_)])
+
+
 def not_installed(scheme: str, extra: str) -> RejectedError:
     """A scheme that needs a package which is not there."""
     message = f"`{scheme}://` needs a package that is not installed"

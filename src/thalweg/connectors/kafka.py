@@ -17,14 +17,14 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors import broker
-from thalweg.connectors.broker import Address, LineSink, as_lines, not_installed, read_address
+from thalweg.connectors.broker import Address, LineSink, as_lines, not_installed, only_on_spark, read_address
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic, FailedError
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
-OPTIONS: Final = ("from", "group", "messages", "until")
+OPTIONS: Final = ("by", "from", "group", "messages", "until")
 # A wait inside the library cannot be interrupted, so it is kept short.
 BEAT: Final = 0.2
 # Without a handler, what the library logs would be written to the terminal.
@@ -37,6 +37,8 @@ class KafkaTransport:
 
     def __init__(self, uri: str) -> None:
         self._address = address = kafka_address(uri, OPTIONS)
+        if "by" in address.options:
+            raise only_on_spark(address.name)
         self.name = address.name
         self.stream = address.topic
         self.live = address.choice("until", "end") is None

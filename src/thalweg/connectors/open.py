@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from thalweg.connectors import files, http, kafka, mqtt, replay, socket, tabular, websocket
+from thalweg.connectors.broker import only_on_spark
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.lake import is_lake, is_parquet_uri, lake_stream
 from thalweg.connectors.partitions import partitions_of
 from thalweg.connectors.readers import ENDINGS, format_of
 from thalweg.connectors.storage import SCHEMES, StoredFile, is_stored, open_storage
@@ -35,12 +37,17 @@ SINKS: Final[Mapping[str, Callable[[str], Sink]]] = {
 _KNOWN: Final = f"streams end in {' '.join(ENDINGS)}"
 
 
-def open_stream(name: str | Path, wanted: Collection[str] = ()) -> Transport:
+def open_stream(name: str | Path, wanted: Collection[str] = (), lakes: Collection[str] = ()) -> Transport:
     """Opens a stream to read from; a file must say by its ending what is in it, and a `Path` is always a file.
 
-    Of a table with many columns those that are `wanted` are read, besides those that state facts by themselves.
+    Of a table with many columns those that are `wanted` are read, besides those that state facts by themselves. What
+    Spark reads by itself, because it is of a format of `lakes`, is not opened here.
     """
     if isinstance(name, str):
+        if is_lake(name) and not lakes:
+            raise only_on_spark(name)
+        if lakes and (lake := lake_stream(name)) is not None and lake.format in lakes:
+            return lake
         if name == "-":
             return files.InputTransport()
         if name.startswith("replay://"):
@@ -126,6 +133,8 @@ def open_output(name: str | None) -> Sink:
     """Opens where answers go; the standard output by default."""
     if name is None or name == "-":
         return files.standard_output()
+    if is_lake(name) or is_parquet_uri(name):
+        raise only_on_spark(name)
     scheme = _scheme(name)
     if scheme is not None and scheme not in SINKS:
         schemes = " ".join(f"`{sink}://`" for sink in SINKS)

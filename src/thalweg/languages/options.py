@@ -133,7 +133,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
             list[str] | None,
             "Where facts come from: files (`.facts .jsonl .json .tnt .nq .trig .jsonld .csv`, also `.gz`, and "
             "`.parquet`), folders of them, also on `s3://`, `gs://`, `abfs://` and `hdfs://`; `-` for standard input, "
-            "`tcp://`, `mqtt://`, `kafka://`, `http(s)://` or `ws(s)://`. Several are merged by time.",
+            "`tcp://`, `mqtt://`, `kafka://`, `http(s)://` or `ws(s)://`; on Spark `table:catalog.schema.t`, "
+            "`delta:URI` and `iceberg:NAME`. Several are merged by time.",
             verbs=("run", "why"),
             metavar="FILE|URI",
             python="stream",
@@ -141,10 +142,11 @@ OPTIONS: Final[tuple[Option, ...]] = (
         ),
         Option(
             "background",
-            list[Path] | None,
-            "Facts that hold at every tick: lines such as `road(a).`, any RDF, or a table with `--map`.",
+            list[str] | None,
+            "Facts that hold at every tick: lines such as `road(a).`, any RDF, or a table with `--map`; on Spark also "
+            "`table:`, `delta:` and `iceberg:`, read at the start.",
             verbs=_VERBS,
-            metavar="FILE",
+            metavar="FILE|URI",
             python="background",
             python_default=(),
             key=Key("", "background", "a list of files"),

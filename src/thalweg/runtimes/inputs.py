@@ -48,14 +48,17 @@ _TOGETHER: Final = 8192
 Opening = str | Path | Source | HeldTable | NamedSource
 
 
-def open_all(streams: Iterable[Opening], tally: Tally | None = None) -> list[Transport]:
-    """Opens files, texts, tables and the streams that URIs name; all that cannot be opened is reported at once."""
+def open_all(streams: Iterable[Opening], tally: Tally | None = None, lakes: Collection[str] = ()) -> list[Transport]:
+    """Opens files, texts, tables and the streams that URIs name; all that cannot be opened is reported at once.
+
+    What is of a format of `lakes` is left to Spark.
+    """
     wanted = tally.columns if tally is not None else ()
     transports: list[Transport] = []
     diagnostics: list[Diagnostic] = []
     for stream in streams:
         try:
-            transports.append(_opened(stream, wanted))
+            transports.append(_opened(stream, wanted, lakes))
         except RejectedError as error:
             diagnostics += error.diagnostics
     if diagnostics:
@@ -65,17 +68,17 @@ def open_all(streams: Iterable[Opening], tally: Tally | None = None) -> list[Tra
     return transports
 
 
-def _opened(stream: Opening, wanted: Collection[str]) -> Transport:
+def _opened(stream: Opening, wanted: Collection[str], lakes: Collection[str]) -> Transport:
     match stream:
         case NamedSource():
-            transport = _opened(stream.origin, wanted)
+            transport = _opened(stream.origin, wanted, lakes)
             transport.stream = stream.name
             return transport
         case Source():
             return text_stream(stream)
         case HeldTable():
             return TableTransport(stream)
-    return open_stream(stream, wanted)
+    return open_stream(stream, wanted, lakes)
 
 
 class Streams:

@@ -20,10 +20,10 @@ class Observer:
 
     `report` gets warnings, `late` lines about late facts, where these are kept, `look` every batch that comes in,
     `observe` with its tick and the dictionary of its words, too, `see` every block of answers that was delivered,
-    `listen` the answer of each window of an answer set program and what it took; `ready` is called when nothing stands
-    against the run any more. `with_until`, changes say until when what begins is guaranteed. With `progress` it
-    is reported at the end how far those rules got that concluded nothing. A live run that `warns_live` does not wait
-    for the end with other warnings.
+    `count` how many answers Spark has written by itself, `listen` the answer of each window of an answer set program
+    and what it took; `ready` is called when nothing stands against the run any more. `with_until`, changes say until
+    when what begins is guaranteed. With `progress` it is reported at the end how far those rules got that concluded
+    nothing. A live run that `warns_live` does not wait for the end with other warnings.
     """
 
     report: Report = warn
@@ -31,6 +31,7 @@ class Observer:
     look: Callable[[Batch], object] | None = None
     observe: Callable[[int, Batch, Dictionary], object] | None = None
     see: "Callable[[Answer], None]" = lambda block: None
+    count: Callable[[int], None] = lambda answers: None
     listen: Callable[[Any, Any], None] = lambda solution, answered: None
     ready: Callable[[], None] = lambda: None
     with_until: bool = False

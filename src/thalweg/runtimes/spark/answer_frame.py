@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Context, Decimal, InvalidOperation
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.answers.answer_columns import AnswerColumns, Column, FactColumns, Row, cell
 from thalweg.answers.record import Answer, changes, interval, snapshots
@@ -26,6 +26,7 @@ from thalweg.model.rdf import printed_fact
 from thalweg.model.records import of_json
 from thalweg.model.time import TimeFormat
 from thalweg.model.values import number_of
+from thalweg.planning.argument_types import DecimalType, Type
 from thalweg.runtimes.spark.bucket_answers import (
     BECAME_UNKNOWN,
     BEGIN,
@@ -38,6 +39,9 @@ from thalweg.runtimes.spark.bucket_answers import (
 )
 from thalweg.runtimes.spark.wire import EMPTY, MALFORMED, warning_of
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 _SQL: Final = {
     "time": "long",
     "window": "array<long>",
@@ -48,6 +52,7 @@ _SQL: Final = {
     "truth": "boolean",
     "pairs": "map<string,string>",
 }
+_SQL_TYPES: Final = {"integer": "long", "number": "double", "text": "string"}
 _TIMES: Final = {"date": date, "timestamp": datetime}
 _TEXTS: Final[Mapping[str, str]] = {}
 _WIDE: Final = Context(prec=100)
@@ -99,6 +104,25 @@ class AnswerFrame:
         """The kinds of rows of buckets that it takes."""
         own = (*_KINDS[self.emit], RECORD) if self.kind.emit is None else _KINDS[self.kind.emit]
         return [*own, *([LATE_FACT, *_OPS] if self.late else [])]
+
+    def answers(self, rows: "DataFrame", tick_length: int) -> "DataFrame":
+        """Rows of buckets, of the kinds that it takes, as answers; times are timestamps where they are written so."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        from thalweg.runtimes.spark.ddl import struct_of
+
+        def time(ticks: Any) -> Any:
+            return F.timestamp_millis(ticks * F.lit(tick_length).cast("long")) if self.times.iso else ticks
+
+        def shown(column: Column) -> Any:
+            cells = F.col(f"`{column.name}`")
+            if column.type == "time":
+                cells = time(cells)
+            elif column.type == "window":
+                cells = F.transform(cells, time)
+            return cells.alias(column.name)
+
+        return rows.mapInArrow(self, struct_of(self.schema)).select(*map(shown, self.columns))
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Batches of rows of buckets as batches of rows of answers."""
@@ -164,6 +188,21 @@ class AnswerFrame:
         op = pa.array(["late"] * batch.num_rows)
         own = {"predicate": predicates, "args": arguments, "from": ticks, "t": ticks, "kind": op}
         return {**own, "op": op, "watermark": batch.column("until"), "message": facts}
+
+
+def sql_types(types: Mapping[str, Type]) -> dict[str, str]:
+    """The types of columns as SQL writes them.
+
+    >>> sql_types({"R": "text", "V": "integer"})
+    {'R': 'string', 'V': 'long'}
+    """
+    return {name: _sql_type(type_) for name, type_ in types.items()}
+
+
+def _sql_type(kind: Type) -> str:
+    if isinstance(kind, DecimalType):
+        return f"decimal({kind.precision},{kind.scale})"
+    return _SQL_TYPES.get(kind, kind)
 
 
 def _record(row: Mapping[str, Any]) -> Answer:

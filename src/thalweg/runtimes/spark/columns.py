@@ -208,14 +208,14 @@ RowItem = CodedFacts | WrongRow
 
 def read_rows(batch: Any, shape: Shape, words: Dictionary, clock: Clock, start: int = 0) -> Iterator[RowItem]:
     """The facts of a record batch, and the rows that hold none; the places of facts begin with `start`."""
-    batch = _in_utc(batch)
+    batch = in_utc(batch)
     if shape.mappings:
         yield from _mapped(batch, shape, words, clock, start)
     else:
         yield from _unmapped(batch, shape, words, clock, start, 0)
 
 
-def _in_utc(batch: Any) -> Any:
+def in_utc(batch: Any) -> Any:
     """A record batch with its instants in UTC, as a file has them: Spark gives them in the zone of the session."""
     import pyarrow as pa
 

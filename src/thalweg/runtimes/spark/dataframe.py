@@ -37,7 +37,7 @@ def pack_table(
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         job = shipped.job
         packers: dict[int, tuple[Packer, Clock]] = {}
-        for chunk in _gathered(_named(batches, shape.wanted)):
+        for chunk in gathered(named(batches, shape.wanted)):
             for number, part in in_groups(chunk, shape):
                 if number not in packers:
                     packers[number] = _packer(job, group + number), shape.clock()
@@ -56,7 +56,7 @@ def pack_table(
     return facts.select(*columns).to(StructType(types)).mapInArrow(pack, PARCELS)
 
 
-def _named(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
+def named(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
     """Record batches with the names that the columns of their table have."""
     import pyarrow as pa
 
@@ -133,7 +133,7 @@ def _came(facts: list[CodedFacts], job: Job) -> Parcel:
     return wrap(OUT, job.buckets(0)[0], {"kind": CAME}, lists)
 
 
-def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
+def gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
     """Record batches in groups that are worth a parcel; none at all is a group too, because all must hear of it."""
     chunk: list[Any] = []
     rows = 0

@@ -17,6 +17,7 @@ from math import inf
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
+from uuid import uuid4
 
 from thalweg.answers.answer_columns import FactColumns
 from thalweg.answers.answer_formats import AnswerFormat
@@ -31,6 +32,7 @@ from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.continued_output import continued, settled
 from thalweg.runtimes.intake import Late
+from thalweg.runtimes.spark.answer_chunks import CHUNK, Chunk
 from thalweg.runtimes.spark.bucket_answers import (
     DECIDED,
     GUARANTEED,
@@ -50,7 +52,7 @@ from thalweg.runtimes.spark.wire import DIGEST, FAILED, error_of, warning_of
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
 
-_NO_ANSWERS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED, NOTE, OPEN, DIGEST)
+REPORTS: Final = (DECIDED, OVER, LATE_FACT, FAILED, SHED, WARNING, GUARANTEED, NOTE, OPEN, DIGEST)
 # Each is reported once for the property that its message begins with.
 _WITH_EXAMPLES: Final = ("W704", "W705", "W811")
 
@@ -70,6 +72,8 @@ class Delivered:
     over: bool = False
     cut: bool = False
     stamped: bool = False
+    run: str = ""
+    """What tells this run from all others."""
     waiting: tuple[dict[str, Any], ...] = ()
     """Rows of the tick behind the last one, at which more may begin and end."""
 
@@ -92,8 +96,8 @@ class _Sent:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        is_other = pc.is_in(table["kind"], value_set=pa.array(_NO_ANSWERS))
-        reports: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _NO_ANSWERS}
+        is_other = pc.is_in(table["kind"], value_set=pa.array(REPORTS))
+        reports: dict[str, list[dict[str, Any]]] = {kind: [] for kind in REPORTS}
         for row in table.filter(is_other).to_pylist():
             reports[row["kind"]].append(row)
         return cls(table.filter(pc.invert(is_other)), reports)
@@ -120,10 +124,12 @@ class Delivery:
         see: Callable[[Answer], None] = lambda answer: None,
         shows_facts: bool = True,
         hear: Callable[[list[dict[str, Any]]], None] = lambda digests: None,
+        count: Callable[[int], None] | None = None,
     ) -> None:
         """`shows_facts`: some answers are about facts that begin and end, which buckets send in columns.
 
-        `hear` takes the digests of the blocks that were read for a batch, before its answers are written.
+        `hear` takes the digests of the blocks that were read for a batch, before its answers are written. With `count`
+        answers are written elsewhere, and it is told how many.
         """
         self._ledger = ledger
         self._shows_facts = shows_facts
@@ -131,11 +137,13 @@ class Delivery:
         self._heard = -1
         written = written or AnswerFormat(columns=FactColumns(emit))
         begins = not ledger.exists()
-        self.done = Delivered() if begins else Delivered.read(ledger)
+        self.done = Delivered(run=uuid4().hex) if begins else Delivered.read(ledger)
+        self._count = count
         self._table = written.table
         # As with a file: what an earlier run left under the same name is gone.
-        self._parts = ParquetParts(Path(out or ""), self.done.batch + 1) if written.is_parquet else None
-        self._out = None if self._parts else continued(out, self.done.out)
+        in_parts = written.is_parquet and count is None
+        self._parts = ParquetParts(Path(out or ""), self.done.batch + 1) if in_parts else None
+        self._out = None if self._parts or count else continued(out, self.done.out)
         times = written.times
         self._header = "" if self.done.out else written.header
         self._late = channel = None if late is None else continued(late, self.done.late)
@@ -155,25 +163,39 @@ class Delivery:
         self._ended = False
         self._writing = Lock()
         self.rows = 0
+        self.has_many = False
+        """Whether the last batch had so many answers that the next one may have more than the driver should hold."""
         self.guaranteed: dict[str, int] = {}
         if begins:
             # From here on what is in the outputs is this run's.
             self._settle(self.done)
 
-    def deliver(self, batch: int, answers: Any) -> None:
+    def deliver(
+        self,
+        batch: int,
+        answers: Any,
+        write: Callable[[], int] | None = None,
+        chunks: Callable[[int, int], Iterable[Chunk]] | None = None,
+    ) -> None:
         """Writes the answers of a batch, a table of Arrow, unless that has been done.
 
-        What goes wrong is kept, because Spark may lose it.
+        Of those that are not in the table, something else is to `write` all, and says how many there are; or `chunks`
+        gives those for the ticks from one to another. What goes wrong is kept, because Spark may lose it.
         """
         with self._writing:
             if batch <= self.done.batch:
                 return
             try:
                 self._check_end()
-                self._deliver(batch, _Sent.read(answers))
+                self._deliver(batch, _Sent.read(answers), write, chunks)
             except (FailedError, RejectedError) as error:
                 self.error = error
                 raise
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all is delivered that has been heard of."""
+        return self._heard <= self.done.batch
 
     def end(self) -> None:
         """Nothing is delivered after this; what is being written now is written to its end."""
@@ -186,7 +208,21 @@ class Delivery:
         if self._ended:
             raise EndedError("the run has ended")
 
-    def _deliver(self, batch: int, sent: _Sent) -> None:
+    def takes_chunks(self, reports: Any) -> bool:
+        """Whether the answers of a batch with these reports, a table of Arrow, can be written some at a time."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        needs_all = pc.any(pc.is_in(reports["kind"], value_set=pa.array((FAILED, SHED, OPEN)))).as_py()
+        return self._out is not None and not (needs_all or self.done.cut or self.done.waiting)
+
+    def _deliver(
+        self,
+        batch: int,
+        sent: _Sent,
+        write: Callable[[], int] | None,
+        chunks: Callable[[int, int], Iterable[Chunk]] | None,
+    ) -> None:
         if batch > self._heard:
             self._heard = batch
             self._hear([json.loads(row["fact"]) for row in sent.reports[DIGEST]])
@@ -197,7 +233,15 @@ class Delivery:
         last = max((row["t"] for row in sent.decided), default=self.done.tick)
         sent, waiting = self._open(sent, last)
         last -= bool(sent.reports[OPEN])
-        self._write(batch, sent, self._start(sent.decided), last)
+        if write is not None and self._count is not None:
+            number = write()
+            self.rows += number
+            self._count(number)
+        start, before = self._start(sent.decided), self.rows
+        pieces = [(start, last, sent.answers)] if chunks is None else chunks(start, last)
+        for begin, end, answers in pieces:
+            self._write(batch, replace(sent, answers=answers), begin, end)
+        self.has_many = self.rows - before > CHUNK // 2
         self._note(sent)
         self.guaranteed.update((row["fact"], row["until"]) for row in sent.reports[GUARANTEED])
         for row in sorted(sent.reports[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
@@ -278,7 +322,7 @@ class Delivery:
         return shown
 
     def _settle(self, done: Delivered) -> None:
-        self.done = replace(done, stamped=self._notation.stamped)
+        self.done = replace(done, stamped=self._notation.stamped, run=self.done.run)
         replace_file(self._ledger, seal_json(asdict(self.done), FORMAT))
 
     def _report_shed(self, rows: list[dict[str, Any]], first: int, last: int) -> None:

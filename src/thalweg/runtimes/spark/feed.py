@@ -6,10 +6,12 @@ Python, which it writes down for tasks to read.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.held_tables import TableTransport
+from thalweg.connectors.lake import LakeStream
 from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.replay import ReplayTransport
@@ -28,6 +30,7 @@ from thalweg.runtimes.checkpoint_folder import MANIFEST, read_sealed, replace_fi
 from thalweg.runtimes.inputs import live_clock_alone, mixed_times
 from thalweg.runtimes.intake import FarFacts, Items, live_note, unzoned
 from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.runtimes.spark.lake_sources import LakeSource, lake_sources
 from thalweg.runtimes.spark.received_block import ReceivedKind, ReceivedSource
 from thalweg.runtimes.spark.receiver import BlockReceiver, ItemReceiver, Receiver
 from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, is_recorded, recordings
@@ -99,7 +102,15 @@ class _Heard:
 class SparkFeed:
     """The streams of a run, and what is known in the driver of what they have brought."""
 
-    def __init__(self, job: Job, sources: StreamSources, options: FeedOptions, receiver: Receiver | None) -> None:
+    def __init__(
+        self,
+        job: Job,
+        sources: StreamSources,
+        options: FeedOptions,
+        receiver: Receiver | None,
+        lakes: Sequence[LakeSource] = (),
+    ) -> None:
+        """`lakes` are what Spark reads by itself, in groups behind those of the sources."""
         self.malformed: Diagnostic | None = None
         """What is wrong with the line at which reading has stopped."""
         self.facts = 0
@@ -111,10 +122,11 @@ class SparkFeed:
         self._job = job
         self._options = options
         self._receiver = receiver
+        self._lakes = lakes
         self._words = Dictionary()
         self._look = options.look(self._words)
         self._known = known = Known.load(sources.folder)
-        self._heard = _Heard([*known.highest] or [NEVER] * sources.groups, {*known.ended})
+        self._heard = _Heard([*known.highest] or [NEVER] * job.groups, {*known.ended})
         self._stopped_at: tuple[int, int] | None = None
         self._is_zone_reported = False
 
@@ -126,12 +138,21 @@ class SparkFeed:
     @property
     def reached(self) -> int:
         """The last tick that is decided by what has been read, as far as is known."""
-        flowing = [high for group, high in enumerate(self._heard.highest) if group not in self._heard.ended]
+        heard, unseen = self._heard, [group for group in self._job.optional if self._heard.highest[group] == NEVER]
+        flowing = [high for group, high in enumerate(heard.highest) if group not in {*heard.ended, *unseen}]
         return min(flowing, default=NEVER) - self._job.settings.delay - 1
 
     def load(self, session: "SparkSession", shipped: ShippedJob) -> "DataFrame":
         """The parcels as a stream of Spark, made by tasks that know the job."""
-        return read_streams(session, shipped, self.sources, self.reading)
+        from thalweg.runtimes.spark.dataframe import pack_clock
+        from thalweg.runtimes.spark.lake_streams import read_lake
+
+        parcels = [read_lake(session, shipped, lake) for lake in self._lakes]
+        if self.sources.groups or not parcels:
+            parcels.insert(0, read_streams(session, shipped, self.sources, self.reading))
+        if self._job.idle is not None:
+            parcels.append(pack_clock(shipped, session))
+        return reduce(lambda union, other: union.unionAll(other), parcels)
 
     def start(self) -> None:
         """Notes how streams are read, which positions in them depend on, and begins to receive, before the query."""
@@ -261,8 +282,10 @@ class SparkFeed:
 def open_feed(job: Job, transports: Sequence[Transport], options: FeedOptions, folder: Path) -> SparkFeed:
     """The streams of a run; those of one that is resumed are read, and cut, as they were.
 
-    The `job` has as many groups as `groups_of` says.
+    The `job` has as many groups as `groups_of` says, or `lake_job`.
     """
+    lakes = lake_sources(transports, options.reading)
+    transports = [transport for transport in transports if not isinstance(transport, LakeStream)]
     noted = folder / STREAMS
     if (folder / MANIFEST).exists() and noted.exists():
         saved = read_sealed(noted, FORMAT, unseal_json)
@@ -274,7 +297,7 @@ def open_feed(job: Job, transports: Sequence[Transport], options: FeedOptions, f
             raise live_clock_alone()
         options.clock.notation.stamped = True
     sources.log.check()
-    feed = SparkFeed(job, sources, options, _receiver(sources, transports, options))
+    feed = SparkFeed(job, sources, options, _receiver(sources, transports, options), lakes)
     if (folder / STOPPED).exists():
         feed.resume_stopped(read_sealed(folder / STOPPED, FORMAT, unseal_json))
     return feed

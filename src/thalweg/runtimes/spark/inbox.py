@@ -124,11 +124,14 @@ class Inbox:
         resting = self._silence.resting(arrived) | self.watermark.unseen(self._job.optional)
         self.watermark.rest(resting | self._beat(arrived))
         self.watermark.settle()
-        if self.watermark.is_complete and any(_is_read_by_tasks(content) for content in arrived):
+        is_closed = any(content.header.get("closes") for content in arrived)
+        is_read_on = self._job.ends or any(map(_is_read_by_tasks, arrived))
+        if (self.watermark.is_complete and is_read_on) or (is_closed and self._job.ends):
             # Tasks read on until they are stopped.
             for group in range(self._job.groups):
                 self.watermark.end(group)
-        if any(content.header.get("closes") for content in arrived):
+            self.watermark.settle()
+        elif is_closed:
             self.watermark.close()
         return out
 

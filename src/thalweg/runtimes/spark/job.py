@@ -43,7 +43,8 @@ class Job:
     column, `by`.
     `name` tells runs apart whose operators meet in one process; `bounded`: all of the input is in one batch. A group
     that brings nothing for `idle` milliseconds rests, where a clock comes with the facts. A job that `closes` decides
-    all ticks that it has seen when there is nothing more to read. `text` is the program as
+    all ticks that it has seen when there is nothing more to read. One that `ends` is over then, and when its last tick
+    is decided. `text` is the program as
     people read it, `identity` a fingerprint of it.
     """
 
@@ -57,6 +58,7 @@ class Job:
     name: str = ""
     idle: int | None = None
     closes: bool = False
+    ends: bool = False
     clock: Clock = field(default_factory=Clock)
     streams: tuple[str, ...] = ()
     text: str = field(default="", repr=False)
@@ -221,7 +223,7 @@ class Job:
         """What a checkpoint must agree with: the version of the format, the program, and how it is spread and run."""
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
         groups = self.groups, sorted(self.optional), self.by
-        what = self.identity, self.settings, self.partitions, groups, self.idle, self.closes, widths
+        what = self.identity, self.settings, self.partitions, groups, self.idle, self.closes, self.ends, widths
         return f"{FORMAT}:{hashlib.sha256(repr(what).encode()).hexdigest()}"
 
     def refusal(self, fingerprint: str) -> RejectedError:

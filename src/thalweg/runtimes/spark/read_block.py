@@ -79,8 +79,10 @@ class Digest:
 class BlockTask:
     """The work of one task on a block of a group, which has a place among those of its group.
 
-    With `ended` the group ends behind it.
+    With `ended` the group ends behind it. Where blocks of a group are `ordered`, facts are late by those before them.
     """
+
+    ordered = True
 
     def __init__(self, job: Job, place: tuple[int, int, int], ended: bool, reading: ReadingOptions) -> None:
         self._job = job
@@ -113,9 +115,9 @@ class BlockTask:
             events.append(arrived)
             facts += arrived[1].size
             if facts >= _TOGETHER:
-                yield list(self._packer.pack(events, time=GroupTime(ordered=True)))
+                yield list(self._packer.pack(events, time=GroupTime(ordered=self.ordered)))
                 events, facts = [], 0
-        time = GroupTime(cut_short=is_stopped, ordered=True, stopped=is_stopped)
+        time = GroupTime(cut_short=is_stopped, ordered=self.ordered, stopped=is_stopped)
         parcels = self._packer.pack(events, self._ended and not is_stopped, time)
         yield [*parcels, self._summary(is_stopped)]
 
@@ -126,9 +128,10 @@ class BlockTask:
         if self._scout is not None:
             self._scout.look(batch)
         self._digest.see(tick, batch, self._packer.words, 0 if isinstance(item, Far) else self._reading.observed)
-        tick, batch, met = self._intake.meet(item, 0)
         self._high = max(self._high, NEVER if isinstance(item, Far) else tick)
-        return tick, batch, met
+        if self.ordered or isinstance(item, Far):
+            return self._intake.meet(item, 0)
+        return tick, batch, NEVER
 
     def _summary(self, is_stopped: bool) -> Parcel:
         digest, notation, far = self._digest, self._clock.notation, self._intake.far

@@ -10,7 +10,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,12 +24,14 @@ from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
 from thalweg.runtimes.live_warnings import LiveWarnings
-from thalweg.runtimes.spark.delivery import Delivered, Delivery
+from thalweg.runtimes.spark.answer_chunks import chunks_of
+from thalweg.runtimes.spark.delivery import REPORTS, Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.packages import missing_package
 from thalweg.runtimes.spark.progress_line import ProgressLine
+from thalweg.runtimes.spark.query_settings import NO_DATA
 from thalweg.runtimes.spark.session import (
     java_errors,
     java_may_be_gone,
@@ -44,11 +48,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from thalweg.runtimes.spark.lake_sink import LakeSink
+
 PAUSE: Final = 0.05
 CHECKPOINT: Final = "spark"
 """The folder of Spark's own checkpoint in that of a run."""
 LEDGER: Final = "delivered.json"
 MALFORMED: Final = "malformed.json"
+# Before version 4.2 Spark does not say where a batch begins, and all recordings are one.
+_ALL_AT_ONCE: Final = find_spec("pyspark") is not None and find_spec("pyspark.sql.streaming.datasource") is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,8 @@ class SparkTarget:
     """Where to run: the address of a master, a folder for checkpoints, jars that Spark needs besides.
 
     A `short` run takes no time to optimise the code of Java. `conf` are settings of Spark, `archive` a Python
-    environment for the machines of a cluster, `formats` those that Spark needs packages for.
+    environment for the machines of a cluster, `formats` those that Spark needs packages for. A `session` was opened
+    here before, because something had to be read.
     """
 
     master: str | None = None
@@ -67,10 +76,11 @@ class SparkTarget:
     conf: Mapping[str, str] = field(default_factory=dict)
     archive: str | None = None
     formats: tuple[str, ...] = ()
+    session: "SparkSession | None" = None
 
     def open_session(self, partitions: int) -> "SparkSession":
-        """The session that is open, or a new one there."""
-        return open_session(
+        """The session that was opened for the run, the one that is open, or a new one there."""
+        return self.session or open_session(
             self.master,
             partitions,
             verbose=self.verbose,
@@ -108,11 +118,13 @@ def run(
     options: Mapping[str, object] | None = None,
     compiles: bool = True,
     warnings: LiveWarnings | None = None,
+    sink: "LakeSink | None" = None,
 ) -> RunOutcome:
     """Runs a job to the end of its streams, or until it is interrupted; `open_feed` opens what brings facts to it.
 
-    What `compiles` needs the engine's kernels. `warnings` are given while a live run goes on. A run is resumed with the
-    same `options`: what was read and where answers went cannot change on the way.
+    With a `sink`, Spark itself writes the answers. What `compiles` needs the engine's kernels. `warnings` are given
+    while a live run goes on. A run is resumed with the same `options`: what was read and where answers went cannot
+    change on the way.
     """
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
@@ -145,11 +157,13 @@ def run(
         feed.start()
         stack.callback(feed.stop)
         with _failures(interrupt, delivery):
-            query = start_query(session, job, feed, delivery, folder)
+            if sink is not None and delivery.done.batch < 0:
+                sink.begin(session)
+            query = start_query(session, job, feed, delivery, folder, sink)
             stack.callback(_stop, query)
             shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
             beat = watch or _beat(shown, feed, warnings)
-            _follow(query, feed, delivery, lambda: _must_stop(interrupt, guard, feed, target), beat)
+            _follow(query, job, feed, delivery, lambda: _must_stop(interrupt, guard, feed, target), beat)
         if feed.error is not None:
             raise feed.error
         if feed.malformed is not None:
@@ -197,17 +211,47 @@ def is_claimed(folder: Path | None) -> bool:
 
 
 def start_query(
-    session: "SparkSession", job: Job, feed: SparkFeed, delivery: Delivery, folder: Path
+    session: "SparkSession",
+    job: Job,
+    feed: SparkFeed,
+    delivery: Delivery,
+    folder: Path,
+    sink: "LakeSink | None" = None,
 ) -> "StreamingQuery":
-    """Starts the query that reads, reasons and delivers."""
+    """Starts the query that reads, reasons and delivers: to the `sink` of Spark, where there is one."""
     from thalweg.runtimes.spark.dataframe import chain
 
     def deliver(answers: Any, batch: int) -> None:
-        delivery.deliver(batch, answers.toArrow())
+        if sink is None and not delivery.has_many and not _ALL_AT_ONCE:
+            delivery.deliver(batch, answers.toArrow())
+        else:
+            _deliver_kept(answers, batch, delivery, sink)
 
     shipped = ship(session, job)
     writing = chain(shipped, feed.load(session, shipped)).writeStream.foreachBatch(deliver)
+    if job.closes:
+        # All has been read when a batch without data follows.
+        session.conf.set(NO_DATA, "true")
+        writing = writing.trigger(availableNow=True)
     return writing.option("checkpointLocation", f"file:{(folder / CHECKPOINT).absolute()}").start()
+
+
+def _deliver_kept(rows: Any, batch: int, delivery: Delivery, sink: "LakeSink | None") -> None:
+    """Has the answers of a batch written by Spark, or some at a time; what is reported of it comes to the driver."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_report = F.col("kind").isin(*REPORTS)
+    kept = rows.persist()
+    try:
+        reports = kept.where(is_report).toArrow()
+        if sink is not None:
+            delivery.deliver(batch, reports, lambda: sink.write(kept, delivery.done.run, batch))
+        elif delivery.takes_chunks(reports):
+            delivery.deliver(batch, reports, chunks=partial(chunks_of, kept.where(~is_report)))
+        else:
+            delivery.deliver(batch, kept.toArrow())
+    finally:
+        kept.unpersist()
 
 
 def _stop(query: "StreamingQuery") -> None:
@@ -235,6 +279,7 @@ def _beat(
 
 def _follow(
     query: "StreamingQuery",
+    job: Job,
     feed: SparkFeed,
     delivery: Delivery,
     must_stop: Callable[[], bool],
@@ -245,8 +290,23 @@ def _follow(
         watch(query, delivery)
         if feed.error is not None or must_stop():
             return
+        if job.ends and not job.closes and feed.malformed is not None and delivery.is_settled:
+            # Streams that go on may never come to the tick at which another one has stopped.
+            return
         if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
-            raise FailedError(Diagnostic("E407", "Spark stopped the run"))
+            if not delivery.done.over:
+                _check_ended(job, feed, delivery)
+            return
+
+
+def _check_ended(job: Job, feed: SparkFeed, delivery: Delivery) -> None:
+    """`FailedError` where a query has ended and the run is not over, unless there was nothing to read."""
+    if not job.closes:
+        raise FailedError(Diagnostic("E407", "Spark stopped the run"))
+    if delivery.done.tick >= 0 or feed.facts:
+        # It was killed between the last batch and the one that closes the time.
+        message = "all was read before, and nothing new has come that could close the last ticks"
+        raise FailedError(Diagnostic("E407", message, help="run it again when there is more to read"))
 
 
 def _must_stop(interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget) -> bool:
@@ -284,5 +344,8 @@ def failure(error: Exception) -> FailedError:
         text = "the Java process has ended"
     if (missing := missing_package(error, version("pyspark"))) is not None:
         return FailedError(missing)
+    if "UnknownTopicOrPartitionException" in text:
+        message = "the brokers have no such topic as the run reads or writes"
+        return FailedError(Diagnostic("E404", message, help="create it, or look at its name"))
     help_ = f"{log_hint()}; with `--checkpoint` the run can be resumed"
     return FailedError(Diagnostic("E407", f"the run failed in Spark: {cause_of(text)}", help=help_))

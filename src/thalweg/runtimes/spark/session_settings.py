@@ -14,7 +14,7 @@ from typing import Final
 import thalweg
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.runtimes.spark.java import cache_directory
-from thalweg.runtimes.spark.packages import package_settings
+from thalweg.runtimes.spark.packages import fetched_packages, format_settings
 from thalweg.runtimes.spark.query_settings import EXECUTION, NO_DATA, QUERY_SETTINGS, STREAMING
 
 LOCAL: Final = "local[*]"
@@ -73,6 +73,8 @@ TUNED: Final = {
 _ADDED: Final = {
     "spark.jars": ",",
     "spark.jars.packages": ",",
+    "spark.jars.excludes": ",",
+    "spark.sql.extensions": ",",
     "spark.archives": ",",
     "spark.driver.extraJavaOptions": " ",
 }
@@ -103,14 +105,15 @@ class SessionOptions:
         >>> SessionOptions("yarn", {"spark.jars": "a.jar"}, ("b.jar",), "env.tar.gz").settings
         {'spark.jars': 'b.jar,a.jar', 'spark.archives': 'env.tar.gz#environment'}
         """
-        own = {"spark.jars": ",".join(self.jars), "spark.archives": self._archive, **self._packages}
-        return combined({key: value for key, value in own.items() if value}, self.conf)
+        own = {"spark.jars": ",".join(self.jars), "spark.archives": self._archive}
+        return combined({**{key: value for key, value in own.items() if value}, **self._packages}, self.conf)
 
     @property
     def _packages(self) -> dict[str, str]:
         # Users who name jars have chosen their own.
-        stated = bool(self.jars) or any(key.startswith("spark.jars") for key in self.conf)
-        return {} if stated or not self.formats else package_settings(self.formats, version("pyspark"))
+        stated = bool(self.jars) or any(key in self.conf for key in ("spark.jars", "spark.jars.packages"))
+        fetched = {} if stated else fetched_packages(self.formats, version("pyspark"))
+        return {**format_settings(self.formats), **fetched}
 
     @property
     def _archive(self) -> str:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -241,6 +242,15 @@ def done(job: Job, sources: StreamSources, works: Sequence[Work], reading: Readi
                 yield from packed(job, partial(ReceivedBlock, job, sources.log, received[work.group], work, reading))
 
 
+def ends_with_others() -> tuple[type, ...]:
+    """What a source must be so that a query that reads it beside others can end when all is read; none before 4.2."""
+    if find_spec("pyspark.sql.streaming.datasource") is None:
+        return ()
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+
+    return (SupportsTriggerAvailableNow,)
+
+
 def read_streams(
     session: "SparkSession", shipped: ShippedJob, sources: StreamSources, reading: ReadingOptions
 ) -> "DataFrame":
@@ -256,7 +266,7 @@ def read_streams(
     # Batches are planned in a process of Spark's.
     sizes = recordings.SIZES
 
-    class Batches(DataSourceStreamReader):
+    class Batches(DataSourceStreamReader, *ends_with_others()):  # type: ignore[misc]
         """Plans batches in the driver, and reads them in tasks."""
 
         def __init__(self) -> None:
@@ -277,6 +287,9 @@ def read_streams(
             if start is None or type(limit).__name__ == "ReadAllAvailable":
                 return self._planner.everything()
             return self._planner.next(start)
+
+        def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+            """What there is to read of recordings is known from the beginning."""
 
         def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[InputPartition]:
             works, observed = self._planner.works(start, end)

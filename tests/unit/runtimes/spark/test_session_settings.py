@@ -95,7 +95,11 @@ def test_packages_of_formats_come_along_unless_jars_are_named(monkeypatch: pytes
     needed = SessionOptions(formats=("iceberg", "delta")).settings
     assert needed["spark.jars.packages"].count(",") == 1
     assert needed["spark.sql.extensions"].count("Extension") == 2
-    assert SessionOptions(jars=("delta.jar",), formats=("delta",)).settings == {"spark.jars": "delta.jar"}
+    own = SessionOptions(jars=("delta.jar",), formats=("delta",)).settings
+    assert (own["spark.jars"], "spark.jars.packages" in own) == ("delta.jar", False)
+    # Wherever its package is from, Delta has to be told to Spark.
+    assert own["spark.sql.extensions"] == "io.delta.sql.DeltaSparkSessionExtension"
+    assert "spark.jars.packages" in SessionOptions(conf={"spark.jars.ivy": "/ivy"}, formats=("delta",)).settings
 
 
 def test_a_format_without_a_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,240 @@
+"""Versions of PySpark, each in an environment of its own, and the formats that go with it, over kills."""
+
+import json
+import os
+import random
+from datetime import datetime
+from threading import Event, Thread
+from time import monotonic, sleep
+
+import pytest
+
+from brokers import make_topic
+from spark.pyspark_versions import PATIENCE, jars, kill, pyspark_version
+from thalweg import api
+from thalweg.connectors.kafka import kafka_address, library
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
+KILLS = int(os.environ.get("THALWEG_KILLS", "3"))
+RULES = "slow(S) :- speed(S,V) in [2], V < 20.\n#show slow/1.\n"
+DELTA = [
+    "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+]
+MADE = """
+import json, sys
+from pyspark.sql import SparkSession
+folder, settings = sys.argv[1], [word.split("=", 1) for word in sys.argv[2:]]
+builder = SparkSession.builder.master("local[1]")
+for key, value in settings:
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+readings = [(f"s{tick % 5}", tick * 13 % 40, tick) for tick in range(200)]
+table = spark.createDataFrame(readings, "sensor string, v int, second long")
+for part in range(2):
+    table.where(f"second div 100 = {part}").write.format("delta").mode("append").save(f"{folder}/readings")
+spark.createDataFrame([("s1", "s2"), ("s2", "s4")], "a string, b string").write.format("delta").save(f"{folder}/roads")
+"""
+KEPT = """
+import json, sys
+from pyspark.sql import SparkSession
+from thalweg.spark import reason, upsert
+folder, settings = sys.argv[1], [word.split("=", 1) for word in sys.argv[2:]]
+builder = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", "2")
+for key, value in settings:
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+spark.sql("CREATE TABLE slow_now (S string, since long) USING delta")
+for _ in range(2):
+    readings = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(f"{folder}/readings")
+    slow = reason("slow(S) :- speed(S,V) in [2], V < 20.", readings, map="speed(sensor, v) at second", of="slow/1",
+        emit="changes", end=150, until="available").selectExpr("unix_seconds(t) AS t", "op", "S")
+    upsert(slow, "slow_now", checkpoint=f"{folder}/kept", availableNow=True).awaitTermination()
+history = [row["operation"] for row in spark.sql("DESCRIBE HISTORY slow_now").collect()]
+print(json.dumps([sorted(row["S"] for row in spark.table("slow_now").collect()), history]))
+"""
+ROWS = """
+import json, sys
+from pyspark.sql import SparkSession
+place, settings = sys.argv[1], [word.split("=", 1) for word in sys.argv[2:]]
+builder = SparkSession.builder.master("local[1]")
+for key, value in settings:
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+kind, _, name = place.partition(":")
+table = spark.read.format(kind).load(name) if kind != "table" else spark.table(name)
+print(json.dumps([row.asDict() for row in table.collect()], default=str))
+"""
+
+
+def rows_of(version, place, words, conf):
+    named = ",".join(words[1::2])
+    printed = version.python(
+        ROWS, place, f"spark.jars={named}", "spark.ui.enabled=false", "spark.sql.session.timeZone=UTC", *conf
+    )
+    return json.loads(printed.splitlines()[-1])
+
+
+def changes(lines, last):
+    """What embedded answers, a row a change."""
+    return sorted(
+        (answer.t, op, str(fact))
+        for answer in api.run(RULES, stream="\n".join(lines), emit="changes", end=last)
+        for op, facts in (("+", answer.begin), ("-", answer.end))
+        for fact in facts
+    )
+
+
+def speeds(ticks, sensors=8, seed=4):
+    chance = random.Random(seed)
+    return [(tick, f"s{sensor}", chance.randrange(60)) for tick in range(ticks) for sensor in range(sensors)]
+
+
+def over_kills(start, commits, seconds, seed):
+    """Kills a run some times, and lets it end then; what it says.
+
+    Every other time it is killed as soon as the sink has one more of the `commits`, most likely before the run knows
+    of it; else after some seconds.
+    """
+    chance, kills = random.Random(seed), 0
+    for number in range(KILLS):
+        before, until = len(commits()), monotonic() + (PATIENCE if number % 2 else chance.uniform(*seconds))
+        process = start()
+        while process.poll() is None and monotonic() < until and not (number % 2 and len(commits()) > before):
+            sleep(0.005)
+        assert process.poll() in (None, 0), process.stderr.read()
+        kills += process.poll() is None
+        kill(process)
+    process = start()
+    try:
+        _, said = process.communicate(timeout=PATIENCE)
+    finally:
+        kill(process)
+    assert process.returncode == 0, said
+    print(f"{kills} kills, {len(commits())} commits")
+    return said
+
+
+@pytest.mark.parametrize("version", ["4.1", "4.2", "4.3"])
+def test_each_version_answers_rules_over_a_recording_as_embedded(version, tmp_path):
+    (tmp_path / "jam.lars").write_text("slow(S) :- speed(S,V) in [2], V < 20.\n")
+    readings = "".join(f"speed({sensor},{v}) at {tick}.\n" for tick, sensor, v in speeds(300))
+    (tmp_path / "readings.facts").write_text(readings)
+    words = ["run", tmp_path / "jam.lars", "--stream", tmp_path / "readings.facts", "--emit", "changes"]
+    installed = pyspark_version(version)
+    installed.run(*words, "--out", tmp_path / "embedded.jsonl")
+    installed.run(*words, "--out", tmp_path / "spark.jsonl", "--runtime", "spark")
+    assert (tmp_path / "spark.jsonl").read_text() == (tmp_path / "embedded.jsonl").read_text()
+    assert (tmp_path / "spark.jsonl").read_text()
+
+
+def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_path):
+    installed, topic = pyspark_version("4.2"), make_topic(kafka, partitions=2)
+    readings = speeds(200 * (KILLS + 2))
+    last = readings[-1][0] - 10
+    (tmp_path / "rules.lars").write_text(RULES)
+    sending, stopped = library(kafka_address(f"kafka://{kafka.address}/{topic}", ())), Event()
+
+    def send():
+        producer = sending.Producer({"bootstrap.servers": kafka.address})
+        for tick, sensor, v in readings:
+            if stopped.is_set():
+                return
+            producer.produce(topic, f"speed({sensor},{v}) at {tick}.".encode(), partition=int(sensor[1:]) % 2)
+            if sensor == "s0":
+                producer.poll(0)
+                sleep(0.05)
+        producer.flush(30)
+
+    stream = f"kafka://{kafka.address}/{topic}?by=partition&group=slow"
+    place = f"delta:{tmp_path / 'slow'}"
+    words = ["run", tmp_path / "rules.lars", "--stream", stream, "--delay", "5", "--to", last, "--emit", "changes"]
+    words += ["--out", place, "--checkpoint", tmp_path / "state", "--runtime", "spark", "--master", "local[2]"]
+    needed = jars("4.2", "kafka", "delta")
+    sender = Thread(target=send, daemon=True)
+    sender.start()
+    try:
+        log = tmp_path / "slow" / "_delta_log"
+        said = over_kills(lambda: installed.start(*words, *needed), lambda: [*log.glob("*.json")], (15, 35), seed=1)
+    finally:
+        stopped.set()
+        sender.join(60)
+    assert "0 late, 0 malformed" in said
+    rows = rows_of(installed, place, needed, DELTA)
+    found = sorted((row["t"], row["op"], f"{row['predicate']}({','.join(row['args'])})") for row in rows)
+    assert found == changes([f"speed({sensor},{v}) at {tick}." for tick, sensor, v in readings], last)
+    assert found
+
+
+def test_parquet_to_iceberg_is_exactly_once_however_often_it_is_killed(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    installed, readings = pyspark_version("4.1"), speeds(6_000)
+    (tmp_path / "rules.lars").write_text(RULES)
+    begin = 1_794_729_600
+    columns = zip(*((sensor, v, begin + tick) for tick, sensor, v in readings), strict=True)
+    table = pa.table(dict(zip(("sensor", "v", "ts"), map(list, columns), strict=True)))
+    (tmp_path / "readings").mkdir()
+    for number in range(4):
+        part = table.slice(number * len(table) // 4, len(table) // 4)
+        pq.write_table(part, tmp_path / "readings" / f"part-{number}.parquet", row_group_size=2_000)
+    catalog = {
+        "spark.sql.catalog.city": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.city.type": "hadoop",
+        "spark.sql.catalog.city.warehouse": f"file:{tmp_path / 'warehouse'}",
+    }
+    settings = [f"{key}={value}" for key, value in catalog.items()]
+    words = ["run", tmp_path / "rules.lars", "--stream", tmp_path / "readings", "--map", "speed(sensor, v) at ts"]
+    words += ["--emit", "changes", "--out", "iceberg:city.traffic.slow", "--checkpoint", tmp_path / "state"]
+    words += ["--runtime", "spark", "--master", "local[2]", *(word for pair in settings for word in ("--conf", pair))]
+    needed = jars("4.1", "iceberg")
+    metadata = tmp_path / "warehouse" / "traffic" / "slow" / "metadata"
+    over_kills(lambda: installed.start(*words, *needed), lambda: [*metadata.glob("snap-*.avro")], (8, 40), seed=2)
+    rows = rows_of(installed, "table:city.traffic.slow", needed, settings)
+    stamps = [int(datetime.fromisoformat(f"{row['t']}+00:00").timestamp()) - begin for row in rows]
+    pairs = zip(stamps, rows, strict=True)
+    found = sorted((tick, row["op"], f"{row['predicate']}({','.join(row['args'])})") for tick, row in pairs)
+    assert found == changes([f"speed({sensor},{v}) at {tick}." for tick, sensor, v in readings], None)
+    assert found
+    written = tmp_path / "again.jsonl"
+    again = [
+        "run",
+        tmp_path / "again.lars",
+        "--stream",
+        "iceberg:city.traffic.slow?until=end",
+        "--map",
+        "changed(op) at t",
+    ]
+    (tmp_path / "again.lars").write_text("seen(O) :- changed(O).\n")
+    again += ["--emit", "changes", "--out", written, "--runtime", "spark", "--times", "ticks"]
+    installed.run(*again, *needed, *(word for pair in settings for word in ("--conf", pair)))
+    ticks = {json.loads(line)["t"] - begin for line in written.read_text().splitlines() if json.loads(line)["begin"]}
+    assert min(ticks) == found[0][0]
+
+
+def test_a_table_of_delta_is_a_stream_and_a_background_and_is_merged_into(tmp_path):
+    installed, needed = pyspark_version("4.2"), jars("4.2", "delta")
+    settings = [f"spark.jars={','.join(needed[1::2])}", "spark.ui.enabled=false", *DELTA]
+    settings += [f"spark.sql.warehouse.dir=file:{tmp_path / 'warehouse'}"]
+    installed.python(MADE, tmp_path, *settings)
+    (tmp_path / "rules.lars").write_text(
+        "slow(S) :- speed(S,V) in [2], V < 20.\nqueue(S,T) :- slow(S), next(S,T), slow(T).\n"
+    )
+    words = ["run", tmp_path / "rules.lars", "--emit", "changes", "--times", "ticks", "--map"]
+    mapped, out = ["speed(sensor, v) at second", "--map", "roads: next(a, b)"], tmp_path / "out.jsonl"
+    tables = ["--stream", f"delta:{tmp_path / 'readings'}?until=end", "--background", f"delta:{tmp_path / 'roads'}"]
+    installed.run(*words, *mapped, *tables, "--out", out, "--runtime", "spark", "--master", "local[2]", *needed)
+    readings = tmp_path / "readings.facts"
+    lines = (f"speed(s{tick % 5},{tick * 13 % 40}) at {tick}." for tick in range(200))
+    readings.write_text("\n".join(lines))
+    (tmp_path / "roads.facts").write_text("next(s1,s2). next(s2,s4).")
+    expected = tmp_path / "expected.jsonl"
+    installed.run(*words[:-1], "--stream", readings, "--background", tmp_path / "roads.facts", "--out", expected)
+    assert out.read_text() == expected.read_text()
+    assert "queue" in expected.read_text()
+    holding, history = json.loads(installed.python(KEPT, tmp_path, *settings).splitlines()[-1])
+    speeds_then = {tick: (f"s{tick % 5}", tick * 13 % 40) for tick in range(148, 151)}
+    assert holding == sorted({sensor for sensor, v in speeds_then.values() if v < 20})
+    assert "MERGE" in history
