@@ -203,7 +203,7 @@ def run_on_spark(
     on: On,
     options: RunOptions,
     target: "SparkTarget",
-    partitions: int = 2,
+    partitions: int | None = None,
     *,
     out: str | None = None,
     late: str | None = None,
@@ -213,9 +213,9 @@ def run_on_spark(
 ) -> "RunOutcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
-    Answers are `written` to `out`, and lines about late facts to `late`. The memory of the options is a budget for each
-    bucket of each stage. If the observer is interested in it, the outcome says until when what holds at the end is
-    guaranteed.
+    Answers are `written` to `out`, and lines about late facts to `late`. A run that is resumed goes on with the
+    partitions it had, unless others are stated. The memory of the options is a budget for each bucket of each stage. If
+    the observer is interested in it, the outcome says until when what holds at the end is guaranteed.
     """
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
@@ -226,7 +226,7 @@ def run_on_spark(
     from thalweg.runtimes.spark.job import spread
     from thalweg.runtimes.spark.recorded_feed import is_cut, recorded_feed
     from thalweg.runtimes.spark.recordings import are_recorded
-    from thalweg.runtimes.spark.run import LEDGER, is_claimed, run
+    from thalweg.runtimes.spark.run import LEDGER, buckets_of, is_claimed, partitions_of, run
     from thalweg.runtimes.spark.spool import driver_feed
 
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
@@ -254,7 +254,8 @@ def run_on_spark(
     resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, mapped) as (items, transports):
         context = _context(settings, timing, observer, interrupt, transports)
-        work = spread(part, replace(context, split=options.split or "auto"), partitions)
+        count = partitions or partitions_of(target.checkpoint)
+        work = spread(part, replace(context, split=options.split or "auto"), buckets_of(target, count))
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
         job = work.job
@@ -277,6 +278,7 @@ def run_on_spark(
             options=unchanging,
             compiles=part.compiles,
             warnings=_live_warnings(report, mapped) if observer.warns_live and is_live else None,
+            partitions=count,
         )
     outcome = _ended(outcome, report)
     for warning in chain(() if resumed else work.watch.summary(), _mapped(mapped, resumed)):

@@ -166,7 +166,7 @@ class _Run:
                 self.streams,
                 self.options,
                 self.target.target(self.streams),
-                self.target.buckets,
+                self.target.partitions,
                 out=self.delivery.out,
                 late=self.delivery.late,
                 written=self.written,

@@ -44,10 +44,6 @@ class RuntimeOptions:
         return self.runtime == "spark"
 
     @property
-    def buckets(self) -> int:
-        return self.partitions or 2
-
-    @property
     def spark_only(self) -> Mapping[str, object]:
         """What has a meaning on Spark alone, by option."""
         options = {"--master": self.master, "--partitions": self.partitions, "--split": self.split}

@@ -24,7 +24,7 @@ from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
-FORMAT: Final = 12
+FORMAT: Final = 13
 """Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
 
 _STATE: Final = StateFormat("bucket", FORMAT)
@@ -38,7 +38,9 @@ Address = tuple[int, int, Exchange | None]
 
 @dataclass(frozen=True)
 class Job(Shipped):
-    """A plan made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
+    """A plan made ready for many processes; what is split has `width` buckets, in however many partitions of Spark.
+
+    `groups` is the number of groups of streams (see `watermark`).
 
     Of the `optional` groups, those that have brought nothing yet hold no other back; they are those of the values of a
     column, `by`.
@@ -50,7 +52,7 @@ class Job(Shipped):
 
     plan: Plan
     settings: Settings = field(default_factory=Settings)
-    partitions: int = 2
+    width: int = 2
     groups: int = 1
     optional: frozenset[int] = frozenset()
     by: str | None = None
@@ -65,7 +67,7 @@ class Job(Shipped):
 
     @cached_property
     def fragments(self) -> tuple[Fragment, ...]:
-        return fragments(self.plan, self.partitions)
+        return fragments(self.plan, self.width)
 
     @cached_property
     def levels(self) -> tuple[tuple[Fragment, ...], ...]:
@@ -109,13 +111,21 @@ class Job(Shipped):
         single = ([fragment for fragment in level if fragment.width == 1] for level in self.levels)
         starts = {fragment.number: 0 for fragment in self.fragments}
         return starts | {
-            fragment.number: place % self.partitions for level in single for place, fragment in enumerate(level)
+            fragment.number: place % self.width for level in single for place, fragment in enumerate(level)
         }
 
     @cached_property
     def labels(self) -> list[int]:
         """The key of each bucket in Spark, chosen so that buckets are spread evenly over partitions."""
-        return labels(1 + max(self.buckets(fragment.number)[-1] for fragment in self.fragments), self.partitions)
+        return labels(self.width)
+
+    def bucket_of(self, label: int) -> int:
+        """The bucket with a key."""
+        return self._by_label[label]
+
+    @cached_property
+    def _by_label(self) -> dict[int, int]:
+        return {label: bucket for bucket, label in enumerate(self.labels)}
 
     def labelled(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
         """Parcels with the keys of their buckets in place of the numbers."""
@@ -232,7 +242,7 @@ class Job(Shipped):
         """What a checkpoint must agree with: the version of the format, the program, and how it is spread and run."""
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
         groups = self.groups, sorted(self.optional), self.by
-        what = self.identity, self.settings, self.partitions, groups, self.idle, self.closes, widths
+        what = self.identity, self.settings, self.width, groups, self.idle, self.closes, widths
         return f"{FORMAT}:{hashlib.sha256(repr(what).encode()).hexdigest()}"
 
     def refusal(self, fingerprint: str) -> RejectedError:
@@ -263,14 +273,14 @@ class SparkWork:
     watch: Watch
 
 
-def spread(part: Part, context: Context, partitions: int) -> SparkWork:
-    """Makes a part ready for Spark; what a worker would refuse is refused here."""
+def spread(part: Part, context: Context, buckets: int) -> SparkWork:
+    """Makes a part ready for Spark, split into buckets; what a worker would refuse is refused here."""
     from thalweg.runtimes.local import LocalRun
 
-    plan = part.plan(context, partitions)
+    plan = part.plan(context, buckets)
     if not plan.program.rules:
         LocalRun(part, context).close()
     text, identity = part.identity(context)
     about = {"clock": context.clock, "streams": context.streams, "text": text, "identity": identity}
-    job = Job(plan, context.settings, partitions, name=uuid4().hex, **about)  # type: ignore[arg-type]
-    return SparkWork(job, part.watch(context, partitions))
+    job = Job(plan, context.settings, buckets, name=uuid4().hex, **about)  # type: ignore[arg-type]
+    return SparkWork(job, part.watch(context, buckets))

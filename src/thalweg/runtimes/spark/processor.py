@@ -65,7 +65,7 @@ class LevelProcessor(StatefulProcessor):
         self._fed: set[int] = set()
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        bucket = self._job.labels.index(key[0])
+        bucket = self._job.bucket_of(key[0])
         payloads: dict[int, list[bytes]] = {}
         for row in rows:
             if self._is_timed and bucket not in self._fed:
@@ -78,7 +78,7 @@ class LevelProcessor(StatefulProcessor):
         yield from self._process(bucket, payloads)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
-        bucket = self._job.labels.index(key[0])
+        bucket = self._job.bucket_of(key[0])
         if bucket in self._fed:
             return
         payloads: dict[int, list[bytes]] = {}

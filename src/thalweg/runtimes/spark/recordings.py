@@ -47,6 +47,7 @@ from thalweg.model.shipped import Shipped
 from thalweg.model.time import Clock, Notation
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pace import Pace
+from thalweg.runtimes.spark.partition_count import shuffle_partitions
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -388,7 +389,7 @@ def read_recordings(
     from thalweg.runtimes.spark.wire import parcels_batch
 
     name = f"thalweg_{job.name}"
-    tasks = max(job.partitions, os.cpu_count() or 1)
+    tasks = max(shuffle_partitions(session), os.cpu_count() or 1)
     # Batches are planned in a process of Spark's.
     sizes = SIZES
 

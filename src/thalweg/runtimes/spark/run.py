@@ -9,7 +9,8 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +28,7 @@ from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.packages import missing_package
+from thalweg.runtimes.spark.partition_count import USUAL, LastBatch, move, usual_buckets
 from thalweg.runtimes.spark.progress_line import ProgressLine
 from thalweg.runtimes.spark.session import (
     java_errors,
@@ -36,6 +38,7 @@ from thalweg.runtimes.spark.session import (
     open_session,
     stop_session,
 )
+from thalweg.runtimes.spark.session_settings import SessionOptions, is_local
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.spool import CHECKPOINT
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
@@ -43,9 +46,11 @@ from thalweg.runtimes.spark.visible_checkpoint import check_visible
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 PAUSE: Final = 0.05
 LEDGER: Final = "delivered.json"
+BUCKETS_OPTION: Final = "buckets"
 MALFORMED: Final = "malformed.json"
 # After this many batches what Spark remembers of old ones is dropped.
 TRIMMED: Final = 100
@@ -67,6 +72,11 @@ class SparkTarget:
     conf: Mapping[str, str] = field(default_factory=dict)
     archive: str | None = None
     formats: tuple[str, ...] = ()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether a session that is opened there has no other machine."""
+        return is_local(SessionOptions(self.master, self.conf).place)
 
     def open_session(self, partitions: int) -> "SparkSession":
         """The session that is open, or a new one there."""
@@ -108,6 +118,7 @@ def run(
     options: Mapping[str, object] | None = None,
     compiles: bool = True,
     warnings: LiveWarnings | None = None,
+    partitions: int = USUAL,
 ) -> RunOutcome:
     """Runs a job to the end of its streams, or until it is interrupted; `open_feed` opens what brings facts to it.
 
@@ -119,7 +130,7 @@ def run(
         check_path(folder)
         stack.enter_context(locked(folder))
         guard = stack.enter_context(Guard(interrupt))
-        claim = Claim(job.text, job.fingerprint, options or {}, FORMAT)
+        claim = Claim(job.text, job.fingerprint, {**(options or {}), BUCKETS_OPTION: job.width}, FORMAT)
         claim.check(folder)
         if (folder / LEDGER).exists() and Delivered.read(folder / LEDGER).over:
             return _over(folder, report)
@@ -127,7 +138,7 @@ def run(
             compile_kernels()
         feed = open_feed(folder)
         try:
-            session = target.open_session(job.partitions)
+            session = target.open_session(partitions)
         except Exception:
             # An interrupt kills a Java that is starting, which then fails in many ways.
             if interrupt.asked:
@@ -135,7 +146,7 @@ def run(
                 return RunOutcome()
             raise
         stack.callback(stop_session, session)
-        check_visible(session, f"file:{folder.absolute()}", job.partitions)
+        check_visible(session, f"file:{folder.absolute()}", partitions)
         claim.make(folder)
         delivery = deliver(folder / LEDGER, feed)
         stack.callback(delivery.close)
@@ -145,11 +156,13 @@ def run(
         feed.start()
         stack.callback(feed.stop)
         with _failures(interrupt, delivery):
-            query = start_query(session, job, feed, delivery, folder)
+            must_stop = partial(_must_stop, interrupt, guard, feed, target)
+            writing = writer_of(session, job, feed, delivery, folder)
+            _move(session, writing, folder, partitions, must_stop)
+            query = writing.start()
             stack.callback(_stop, query)
             shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
-            beat = watch or _beat(shown, feed, warnings)
-            _follow(query, feed, delivery, lambda: _must_stop(interrupt, guard, feed, target), beat)
+            _follow(query, feed, delivery, must_stop, watch or _beat(shown, feed, warnings))
         if feed.error is not None:
             raise feed.error
         if feed.malformed is not None:
@@ -191,15 +204,32 @@ def compile_kernels() -> None:
         RuleEngine(Program()).advance(0)
 
 
+def partitions_of(folder: Path | None) -> int:
+    """The number of partitions of a run, where none is stated: those that it had, or the usual ones."""
+    last = None if folder is None else last_batch(folder)
+    return USUAL if last is None else last.partitions
+
+
+def buckets_of(target: SparkTarget, partitions: int) -> int:
+    """The number of buckets of a run: as many as partitions where it cannot be resumed, else for the life of it."""
+    folder = target.checkpoint
+    if folder is None:
+        return partitions
+    if is_claimed(folder):
+        claimed: int = read_sealed(folder / MANIFEST, FORMAT, unseal_json)["options"][BUCKETS_OPTION]
+        return claimed
+    return usual_buckets(partitions, is_local=target.is_local)
+
+
 def is_claimed(folder: Path | None) -> bool:
     """Whether a run that is to use a checkpoint folder goes on with an earlier one."""
     return folder is not None and (folder / MANIFEST).exists()
 
 
-def start_query(
+def writer_of(
     session: "SparkSession", job: Job, feed: SparkFeed, delivery: Delivery, folder: Path
-) -> "StreamingQuery":
-    """Starts the query that reads, reasons and delivers."""
+) -> "DataStreamWriter":
+    """The query that reads, reasons and delivers, ready to be started."""
     from thalweg.runtimes.spark.dataframe import chain
 
     def deliver(answers: Any, batch: int) -> None:
@@ -208,7 +238,45 @@ def start_query(
             feed.trim()
 
     writing = chain(job, feed.load(session)).writeStream.foreachBatch(deliver)
-    return writing.option("checkpointLocation", f"file:{(folder / CHECKPOINT).absolute()}").start()
+    return writing.option("checkpointLocation", location_of(folder))
+
+
+def location_of(folder: Path) -> str:
+    """Where Spark keeps its own checkpoint of a run."""
+    return f"file:{(folder / CHECKPOINT).absolute()}"
+
+
+def last_batch(folder: Path) -> LastBatch | None:
+    """The last batch of a run; None where none has begun."""
+    offsets, commits = (folder / CHECKPOINT / name for name in ("offsets", "commits"))
+    if not offsets.exists():
+        return None
+    texts = {int(file.name): file.read_text(encoding="utf-8") for file in offsets.iterdir() if file.name.isdigit()}
+    return LastBatch.of(texts, [int(file.name) for file in commits.glob("[0-9]*")])
+
+
+def _move(
+    session: "SparkSession",
+    writing: "DataStreamWriter",
+    folder: Path,
+    partitions: int,
+    must_stop: Callable[[], bool],
+) -> None:
+    """Moves the state of a run that is resumed to its partitions; a batch that was begun with others is done first."""
+    last = last_batch(folder)
+    if last is None:
+        return
+    if last.partitions != partitions and not (last.is_complete or last.moves):
+        once = writing.trigger(once=True).start()
+        try:
+            while not once.awaitTermination(PAUSE):  # type: ignore[arg-type]
+                if must_stop():
+                    return
+        finally:
+            _stop(once)
+            writing.trigger(processingTime="0 seconds")
+        last = replace(last, is_complete=True)
+    move(session, location_of(folder), last, partitions)
 
 
 def _stop(query: "StreamingQuery") -> None:
