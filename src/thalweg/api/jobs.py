@@ -183,11 +183,9 @@ def _identity(part: Part, options: RunOptions) -> tuple[str, str]:
     """The program as people read it, and a fingerprint of it with all that its state depends on."""
     from hashlib import sha256
 
-    from thalweg.runtimes.embedded_checkpoint import FORMAT
-
     settings = _settings(options)
     text, fingerprint = part.identity(Context(settings, options.timing.clock, lambda diagnostic: None))
-    return text, sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
+    return text, sha256(repr(("embedded", fingerprint, settings)).encode()).hexdigest()
 
 
 def repeats(on: On) -> bool:

@@ -17,12 +17,13 @@ from typing import Final, TypeVar
 from thalweg.connectors.lines import SKIP
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.arrow import DamagedError
-from thalweg.model.sealed import OtherFormatError, seal_json, unseal_json
+from thalweg.model.sealed import Format, OtherFormatError, seal_json, unseal_json
 
 MANIFEST: Final = "program.json"
+_NO_FORMAT: Final = Format(0, 0)
 
 T = TypeVar("T")
-F = TypeVar("F", int, int | None)
+F = TypeVar("F", Format, Format | None)
 
 _AGAIN: Final = "to run it again, name a new folder"
 
@@ -47,13 +48,13 @@ def locked(folder: Path) -> Iterator[None]:
 class Claim:
     """What a checkpoint belongs to: a program, its fingerprint, and options that must not change on the way.
 
-    `format` is the number of the format in which the runtime saves its state.
+    `format` is that in which the runtime saves its state.
     """
 
     program: str
     fingerprint: str
     options: Mapping[str, object] = field(default_factory=dict)
-    format: int = 0
+    format: Format = _NO_FORMAT
 
     def check(self, folder: Path) -> None:
         """Refuses a folder that belongs to another program, or to a run with other options."""

@@ -18,7 +18,7 @@ from thalweg.answers.table import ParquetParts
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.arrow import decode, encode, frame, unframe
-from thalweg.model.sealed import seal, unseal
+from thalweg.model.sealed import Format, seal, unseal
 from thalweg.runtimes.checkpoint_folder import (
     Claim,
     complete,
@@ -30,8 +30,8 @@ from thalweg.runtimes.checkpoint_folder import (
 )
 from thalweg.runtimes.continued_output import continued, need_no_output, settled
 
-FORMAT: Final = 7
-"""Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
+FORMAT: Final = Format(8, oldest=8)
+"""The number changes when what a checkpoint holds does. From 8 on, a version reads what the one before has saved."""
 
 EVERY: Final = 3.0
 """Seconds from one checkpoint to the next."""

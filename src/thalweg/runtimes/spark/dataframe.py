@@ -16,7 +16,7 @@ from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import PARCELS, SLACK_DAYS, LevelProcessor
-from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, OUT, Parcel, parcels_batch, wrap
+from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, OUT, Parcel, joined, parcels_batch, wrap
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -198,6 +198,6 @@ class LastProcessor(LevelProcessor):
     def _opened(self, parcels: Iterable[Any]) -> Iterator[Any]:
         import pandas as pd
 
-        for parcel in parcels:
-            for batch in opened(bytes(parcel.payload), self._job.settings.emit):
+        for payload in joined(bytes(parcel.payload) for parcel in parcels):
+            for batch in opened(payload, self._job.settings.emit):
                 yield batch.to_pandas(types_mapper=pd.ArrowDtype)

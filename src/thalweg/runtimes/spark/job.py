@@ -18,16 +18,15 @@ from thalweg.ir.annotate_terms import EDGES, SUPPLIED
 from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
+from thalweg.model.sealed import Format
 from thalweg.model.shipped import Shipped
 from thalweg.model.time import Clock
 from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
-FORMAT: Final = 13
-"""Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
-
-_STATE: Final = StateFormat("bucket", FORMAT)
+FORMAT: Final = Format(13, oldest=13)
+"""The number changes when what a checkpoint holds does. From 13 on, a version reads what the one before has saved."""
 
 _MOST_ROUTES: Final = 1 << 20
 """More routes than an operator has."""
@@ -239,23 +238,32 @@ class Job(Shipped):
 
     @cached_property
     def fingerprint(self) -> str:
-        """What a checkpoint must agree with: the version of the format, the program, and how it is spread and run."""
+        """What a checkpoint must agree with: the program, and how it is spread and run."""
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
         groups = self.groups, sorted(self.optional), self.by
         what = self.identity, self.settings, self.width, groups, self.idle, self.closes, widths
-        return f"{FORMAT}:{hashlib.sha256(repr(what).encode()).hexdigest()}"
+        return hashlib.sha256(repr(what).encode()).hexdigest()
 
-    def refusal(self, fingerprint: str) -> RejectedError:
-        """The error for a state with another fingerprint: another version of Thalweg or another program has left it.
+    @property
+    def owner(self) -> str:
+        """Whose a saved state is: the number of the format, and the fingerprint."""
+        return f"{FORMAT.number}:{self.fingerprint}"
+
+    def check_owner(self, owner: str) -> None:
+        """`RejectedError` where another program has left a state, or a version of Thalweg whose states are not read.
 
         >>> job = Job(Plan(()))
-        >>> [job.refusal(other).diagnostics[0].code for other in ("1:ab", f"{FORMAT}:ab")]
-        ['E421', 'E408']
+        >>> job.check_owner(f"{FORMAT.oldest}:{job.fingerprint}")
+        >>> job.check_owner("1:ab")
+        Traceback (most recent call last):
+        thalweg.diagnostics.RejectedError: error[E421]: the checkpoint has version 1 of the state `bucket`, and ...
         """
-        version = fingerprint.partition(":")[0]
-        if version.isdigit() and int(version) != FORMAT:
-            return other_version(_STATE, _STATE.name, int(version))
-        return RejectedError([Diagnostic("E408", "the checkpoint belongs to another program, or to other settings")])
+        version, _, fingerprint = owner.partition(":")
+        if not FORMAT.reads(int(version)):
+            raise other_version(StateFormat("bucket", FORMAT.number), "bucket", int(version))
+        if fingerprint != self.fingerprint:
+            message = "the checkpoint belongs to another program, or to other settings"
+            raise RejectedError([Diagnostic("E408", message)])
 
 
 @lru_cache(maxsize=8)

@@ -35,7 +35,7 @@ class QueryClaim:
     tables: tuple[str, ...]
     options: Mapping[str, object]
     fingerprint: str
-    format: int = FORMAT
+    format: int = FORMAT.number
 
     @classmethod
     def of(cls, job: Job, tables: Sequence[str]) -> "QueryClaim":
@@ -78,11 +78,11 @@ class QueryClaim:
             raise RejectedError([Diagnostic("E408", message, help=_WAY_OUT)])
 
     def _change(self, before: Mapping[str, Any]) -> str | None:
-        mine = json.loads(self.as_text())[KEY]
-        if before == mine:
-            return None
-        if before.get("format") != FORMAT:
+        if not FORMAT.reads(before.get("format", 0)):
             return "was made by another version of Thalweg"
+        mine = json.loads(self.as_text())[KEY]
+        if {**before, "format": self.format} == mine:
+            return None
         if before["program"] != self.program:
             return "belongs to another program"
         if before["buckets"] != self.buckets:

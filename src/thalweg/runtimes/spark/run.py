@@ -216,7 +216,7 @@ def buckets_of(target: SparkTarget, partitions: int) -> int:
     if folder is None:
         return partitions
     if is_claimed(folder):
-        claimed: int = read_sealed(folder / MANIFEST, FORMAT, unseal_json)["options"][BUCKETS_OPTION]
+        claimed: int = read_sealed(folder / MANIFEST, FORMAT, unseal_json)["options"].get(BUCKETS_OPTION, partitions)
         return claimed
     return usual_buckets(partitions, is_local=target.is_local)
 

@@ -8,16 +8,18 @@ terms along.
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from math import lcm
+from struct import calcsize, pack, unpack
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError, Source, Span
-from thalweg.model.arrow import Lists, decode, encode
+from thalweg.model.arrow import DamagedError, Lists, decode, encode
 
 Words = NDArray[np.int64]
 
@@ -48,6 +50,14 @@ CAME: Final = "came"
 FAILED: Final = "failed"
 DIGEST: Final = "digest"
 """What the driver must know of a block that a task has read."""
+
+MOST_BYTES: Final = 64 << 20
+"""A row between two operators of Spark has no more: a parcel that is larger is cut."""
+
+# No payload begins like this: JSON does with a brace, and Arrow with four bytes that are 255.
+_CUT: Final = b"\0cut"
+_NAME: Final = 16
+_PLACE: Final = "<II"
 
 # Over a number of partitions that divides this one, buckets are spread evenly: up to ten, 12, 14 to 16, 18, 20, 24, …
 _TURNS: Final = 64 * 9 * 5 * 7
@@ -153,7 +163,7 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
     """Parcels as they travel between the operators of Spark."""
     import pyarrow as pa
 
-    rows = list(parcels)
+    rows = list(cut(parcels))
     return pa.record_batch(
         {
             "bucket": pa.array([parcel.bucket for parcel in rows], type=pa.int32()),
@@ -161,6 +171,43 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
             "payload": pa.array([parcel.payload for parcel in rows], type=pa.binary()),
         }
     )
+
+
+def cut(parcels: Iterable[Parcel], most: int = MOST_BYTES) -> Iterator[Parcel]:
+    """Parcels in rows that are not too large: the pieces of a larger one say what they are pieces of.
+
+    >>> [*joined(parcel.payload for parcel in cut([Parcel(0, 1, b"abcde"), Parcel(0, 1, b"f")], most=2))]
+    [b'f', b'abcde']
+    """
+    for parcel in parcels:
+        payload = parcel.payload
+        if len(payload) <= most:
+            yield parcel
+            continue
+        name, count = blake2b(payload, digest_size=_NAME).digest(), -(-len(payload) // most)
+        for number in range(count):
+            piece = payload[number * most : (number + 1) * most]
+            yield replace(parcel, payload=b"".join((_CUT, name, pack(_PLACE, number, count), piece)))
+
+
+def joined(payloads: Iterable[bytes]) -> Iterator[bytes]:
+    """Payloads as they were before they were cut, whatever the order of the pieces; those that were cut come last."""
+    pieces: dict[bytes, dict[int, bytes]] = {}
+    for payload in payloads:
+        if not payload.startswith(_CUT):
+            yield payload
+            continue
+        start = len(_CUT) + _NAME
+        name, content = payload[len(_CUT) : start], start + calcsize(_PLACE)
+        number, count = unpack(_PLACE, payload[start:content])
+        parts = pieces.setdefault(name, {})
+        parts[number] = payload[content:]
+        if len(parts) == count:
+            # The same may be sent twice.
+            del pieces[name]
+            yield b"".join(parts[number] for number in range(count))
+    if pieces:
+        raise DamagedError("a part of what was sent is missing")
 
 
 def labels(buckets: int) -> list[int]:
