@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.local import LocalRun
     from thalweg.runtimes.spark.feed import SparkFeed
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
+    from thalweg.runtimes.stored_path import CheckpointPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def _resume(job: PreparedRun, checkpoint: "EmbeddedCheckpoint") -> None:
 
 
 def open_checkpoint(
-    folder: Path,
+    folder: "CheckpointPath",
     part: Part,
     on: On,
     options: RunOptions,
@@ -235,7 +236,7 @@ def run_on_spark(
     how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(options.emit))
     settings = _settings(options, observer.with_until or how.format == "text")
 
-    def deliver(ledger: Path, feed: "SparkFeed") -> Delivery:
+    def deliver(ledger: "CheckpointPath", feed: "SparkFeed") -> Delivery:
         observer.ready()
         present = work.watch.presenter() or (lambda answer: answer)
         watching = report, listen, present, observer.see
@@ -257,7 +258,7 @@ def run_on_spark(
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
         job = work.job
-        open_feed: Callable[[Path], SparkFeed]
+        open_feed: Callable[[CheckpointPath], SparkFeed]
         # What a run was begun with decides, whatever watches it when it is resumed.
         by_tasks = is_cut(target.checkpoint) if resumed else observer.observe is None and not observer.progress
         if by_tasks and are_recorded(transports):

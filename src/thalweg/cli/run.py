@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.kinds.part import Account
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+    from thalweg.runtimes.stored_path import CheckpointPath
 
 
 @with_options("run")
@@ -207,7 +207,7 @@ class _Run:
 
         deliver(started, self.delivery, self.written, interrupt, observer, opener, self.summary)
 
-    def _resume(self, folder: Path, observer: "Observer", interrupt: "Interrupt") -> "Diagnostic | None":
+    def _resume(self, folder: "CheckpointPath", observer: "Observer", interrupt: "Interrupt") -> "Diagnostic | None":
         """Runs on from a checkpoint, which is kept on the way; a warning where the run was complete already."""
         from thalweg import api
 

@@ -630,9 +630,9 @@ OPTIONS: Final[tuple[Option, ...]] = (
         ),
         Option(
             "checkpoint",
-            Path | None,
-            "A folder in which a run keeps what it needs to go on after a crash or Ctrl-C, when the same command is "
-            "run again; a file given with `--out` gets every answer exactly once.",
+            str | None,
+            "A folder, or a URI such as `s3a://bucket/run`, in which a run keeps what it needs to go on after a crash "
+            "or Ctrl-C, when the same command is run again; a file given with `--out` gets every answer exactly once.",
             metavar="DIR",
             key=Key("runtime", "checkpoint", "a file"),
         ),

@@ -12,7 +12,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import quote
 
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.runtimes.spark.failure_cause import cause_of
@@ -122,11 +125,25 @@ def _repartition(session: "SparkSession", location: str, before: int, partitions
     if manager is None:
         raise RejectedError([_unable(location, before, partitions)])
     try:
-        manager.repartition(location, partitions)
+        with _plainly_named(location) as name:
+            manager.repartition(name, partitions)
     except java_errors() as error:
         message = f"the state of checkpoint `{location}` could not be moved to {partitions} partitions"
         way_out = f"go on with {before}; after a crash on the way, {partitions} must be finished first"
         raise FailedError(Diagnostic("E407", f"{message}: {cause_of(str(error))}", help=way_out)) from error
+
+
+@contextmanager
+def _plainly_named(location: str) -> Iterator[str]:
+    """A location under a name without blanks and the like: where it has some, Spark finds only a part of its files."""
+    path = location.removeprefix("file:")
+    if not path.startswith("/") or quote(path) == path:
+        yield location
+        return
+    with TemporaryDirectory(prefix="thalweg-") as folder:
+        link = Path(folder) / "checkpoint"
+        link.symlink_to(path)
+        yield f"file:{link}"
 
 
 def _unable(location: str, before: int, partitions: int) -> Diagnostic:

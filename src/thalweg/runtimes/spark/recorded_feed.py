@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.mapping.tally import Tally
@@ -20,6 +19,7 @@ from thalweg.runtimes.intake import FarFacts, unzoned
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, read_recordings, recordings
 from thalweg.runtimes.spark.wire import warning_of
+from thalweg.runtimes.stored_path import CheckpointPath
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,7 +57,7 @@ class RecordedFeed:
         report: Callable[[Diagnostic], None],
         look: Callable[[Dictionary], Callable[[Batch], object]],
         tally: Tally | None,
-        folder: Path,
+        folder: CheckpointPath,
     ) -> None:
         self.malformed: Diagnostic | None = None
         self.error: BaseException | None = None
@@ -154,7 +154,7 @@ class RecordedFeed:
             self._look(batch)
 
 
-def is_cut(folder: Path | None) -> bool:
+def is_cut(folder: CheckpointPath | None) -> bool:
     """Whether tasks have read the streams of the run that a folder belongs to."""
     return folder is not None and (folder / CUT).exists()
 
@@ -166,7 +166,7 @@ def recorded_feed(
     mapped: Tally | None,
     report: Callable[[Diagnostic], None],
     look: Callable[[Dictionary], Callable[[Batch], object]],
-    folder: Path,
+    folder: CheckpointPath,
 ) -> RecordedFeed:
     """Recorded streams that tasks read; those of a run that is resumed are cut as they were."""
     tally = mapped or Tally()

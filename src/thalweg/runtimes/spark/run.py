@@ -42,6 +42,7 @@ from thalweg.runtimes.spark.session_settings import SessionOptions, is_local
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.spool import CHECKPOINT
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
+from thalweg.runtimes.stored_path import CheckpointPath, StoredPath
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,7 +66,7 @@ class SparkTarget:
     """
 
     master: str | None = None
-    checkpoint: Path | None = None
+    checkpoint: CheckpointPath | None = None
     jars: tuple[str, ...] = ()
     verbose: bool = False
     short: bool = False
@@ -109,9 +110,9 @@ class RunOutcome:
 
 def run(
     job: Job,
-    open_feed: Callable[[Path], SparkFeed],
+    open_feed: Callable[[CheckpointPath], SparkFeed],
     target: SparkTarget,
-    deliver: Callable[[Path, SparkFeed], Delivery],
+    deliver: Callable[[CheckpointPath, SparkFeed], Delivery],
     interrupt: Interrupt,
     report: Callable[[Diagnostic], None],
     watch: "Callable[[StreamingQuery, Delivery], None] | None" = None,
@@ -146,7 +147,7 @@ def run(
                 return RunOutcome()
             raise
         stack.callback(stop_session, session)
-        check_visible(session, f"file:{folder.absolute()}", partitions)
+        check_visible(session, uri_of(folder), partitions)
         claim.make(folder)
         delivery = deliver(folder / LEDGER, feed)
         stack.callback(delivery.close)
@@ -182,7 +183,7 @@ def run(
         )
 
 
-def _over(folder: Path, report: Callable[[Diagnostic], None]) -> RunOutcome:
+def _over(folder: CheckpointPath, report: Callable[[Diagnostic], None]) -> RunOutcome:
     """A run that is over stays over; one that ended at a malformed line says so again."""
     if (folder / MALFORMED).exists():
         raise ended_at(folder, read_sealed(folder / MALFORMED, FORMAT, unseal_json)["malformed"])
@@ -190,7 +191,7 @@ def _over(folder: Path, report: Callable[[Diagnostic], None]) -> RunOutcome:
     return RunOutcome()
 
 
-def check_path(folder: Path) -> None:
+def check_path(folder: CheckpointPath) -> None:
     """Refuses a folder of which Spark would read every file of a batch as often as the batch has files."""
     if pattern := re.search(r"[][{}*?\\]", str(folder.absolute())):
         message = f"cannot use `{folder}` for checkpoints: Spark takes `{pattern[0]}` in a path for a pattern"
@@ -204,7 +205,7 @@ def compile_kernels() -> None:
         RuleEngine(Program()).advance(0)
 
 
-def partitions_of(folder: Path | None) -> int:
+def partitions_of(folder: CheckpointPath | None) -> int:
     """The number of partitions of a run, where none is stated: those that it had, or the usual ones."""
     last = None if folder is None else last_batch(folder)
     return USUAL if last is None else last.partitions
@@ -221,13 +222,13 @@ def buckets_of(target: SparkTarget, partitions: int) -> int:
     return usual_buckets(partitions, is_local=target.is_local)
 
 
-def is_claimed(folder: Path | None) -> bool:
+def is_claimed(folder: CheckpointPath | None) -> bool:
     """Whether a run that is to use a checkpoint folder goes on with an earlier one."""
     return folder is not None and (folder / MANIFEST).exists()
 
 
 def writer_of(
-    session: "SparkSession", job: Job, feed: SparkFeed, delivery: Delivery, folder: Path
+    session: "SparkSession", job: Job, feed: SparkFeed, delivery: Delivery, folder: CheckpointPath
 ) -> "DataStreamWriter":
     """The query that reads, reasons and delivers, ready to be started."""
     from thalweg.runtimes.spark.dataframe import chain
@@ -241,24 +242,31 @@ def writer_of(
     return writing.option("checkpointLocation", location_of(folder))
 
 
-def location_of(folder: Path) -> str:
+def location_of(folder: CheckpointPath) -> str:
     """Where Spark keeps its own checkpoint of a run."""
-    return f"file:{(folder / CHECKPOINT).absolute()}"
+    return uri_of(folder / CHECKPOINT)
 
 
-def last_batch(folder: Path) -> LastBatch | None:
+def uri_of(folder: CheckpointPath) -> str:
+    """A folder as Spark knows it: what users name, without options of ours."""
+    return folder.uri.partition("?")[0] if isinstance(folder, StoredPath) else f"file:{folder.absolute()}"
+
+
+def last_batch(folder: CheckpointPath) -> LastBatch | None:
     """The last batch of a run; None where none has begun."""
     offsets, commits = (folder / CHECKPOINT / name for name in ("offsets", "commits"))
-    if not offsets.exists():
-        return None
-    texts = {int(file.name): file.read_text(encoding="utf-8") for file in offsets.iterdir() if file.name.isdigit()}
-    return LastBatch.of(texts, [int(file.name) for file in commits.glob("[0-9]*")])
+    texts = {int(file.name): file.read_text(encoding="utf-8") for file in _files(offsets) if file.name.isdigit()}
+    return LastBatch.of(texts, [int(file.name) for file in _files(commits) if file.name.isdigit()])
+
+
+def _files(folder: CheckpointPath) -> "Iterator[CheckpointPath]":
+    return folder.iterdir() if folder.exists() else iter(())
 
 
 def _move(
     session: "SparkSession",
     writing: "DataStreamWriter",
-    folder: Path,
+    folder: CheckpointPath,
     partitions: int,
     must_stop: Callable[[], bool],
 ) -> None:

@@ -177,7 +177,7 @@ def cut(parcels: Iterable[Parcel], most: int = MOST_BYTES) -> Iterator[Parcel]:
     """Parcels in rows that are not too large: the pieces of a larger one say what they are pieces of.
 
     >>> [*joined(parcel.payload for parcel in cut([Parcel(0, 1, b"abcde"), Parcel(0, 1, b"f")], most=2))]
-    [b'f', b'abcde']
+    [b'abcde', b'f']
     """
     for parcel in parcels:
         payload = parcel.payload
@@ -191,7 +191,7 @@ def cut(parcels: Iterable[Parcel], most: int = MOST_BYTES) -> Iterator[Parcel]:
 
 
 def joined(payloads: Iterable[bytes]) -> Iterator[bytes]:
-    """Payloads as they were before they were cut, whatever the order of the pieces; those that were cut come last."""
+    """Payloads as they were before they were cut, whatever the order of the pieces."""
     pieces: dict[bytes, dict[int, bytes]] = {}
     for payload in payloads:
         if not payload.startswith(_CUT):
