@@ -190,9 +190,8 @@ def test_many_keys(session: "SparkSession", tmp_path: Path, keys: int) -> None:
         write_keys(tmp_path / f"{file}.parquet", file, keys // files)
     stream = session.readStream.schema("x long, y long, t long").option("maxFilesPerTrigger", 1)
     found: list[Row] = []
-    answers = reason(
-        "last(X) :- p(X,Y) in [100], Y = 0.", {"p": stream.parquet(str(tmp_path / "*.parquet"))}, emit="changes"
-    )
+    tables = {"p": stream.parquet(str(tmp_path / "*.parquet"))}
+    answers = reason("last(X) :- p(X,Y) in [100], Y = 0.", tables, emit="changes", buckets=2)
     writing = answers.writeStream.foreachBatch(lambda rows, _: found.extend(rows.collect()))
     query = writing.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
     query.awaitTermination()
