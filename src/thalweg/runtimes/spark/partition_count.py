@@ -98,7 +98,7 @@ def _partitions(offsets: str) -> int:
 def read_log(session: "SparkSession", location: str, log: Literal["offsets", "commits"]) -> dict[int, str]:
     """The texts of a log of a query's checkpoint, by the numbers of batches; none where no query has begun there."""
     try:
-        files = session.read.text(f"{location.rstrip('/')}/{log}", wholetext=True)
+        files = session.read.text("/".join((location.rstrip("/"), log)), wholetext=True)
         rows = files.selectExpr("try_cast(_metadata.file_name as int)", "value").collect()
     except java_errors():
         # There is none yet; where it cannot be read, Spark says why when the query starts.
