@@ -41,13 +41,15 @@ def test_killed_and_resumed_with_other_partitions(tmp_path: Path, program: str, 
     write_city(tmp_path, ticks, program)
     run_here(*run_words(tmp_path, "embedded"))
     said, checkpoint = tmp_path / "said.txt", tmp_path / CHECKPOINT
+    # The folder is named by a URI only.
+    place = "--checkpoint", checkpoint.as_uri(), "--partitions"
     for partitions in (2, 4):
-        line = spark_line(tmp_path, LOCAL, "--partitions", str(partitions), waiting=1)
+        line = spark_line(tmp_path, LOCAL, *place, str(partitions), waiting=1)
         with started(line, said) as family:
             wait_until(lambda: has_run(tmp_path, partitions) or family.ended, "no batch is delivered")  # noqa: B023
             family.kill_group()
             assert family.wait() != 0, said.read_text()
-    assert run(spark_line(tmp_path, LOCAL, "--partitions", "1"), said) == 0, said.read_text()
+    assert run(spark_line(tmp_path, LOCAL, *place, "1"), said) == 0, said.read_text()
     assert has_run(tmp_path, 1)
     assert json.loads((checkpoint / "program.json").read_text())["options"]["buckets"] == 8
     assert_same(tmp_path)

@@ -225,7 +225,7 @@ def run_on_spark(
     from thalweg.runtimes.spark.job import spread
     from thalweg.runtimes.spark.recorded_feed import is_cut, recorded_feed
     from thalweg.runtimes.spark.recordings import are_recorded
-    from thalweg.runtimes.spark.run import LEDGER, buckets_of, is_claimed, partitions_of, run
+    from thalweg.runtimes.spark.run import LEDGER, buckets_of, is_claimed, need_shared_folder, partitions_of, run
     from thalweg.runtimes.spark.spool import driver_feed
 
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
@@ -266,6 +266,7 @@ def run_on_spark(
             job = replace(job, groups=len(transports))
             open_feed = partial(recorded_feed, job, transports, timing.clock, mapped, report, looking)
         else:
+            need_shared_folder(target.checkpoint)
             open_feed = partial(driver_feed, job, items, report, looking, observer.observe)
         outcome = run(
             job,

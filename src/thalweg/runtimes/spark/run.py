@@ -198,6 +198,14 @@ def check_path(folder: CheckpointPath) -> None:
         raise RejectedError([Diagnostic("E401", message, help="name a folder without such a character")])
 
 
+def need_shared_folder(folder: CheckpointPath | None) -> None:
+    """Refuses the URI of another file system where live streams are to be received in the folder of a run."""
+    if isinstance(folder, StoredPath):
+        message = f"cannot use `{folder}` for checkpoints: what live streams bring is kept in a folder on a disk"
+        way_out = "name a folder that all machines share; recordings and `thalweg.spark.reason` can use a URI"
+        raise RejectedError([Diagnostic("E401", message, help=way_out)])
+
+
 def compile_kernels() -> None:
     """Compiles the engine's kernels here, where they are missing, and not in every worker at once."""
     if not kernels_ready():
