@@ -152,6 +152,7 @@ def reason(
         tables = declared(facts if isinstance(facts, Mapping) else {"": facts}, schema)
         check_keywords(kinds, KindKeywords.__annotations__)
         need_choice("on_error", on_error, "skip", "stop")
+        _need_counts(partitions=partitions, buckets=buckets)
         if until not in (None, "available"):
             raise wrong_usage(f"`until` cannot be `{until}`; it is `available`, or left out")
         is_pipeline = streaming is not None
@@ -196,6 +197,7 @@ def explain(
     facts: "DataFrame | Mapping[str, DataFrame]",
     *,
     partitions: int | None = None,
+    buckets: int | None = None,
     map: str | Iterable[str] = (),
     background: "Background | DataFrame | Mapping[str, DataFrame]" = (),
     by: str | None = None,
@@ -204,17 +206,16 @@ def explain(
     streaming: bool | None = None,
     **kinds: Unpack[KindKeywords],
 ) -> "PlanDocument":
-    """How `reason` would split programs over the partitions of a session: a plan with `as_text`, `as_data`, `as_svg`.
+    """How `reason` would split programs into buckets: a plan with `as_text`, `as_data`, `as_svg`.
 
-    What is stated of tables (`by`, `schema`, `streaming`) is what `reason` takes.
+    What is stated of tables (`by`, `schema`, `streaming`), `partitions` and `buckets` is what `reason` takes.
 
     >>> from thalweg.spark import explain
     >>> print(explain("jam.lars", {"speed": readings}).as_text())  # doctest: +SKIP
     """
     with errors_in_python(), analysing():
         tables = declared(facts if isinstance(facts, Mapping) else {"": facts}, schema)
-        if streaming is None:
-            _streams(tables)
+        streams = _streams(tables) if streaming is None else streaming
         check_keywords(kinds, KindKeywords.__annotations__)
         programs = as_list(program)
         options = RunOptions(Timing(tick), map=map, runtime="spark", kinds=kinds)
@@ -225,7 +226,22 @@ def explain(
         _check_by(by, tables)
         shapes = {name: _shape(name, table, mapped, resolved.timing, by) for name, table in tables.items()}
         check_tables(part.rules_alone, tables, shapes)
-        return part.explain(partitions or shuffle_partitions(next(iter(tables.values())).sparkSession))
+        _need_counts(partitions=partitions, buckets=buckets)
+        session = next(iter(tables.values())).sparkSession
+        return part.explain(buckets or _width(session, partitions, streams))
+
+
+def _need_counts(**counts: int | None) -> None:
+    """`RejectedError` where a number is not one of partitions or buckets."""
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise wrong_usage(f"`{name}` is a number from 1 on, and not {count}")
+
+
+def _width(session: "SparkSession", partitions: int | None, streams: bool) -> int:
+    """The number of buckets, where none is stated: a query that streams can be resumed."""
+    width = partitions or shuffle_partitions(session)
+    return usual_buckets(width, is_local=is_on_one_machine(session)) if streams else width
 
 
 def _streams(tables: "Mapping[str, DataFrame]") -> bool:
@@ -277,10 +293,7 @@ class _Reasoning:
         self._session = next(iter(tables.values())).sparkSession
         self._streams = streams
         self._partitions = partitions
-        width = partitions or shuffle_partitions(self._session)
-        self._buckets = buckets or (
-            usual_buckets(width, is_local=is_on_one_machine(self._session)) if streams else width
-        )
+        self._buckets = buckets or _width(self._session, partitions, streams)
         self._stamped = any(_is_stamped(shapes[name], table) for name, table in tables.items())
         self._memory = memory
         self._closes = closes and self._streams
