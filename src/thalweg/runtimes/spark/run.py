@@ -36,6 +36,7 @@ from thalweg.runtimes.spark.session import (
     log_error,
     log_hint,
     open_session,
+    running_master,
     stop_session,
 )
 from thalweg.runtimes.spark.session_settings import SessionOptions, is_local
@@ -76,8 +77,9 @@ class SparkTarget:
 
     @property
     def is_local(self) -> bool:
-        """Whether a session that is opened there has no other machine."""
-        return is_local(SessionOptions(self.master, self.conf).place)
+        """Whether the session of a run there has no other machine."""
+        stated = self.master or self.conf.get("spark.master") or running_master()
+        return is_local(SessionOptions(stated, self.conf).place)
 
     def open_session(self, partitions: int) -> "SparkSession":
         """The session that is open, or a new one there."""
