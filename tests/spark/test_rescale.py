@@ -34,7 +34,7 @@ def has_run(folder: Path, partitions: int) -> bool:
 
 @pytest.mark.parametrize(
     ("program", "ticks"),
-    [(PROGRAM, 450), pytest.param(CASCADE, 450, marks=pytest.mark.slow)],
+    [(PROGRAM, 450), pytest.param(CASCADE, 1_200, marks=pytest.mark.slow)],
     ids=["rules", "cascade"],
 )
 def test_killed_and_resumed_with_other_partitions(tmp_path: Path, program: str, ticks: int) -> None:
