@@ -1,6 +1,5 @@
 """The buckets of a cluster in one process: to be fed batch by batch, and lost in between."""
 
-import pickle
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 from unittest.mock import patch
@@ -29,6 +28,7 @@ from thalweg.runtimes.spark.bucket_answers import answers_of, opened
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 from thalweg.runtimes.spark.job import Job, spread
 from thalweg.runtimes.spark.pack import Arrived, Packer
+from thalweg.runtimes.spark.shipped_job import sealed, unsealed
 from thalweg.runtimes.spark.wire import FAILURE, OUT, Parcel, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.testing.evaluators import arrived
@@ -60,7 +60,7 @@ class Workers:
         self, job: Job, arrived: Callable[[Iterable[Any], Dictionary, Watermark], list[Arrived]] = arrived
     ) -> None:
         # As it comes to another process.
-        self.job: Job = pickle.loads(pickle.dumps(job))
+        self.job = unsealed(sealed(job))
         keys = [(part.number, bucket) for part in self.job.fragments for bucket in self.job.buckets(part.number)]
         self.workers = {key: Worker(self.job, *key) for key in keys}
         self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}

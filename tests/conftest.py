@@ -43,7 +43,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 typer.testing._get_command = cache(typer.testing._get_command)
 
 settings.register_profile("quick", settings(max_examples=8, derandomize=True, **_PATIENT))
-settings.register_profile("usual", settings(max_examples=25, derandomize=True, **_PATIENT))
+settings.register_profile("usual", settings(max_examples=15, derandomize=True, **_PATIENT))
 settings.register_profile("slow", settings(max_examples=5_000, derandomize=False, **_PATIENT))
 
 

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.answer_frame import AnswerFrame
     from thalweg.runtimes.spark.columns import Shape
     from thalweg.runtimes.spark.query_claim import QueryClaim
+    from thalweg.runtimes.spark.shipped_job import ShippedJob
 
 __all__ = ["explain", "reason", "register", "upsert"]
 
@@ -307,6 +308,7 @@ class _Reasoning:
         from thalweg.runtimes.spark.ddl import struct_of
         from thalweg.runtimes.spark.driver_log import DriverLog
         from thalweg.runtimes.spark.query_claim import QueryClaim
+        from thalweg.runtimes.spark.shipped_job import ship
 
         frame = self._frame(late, of)
         work = self._work()
@@ -321,7 +323,8 @@ class _Reasoning:
         job = replace(work.job, groups=groups, optional=optional, by=by, bounded=not self._streams)
         job = replace(job, idle=clock, closes=self._closes)
         claim = QueryClaim.of(job, [*self._tables]) if self._streams and listens else None
-        rows = chain(job, self._parcels(job, late, claim))
+        shipped = ship(self._session, job)
+        rows = chain(shipped, self._parcels(shipped, late, claim))
         tables = tuple(self._tables) if len(self._tables) > 1 else ()
         log = DriverLog(self._part.rules_alone, frame.times, name or f"thalweg {uuid4()}", tables)
         rows = log.watch(rows, self._streams, listens=listens)
@@ -388,16 +391,16 @@ class _Reasoning:
             cells = F.transform(cells, self._time)
         return cells.alias(column.name)
 
-    def _parcels(self, job: Any, all_wrong: bool, claim: "QueryClaim | None") -> "DataFrame":
+    def _parcels(self, shipped: "ShippedJob", all_wrong: bool, claim: "QueryClaim | None") -> "DataFrame":
         from thalweg.runtimes.spark.dataframe import pack_clock, pack_table
         from thalweg.runtimes.spark.query_claim import claim_rows
 
         parcels = [
-            pack_table(job, self._shapes[name], table, group, all_wrong=all_wrong, name=name)
+            pack_table(shipped, self._shapes[name], table, group, all_wrong=all_wrong, name=name)
             for group, (name, table) in zip(self._first_groups(), self._tables.items(), strict=False)
         ]
-        if job.idle is not None:
-            parcels.append(pack_clock(job, self._session))
+        if shipped.job.idle is not None:
+            parcels.append(pack_clock(shipped, self._session))
         if claim is not None and (rows := claim_rows(claim, self._session)) is not None:
             parcels.append(rows)
         return reduce(lambda union, other: union.unionAll(other), parcels)

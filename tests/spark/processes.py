@@ -19,13 +19,11 @@ PATIENCE = 300.0
 BYTES = 20
 """About as many as a fact has."""
 
-# Small batches and segments, of which few wait, so that a small stream takes many batches; what Spark remembers of them
-# is dropped soon.
+# Small batches and segments, of which few wait, so that a small stream takes many batches.
 _SMALL = """
-from thalweg.runtimes.spark import recordings, run, session_settings, spool
+from thalweg.runtimes.spark import receiver, recordings
 recordings.SIZES = recordings.BatchSizes({batch}, {batch}, {batch}, 1)
-spool.SEGMENT, spool.MOST_WAITING, spool._REMEMBERED, run.TRIMMED = {segment}, {waiting}, 70, 1
-session_settings.TUNED["spark.sql.streaming.fileSource.log.compactInterval"] = "2"
+receiver.SEGMENT, receiver.MOST_SEGMENTS, receiver._ITEMS = {batch}, {waiting}, {segment}
 from thalweg.cli import main
 main()
 """
@@ -34,8 +32,8 @@ main()
 def thalweg(*arguments: str | Path, segment: int = 100_000, waiting: int = 32) -> list[str]:
     """The command line `thalweg …`, without a summary.
 
-    `segment` is how many facts are spooled together, or are in a batch of what tasks read, and `waiting` how many such
-    files may wait for Spark: with one, the source is as slow as what takes its facts, and no batch has more.
+    `segment` is about how many facts are in a batch, or are received together, and `waiting` how many segments of these
+    may wait for Spark: with one, the source is as slow as what takes its facts, and no batch has more.
     """
     quiet = ["--quiet"] if arguments[0] == "run" else []
     small = _SMALL.format(segment=segment, waiting=waiting, batch=BYTES * segment)

@@ -1,4 +1,4 @@
-"""Real brokers on both ends of a run on Spark: Kafka through Spark's own connector, MQTT through the spool."""
+"""Real brokers on both ends of a run on Spark: Kafka through Spark's own connector, MQTT received by the driver."""
 
 import json
 import os

@@ -56,7 +56,7 @@ def split_stages(case: Case) -> int:
     return sum(stage.split for stage in partition(case.program).stages)
 
 
-@pytest.mark.parametrize("partitions", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("partitions", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 3))])
 def test_the_cases_of_all_pages_as_one_program(session: "SparkSession", partitions: int) -> None:
     scenario = merged_cases()
     facts = session.createDataFrame(table(0, scenario.events)).coalesce(1)

@@ -1,6 +1,7 @@
 """A query of answers is refused at its start where the checkpoint belongs to another program, or is not seen by all."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +38,14 @@ def answered(answers: "DataFrame", state: Path) -> list[tuple[Any, ...]]:
     return sorted(rows, key=str)
 
 
-@pytest.fixture
-def used(session: "SparkSession", tmp_path: Path) -> Path:
-    """A checkpoint of the program, with two partitions."""
-    write(tmp_path / "in", 1, 9)
-    answers = reason(PROGRAM, {"p": streaming(session, tmp_path / "in")}, emit="changes")
-    assert answered(answers, tmp_path / "state") == [(1, "+", "q", ["a"]), (4, "-", "q", ["a"])]
-    return tmp_path / "state"
+@pytest.fixture(scope="module")
+def used(session: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint of the program, with two partitions; what is refused leaves it as it is."""
+    folder = tmp_path_factory.mktemp("used")
+    write(folder / "in", 1, 9)
+    answers = reason(PROGRAM, {"p": streaming(session, folder / "in")}, emit="changes")
+    assert answered(answers, folder / "state") == [(1, "+", "q", ["a"]), (4, "-", "q", ["a"])]
+    return folder / "state"
 
 
 @pytest.mark.parametrize(
@@ -76,10 +78,11 @@ def test_a_query_of_what_was_made_from_answers_is_refused_before_there_is_data(
     assert "Traceback" not in str(raised.value)
 
 
-def test_the_same_program_goes_on_with_other_columns(session: "SparkSession", used: Path) -> None:
+def test_the_same_program_goes_on_with_other_columns(session: "SparkSession", used: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(used, tmp_path / "state")
     write(used.parent / "in", 20)
     answers = reason(PROGRAM, {"p": streaming(session, used.parent / "in")}, emit="changes", of="q/1")
-    assert answered(answers, used) == [(12, "-", "a"), (9, "+", "a")]
+    assert answered(answers, copy) == [(12, "-", "a"), (9, "+", "a")]
 
 
 def test_the_place_may_be_a_setting_of_the_session(session: "SparkSession", used: Path) -> None:

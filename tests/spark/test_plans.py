@@ -61,7 +61,7 @@ def test_the_six_programs_of_the_demo_are_split(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_six_programs_of_the_demo(tmp_path: Path) -> None:
-    """Byte for byte; the demo's own test and the tutorial's run them on Spark, too."""
+    """Byte for byte; the tutorial's test runs them on Spark, too."""
     known, programs, streams = write_files(tmp_path)
     about = ["--background", known, *(word for stream in streams for word in ("--stream", stream))]
     for runtime in ("embedded", "spark"):

@@ -18,8 +18,6 @@ from thalweg.runtimes import embedded_checkpoint
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark import job
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
-from thalweg.runtimes.spark.spool import Segment, Spool
-from thalweg.runtimes.spark.wire import Parcel
 
 COMMAND = ("run", "rules.lars", "--stream", "in.facts", "--out", "out.jsonl", "--checkpoint", "kept")
 
@@ -120,7 +118,7 @@ def test_a_checkpoint_of_the_version_before_goes_on(monkeypatch: pytest.MonkeyPa
     assert f"thalweg {number + 1} " in Path("kept/state").read_bytes().partition(b"\n")[0].decode()
 
 
-@pytest.mark.parametrize(("format", "first"), [(embedded_checkpoint.FORMAT, 8), (job.FORMAT, 13)])
+@pytest.mark.parametrize(("format", "first"), [(embedded_checkpoint.FORMAT, 8), (job.FORMAT, 14)])
 def test_a_version_reads_what_the_one_before_has_saved(format: sealed.Format, first: int) -> None:
     """Whoever changes what a checkpoint holds keeps a way to read what it held."""
     assert format.oldest == max(first, format.number - 1)
@@ -165,26 +163,3 @@ def test_a_damaged_ledger_of_spark_is_refused(tmp_path: Path) -> None:
     for damaged in damages(whole, 60):
         ledger.write_bytes(damaged)
         assert refuses(lambda: Delivered.read(ledger)), damaged
-
-
-def test_a_damaged_segment_of_spark_is_refused_until_a_batch_has_taken_it(tmp_path: Path) -> None:
-    spool = Spool(tmp_path)
-    spool.write(Segment(0, 3, 6, (7,)), [Parcel(0, 1, bytes(range(256)) * 8)])
-    (file,) = (tmp_path / "spool").glob("*.parquet")
-    spool.check()
-    whole = file.read_bytes()
-    content = whole.index(bytes(range(256)))
-    for place in range(content, content + 2_048, 64):
-        file.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        assert refuses(spool.check), place
-    for left in (0, 1, len(whole) // 2, len(whole) - 1):
-        file.write_bytes(whole[:left])
-        assert refuses(spool.check), left
-    entry = {"path": f"file://{file}", "timestamp": 0, "batchId": 0}
-    logs = {"commits": "v1\n{}", "offsets": 'v1\n{}\n{"logOffset":0}', "sources/0": f"v1\n{json.dumps(entry)}"}
-    for folder, text in logs.items():
-        (tmp_path / "spark" / folder).mkdir(parents=True, exist_ok=True)
-        (tmp_path / "spark" / folder / "0").write_text(text)
-    spool.check()
-    (tmp_path / "spark" / "offsets" / "0").write_text("v1\n{}\n{")
-    assert refuses(spool.check)

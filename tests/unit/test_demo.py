@@ -183,9 +183,11 @@ def test_the_answers_have_the_times_of_the_city(shown: tuple[str, Path]) -> None
     assert all(re.fullmatch(r"2026-11-14T[0-9:]{8}Z", time) for time in times)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.usefixtures("in_session")
 def test_spark_gives_the_same_news_and_the_same_answers(shown: tuple[str, Path], tmp_path: Path) -> None:
+    """Also as a picture; the tutorial's test compares the answers of the same programs in every run."""
     text = printed(tmp_path / "spark.svg", "spark")
     assert news(text) == news(shown[0])
     assert answers(text) == answers(shown[0])

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.feed import SparkFeed
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
     from thalweg.runtimes.stored_path import CheckpointPath
+    from thalweg.runtimes.wall_clock import PassingTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +223,9 @@ def run_on_spark(
     need_spark()
     from thalweg.runtimes.continued_output import need_no_output
     from thalweg.runtimes.spark.delivery import Delivery
+    from thalweg.runtimes.spark.feed import FeedOptions, groups_of, is_decoded, open_feed
     from thalweg.runtimes.spark.job import spread
-    from thalweg.runtimes.spark.recorded_feed import is_cut, recorded_feed
-    from thalweg.runtimes.spark.recordings import are_recorded
     from thalweg.runtimes.spark.run import LEDGER, buckets_of, is_claimed, need_shared_folder, partitions_of, run
-    from thalweg.runtimes.spark.spool import driver_feed
 
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
         need_no_output(out)
@@ -257,20 +256,24 @@ def run_on_spark(
         work = spread(part, replace(context, split=options.split or "auto"), buckets_of(target, count))
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
-        job = work.job
-        open_feed: Callable[[CheckpointPath], SparkFeed]
-        # What a run was begun with decides, whatever watches it when it is resumed.
-        by_tasks = is_cut(target.checkpoint) if resumed else observer.observe is None and not observer.progress
-        if by_tasks and are_recorded(transports):
-            # A group each: tasks read them apart.
-            job = replace(job, groups=len(transports))
-            open_feed = partial(recorded_feed, job, transports, timing.clock, mapped, report, looking)
-        else:
+        if is_live:
             need_shared_folder(target.checkpoint)
-            open_feed = partial(driver_feed, job, items, report, looking, observer.observe)
+        decoded = is_decoded(transports)
+        job = replace(work.job, groups=groups_of(transports, decoded))
+        feed_options = FeedOptions(
+            timing.clock,
+            _passing(timing),
+            report,
+            looking,
+            observer.observe,
+            work.watch.scout(),
+            work.watch.hear,
+            mapped,
+            items if decoded else None,
+        )
         outcome = run(
             job,
-            open_feed,
+            partial(open_feed, job, transports, feed_options),
             target,
             deliver,
             interrupt,
@@ -395,11 +398,16 @@ def _items(
     """The items of a run, from open streams or from Python itself."""
     from thalweg.runtimes.inputs import Streams, Values
     from thalweg.runtimes.plausible_times import TimeLimits
-    from thalweg.runtimes.wall_clock import PassingTime
 
     clock = timing.clock
     limits = TimeLimits(clock, timing.max_ahead_milliseconds, timing.ticks()[2])
     if named(on) is None:
         return Values(on, words, clock, mapped, limits)  # type: ignore[arg-type]
-    passing = PassingTime(clock, timing.passing == "wall", timing.idle_seconds, delay=timing.ticks()[2])
-    return Streams(transports, words, clock, interrupt, mapped, passing, limits)
+    return Streams(transports, words, clock, interrupt, mapped, _passing(timing), limits)
+
+
+def _passing(timing: Timing) -> "PassingTime":
+    """Time as it passes by itself on live streams."""
+    from thalweg.runtimes.wall_clock import PassingTime
+
+    return PassingTime(timing.clock, timing.passing == "wall", timing.idle_seconds, delay=timing.ticks()[2])

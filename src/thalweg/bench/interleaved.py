@@ -9,20 +9,22 @@ import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from itertools import islice
 from pathlib import Path
 from shutil import disk_usage
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from thalweg.bench.idle import Echo, Silent
 from thalweg.bench.workload import Workload
+from thalweg.dataflow.operator import OpSpec
 from thalweg.diagnostics import Source
 from thalweg.kinds.rules.rule_engine import RuleEngine
+from thalweg.kinds.rules.rule_operator import RuleStageSpec
 from thalweg.languages import lars
 from thalweg.runtimes.spark.progress_line import state_bytes, state_rows
 from thalweg.runtimes.spark.session import open_session, stop_session
@@ -246,13 +248,13 @@ class _Entrant:
 
     def _answers(self) -> "DataFrame":
         from thalweg.dataflow.context import Context, Settings
-        from thalweg.kinds.rules.rule_operator import RuleStageSpec
         from thalweg.kinds.rules.rule_part import Rules
         from thalweg.model.time import Clock
         from thalweg.runtimes.spark.bucket_answers import BEGIN, END
         from thalweg.runtimes.spark.columns import shape_of
         from thalweg.runtimes.spark.dataframe import chain, pack_table
         from thalweg.runtimes.spark.job import spread
+        from thalweg.runtimes.spark.shipped_job import ship
 
         contender, stream = self.result.contender, self.result.heat.stream
         if contender.engine is None:
@@ -260,14 +262,11 @@ class _Entrant:
         program = lars.read(Source(stream.name, stream.rules(WINDOW)))
         context = Context(Settings(emit="changes"), Clock(), lambda warning: None)
         job = spread(Rules(program), context, contender.partitions).job
-        stages = tuple(
-            replace(spec, engine=contender.engine) if isinstance(spec, RuleStageSpec) else spec
-            for spec in job.plan.operators
-        )
-        job = replace(job, plan=replace(job.plan, operators=stages))
+        stages = tuple(_evaluated_by(contender.engine, spec) for spec in job.plan.operators)
+        shipped = ship(self._spark, replace(job, plan=replace(job.plan, operators=stages)))
         facts = self._facts()
-        parcels = pack_table(job, shape_of(facts.columns, stream.signature.name, 1_000), facts, 0, all_wrong=False)
-        answers = chain(job, parcels)
+        parcels = pack_table(shipped, shape_of(facts.columns, stream.signature.name, 1_000), facts, 0, all_wrong=False)
+        answers = chain(shipped, parcels)
         return answers.where(f"kind in ('{BEGIN}', '{END}')").select("t", "kind", "fact")
 
     def _own_join(self) -> "DataFrame":
@@ -278,6 +277,28 @@ class _Entrant:
 
     def _facts(self) -> "DataFrame":
         return self._spark.readStream.schema(_COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(self._inbox))
+
+
+@dataclass(frozen=True)
+class SilentStageSpec(RuleStageSpec):
+    """A stage whose engine says nothing."""
+
+    engine: ClassVar[type[RuleEngine] | None] = Silent
+
+
+@dataclass(frozen=True)
+class EchoStageSpec(RuleStageSpec):
+    """A stage whose engine says what came."""
+
+    engine: ClassVar[type[RuleEngine] | None] = Echo
+
+
+def _evaluated_by(engine: type[RuleEngine], spec: OpSpec) -> OpSpec:
+    """A stage with another engine; other operators as they are."""
+    stage = {Silent: SilentStageSpec, Echo: EchoStageSpec}.get(engine)
+    if stage is None or not isinstance(spec, RuleStageSpec):
+        return spec
+    return stage(*(getattr(spec, attribute.name) for attribute in fields(spec)))
 
 
 def state_size(spark: "SparkSession", checkpoint: Path, batch: int) -> int:

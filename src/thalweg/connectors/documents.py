@@ -69,6 +69,16 @@ class Cutter:
         self._text, self._position = self._text[start:], self._position - start
         return pieces
 
+    def save(self) -> State:
+        """What has been looked at and is not a whole piece, as JSON."""
+        about = {"position": self._position, "depth": self._depth, "line": self._line, "skips": self._skips}
+        return {**about, "text": self._text.decode("latin-1")}
+
+    def load(self, saved: State) -> None:
+        """Goes on where another one was saved."""
+        self._text, self._position = saved["text"].encode("latin-1"), saved["position"]
+        self._depth, self._line, self._skips = saved["depth"], saved["line"], saved["skips"]
+
     def rest(self) -> list[Piece]:
         """The remaining piece at the end of the text, if any."""
         return [self._piece(0, len(self._text))] if self._text.strip() else []
@@ -118,11 +128,14 @@ class _PieceReader:
         yield from self._gatherer.gather(self._statements(self._cutter.rest()))
         yield from self._gatherer.gather(self._remaining())
 
-    def save(self) -> None:
-        """A piece means what all before it declare, so that a document must be read again from its beginning."""
+    def save(self) -> State:
+        """The state to resume from behind the last block: a piece means what all before it declare."""
+        return {"recoder": self._recoder.save(), "cutter": self._cutter.save()}
 
     def load(self, saved: State) -> None:
-        raise NotImplementedError
+        """Goes on where another reader was saved."""
+        self._recoder.load(saved["recoder"])
+        self._cutter.load(saved["cutter"])
 
     def _statements(self, pieces: Iterable[Piece]) -> Iterator[Statement | Diagnostic]:
         raise NotImplementedError
@@ -158,6 +171,14 @@ class TrigReader(_PieceReader):
     def _remaining(self) -> Iterator[Statement | Diagnostic]:
         return self._events.rest()
 
+    def save(self) -> State:
+        return {**super().save(), "events": self._events.save(), "document": self._document.save()}
+
+    def load(self, saved: State) -> None:
+        super().load(saved)
+        self._events.load(saved["events"])
+        self._document.load(saved["document"])
+
     def _quads(self, piece: bytes) -> tuple[list[Quad], RdfSyntaxError | None]:
         quads: list[Quad] = []
         try:
@@ -190,6 +211,13 @@ class JsonLdReader(_PieceReader):
             scope = f"{self._scope}/{self._count}" if self._count else self._scope
             self._count += 1
             yield from document(line, piece, *self._context, scope)
+
+    def save(self) -> State:
+        return {**super().save(), "count": self._count}
+
+    def load(self, saved: State) -> None:
+        super().load(saved)
+        self._count = saved["count"]
 
 
 def document(

@@ -4,6 +4,7 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
+from time import time
 from typing import Final, Literal, Protocol, runtime_checkable
 
 from thalweg.connectors.batches import Item
@@ -225,13 +226,14 @@ def open_reader(
     kind: Literal["recorded", "live", "background"] = "recorded",
     format: str | None = None,
     partition: Partition | None = None,
+    now: Callable[[], float] = time,
 ) -> Reader:
     """The reader for a stream, by its name, or for a `format`; mappings make facts of what states none by itself.
 
-    They may name the columns of its `partition`, too.
+    They may name the columns of its `partition`, too. `now` says when what is read of a live stream has come.
     """
     context = words, name, stream, clock, scope_of(name, stream)
-    mapped = MappedStream(words, name, stream, clock, tally or Tally(), kind, partition=partition or {})
+    mapped = MappedStream(words, name, stream, clock, tally or Tally(), kind, partition=partition or {}, now=now)
     format = format or format_of(name)
     return SniffingReader(context, mapped) if format is None else _opened(format, context, mapped)
 
@@ -270,11 +272,12 @@ def open_ordered(
     kind: Literal["recorded", "live"] = "recorded",
     format: str | None = None,
     partition: Partition | None = None,
+    now: Callable[[], float] = time,
 ) -> Reader:
     """The reader for a file, or a stream that is not made of files; local times are in the zone of the stream."""
     tally = tally or Tally()
     own = clock.of_file(tally.zones.get(stream or ""))
-    reader = open_reader(name, stream, words, own, tally, kind, format, partition)
+    reader = open_reader(name, stream, words, own, tally, kind, format, partition, now)
     zoned = own.zone is not None or any(mapping.time is not None and mapping.time.zone for mapping in tally.mappings)
     return OrderedReader(reader, own) if zoned else reader
 

@@ -24,7 +24,6 @@ from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.prefixes import Prefixes
-from thalweg.model.shipped import Shipped
 
 if TYPE_CHECKING:
     from thalweg.dataflow.context import Context
@@ -205,7 +204,7 @@ class ExplainsEvents(Protocol):
         """Why there is an event at the last tick, or how far its matches are; None where none has this name."""
 
 
-class OpSpec(Shipped, ABC):
+class OpSpec(ABC):
     """An operator as a value: what every process must know to open it."""
 
     shares: ClassVar[bool] = True

@@ -16,7 +16,6 @@ from thalweg.dataflow.exchange import GATHER, Exchange, Multicast
 from thalweg.dataflow.operator import HeldKey, OpSpec
 from thalweg.ir.nodes import Program
 from thalweg.model.predicate import Predicate
-from thalweg.model.shipped import Shipped
 from thalweg.planning.wire_parts import Ports
 
 
@@ -51,7 +50,7 @@ class Expansion:
 
 
 @dataclass(frozen=True)
-class Plan(Shipped):
+class Plan:
     """Operators and edges."""
 
     operators: tuple[OpSpec, ...]

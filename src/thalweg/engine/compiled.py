@@ -42,6 +42,8 @@ SOURCES: Final = (
 """The files that kernels and their constants come from."""
 
 kernel: Any = register_jitable
+for function in number.SHARED:
+    register_jitable(function)
 
 
 def _stamp() -> tuple[tuple[float, int], ...]:

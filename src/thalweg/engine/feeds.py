@@ -43,7 +43,16 @@ class Feeds:
         index = np.concatenate(self._index)
         index[:, 4] = self._starts
         index[:, 5] = self._counts
-        return self._words[0] if len(self._words) == 1 else np.concatenate(self._words), index
+        return plain(self._words[0]) if len(self._words) == 1 else np.concatenate(self._words), index
+
+
+def plain(words: Rows) -> Rows:
+    """Words as a kernel takes them: it would be compiled once more for a slice, and for what cannot be written to.
+
+    >>> plain(np.arange(6).reshape(3, 2)[:, 1]).flags.c_contiguous
+    True
+    """
+    return words if words.flags.c_contiguous and words.flags.writeable else words.copy()
 
 
 def gathered(batch: Batch, into: Mapping[Predicate, tuple[Predicate, Rows]], kept: Collection[Predicate]) -> Batch:

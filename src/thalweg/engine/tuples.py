@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.engine import last_by_key as layout
+from thalweg.engine.feeds import plain
 from thalweg.engine.last_by_key import take
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -121,7 +122,7 @@ class KeyedState:
         if many > len(self._key_of):
             self._make_scratch(2 * many)
         take(
-            rows.reshape(-1),
+            plain(rows.reshape(-1)),
             self._wide,
             self._by,
             self.feed.window.size,

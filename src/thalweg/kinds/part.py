@@ -24,6 +24,23 @@ if TYPE_CHECKING:
     from thalweg.explain.document import PlanDocument
 
 
+class Lookout(Protocol):
+    """Looks at facts for a watch that is in another process."""
+
+    def look(self, batch: Batch) -> None:
+        """Looks at a batch."""
+
+    def note(self) -> object:
+        """What it has seen, as a record, which the watch is to `hear`."""
+
+
+class Scout(Protocol):
+    """What is sent to where facts are read, to look at them for a watch."""
+
+    def open(self, words: Dictionary) -> Lookout:
+        """Begins to look at batches whose terms have these words."""
+
+
 class Watch(Protocol):
     """Sees what comes to a run and what it answers, and says at the end what deserves a warning."""
 
@@ -35,8 +52,12 @@ class Watch(Protocol):
         """A function that brings answers into their final form; None where they have it."""
         return None
 
+    def scout(self) -> "Scout | None":
+        """What looks at facts where they are read elsewhere; from then on `look` is shown one of each predicate."""
+        return None
+
     def hear(self, note: object) -> bool:
-        """Takes what an operator elsewhere notes, and says whether it was meant for this watch."""
+        """Takes what an operator or a scout elsewhere notes, and says whether it was meant for this watch."""
         return False
 
     def summary(self) -> Iterable[Diagnostic]:

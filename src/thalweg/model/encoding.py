@@ -1,9 +1,16 @@
 """In which encoding and in which format a document is, by what stands at its beginning."""
 
 import re
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE, getincrementaldecoder
-from collections.abc import Callable
-from typing import Final
+from codecs import (
+    BOM_UTF8,
+    BOM_UTF16_BE,
+    BOM_UTF16_LE,
+    BOM_UTF32_BE,
+    BOM_UTF32_LE,
+    IncrementalDecoder,
+    getincrementaldecoder,
+)
+from typing import Any, Final
 
 _MARKS: Final = (
     (BOM_UTF8, "utf-8"), (BOM_UTF32_LE, "utf-32-le"), (BOM_UTF32_BE, "utf-32-be"), (BOM_UTF16_LE, "utf-16-le"),
@@ -54,15 +61,41 @@ class Recoder:
 
     def __init__(self) -> None:
         self._begun = b""
-        self._decode: Callable[[bytes], str] | None = None
+        self._encoding: str | None = None
+        self._decoder: IncrementalDecoder | None = None
         self._passes = False
 
     def feed(self, block: bytes) -> bytes:
         if self._passes:
             return block
-        if self._decode is None:
+        if self._decoder is None:
             block = self._begin(block)
-        return self._decode(block).encode() if self._decode else block
+        return self._decoder.decode(block).encode() if self._decoder else block
+
+    def save(self) -> dict[str, Any]:
+        """What must be known to go on with the next block, as JSON.
+
+        >>> first, second = Recoder(), Recoder()
+        >>> first.feed(BOM_UTF16_LE + b"a\\0b")
+        b'a'
+        >>> second.load(first.save())
+        >>> second.feed(b"\\0")
+        b'b'
+        """
+        kept, flag = (b"", 0) if self._decoder is None else self._decoder.getstate()
+        about = {"begun": self._begun.decode("latin-1"), "encoding": self._encoding, "passes": self._passes}
+        return {**about, "kept": kept.decode("latin-1"), "flag": flag}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Goes on where another one was saved."""
+        self._begun, self._passes = saved["begun"].encode("latin-1"), saved["passes"]
+        if saved["encoding"] is not None:
+            self._open(saved["encoding"]).setstate((saved["kept"].encode("latin-1"), saved["flag"]))
+
+    def _open(self, encoding: str) -> IncrementalDecoder:
+        self._encoding = encoding
+        self._decoder = decoder = getincrementaldecoder(encoding)(errors="replace")
+        return decoder
 
     def _begin(self, block: bytes) -> bytes:
         """What stands behind the mark, once it is known whether there is one."""
@@ -70,7 +103,8 @@ class Recoder:
         for mark, encoding in _MARKS:
             if block.startswith(mark):
                 self._passes = encoding == "utf-8"
-                self._decode = None if self._passes else getincrementaldecoder(encoding)(errors="replace").decode
+                if not self._passes:
+                    self._open(encoding)
                 return block[len(mark) :]
             if mark.startswith(block):
                 self._begun = block

@@ -22,10 +22,14 @@ fraction, and is no value where it has none. Python's integers never overflow an
 checks its operands first; that is also what keeps both readings of this file equal.
 """
 
+from collections.abc import Callable
 from math import isqrt
-from typing import Final
+from typing import Final, TypeVar
 
-from numba.extending import register_jitable
+F = TypeVar("F", bound=Callable[..., object])
+
+SHARED: Final[list[Callable[..., object]]] = []
+"""The functions that kernels use, too: the engine hands them to its compiler, which nobody else has to import."""
 
 NO_VALUE: Final = 3
 LARGEST_INTEGER: Final = 2**61 - 1
@@ -94,17 +98,23 @@ UNDECIDED: Final = 2
 DIVERSE: Final = 3
 
 
-@register_jitable
+def shared(function: F) -> F:
+    """Marks a function of plain Python that kernels use, too."""
+    SHARED.append(function)
+    return function
+
+
+@shared
 def mantissa(word: int) -> int:
     return word >> 2 if word & 3 == 1 else word >> 8
 
 
-@register_jitable
+@shared
 def scale(word: int) -> int:
     return 0 if word & 3 == 1 else (word >> 2) & 63
 
 
-@register_jitable
+@shared
 def word_of(digits: int, places: int) -> int:
     """The shortest word for `digits * 10**-places`, rounded where it has too many digits."""
     while places > 0 and digits % 10 == 0:
@@ -123,13 +133,13 @@ def word_of(digits: int, places: int) -> int:
     return (digits << 2) | 1
 
 
-@register_jitable
+@shared
 def _fits(digits: int, places: int) -> bool:
     """Whether `digits * 10**places` stays inside a machine word."""
     return places <= 18 and abs(digits) <= _WORD // 10**places
 
 
-@register_jitable
+@shared
 def order(left: int, right: int) -> int:
     """-1, 0 or 1 as one number is below, equal to or above the other."""
     first, second = mantissa(left), mantissa(right)
@@ -149,7 +159,7 @@ def order(left: int, right: int) -> int:
     return 1 if first > second else 0
 
 
-@register_jitable
+@shared
 def agrees(operator: int, sign: int) -> bool:
     """Whether a comparison holds between two values of which one is below (-1), equal to (0) or above (1) the other."""
     if operator == EQUAL:
@@ -165,7 +175,7 @@ def agrees(operator: int, sign: int) -> bool:
     return sign >= 0
 
 
-@register_jitable
+@shared
 def is_of_kind(operator: int, word: int) -> bool:
     """Whether a term is a literal, a resource, an integer of 32 bits or none."""
     if operator in (IS_LITERAL, IS_RESOURCE):
@@ -173,12 +183,12 @@ def is_of_kind(operator: int, word: int) -> bool:
     return (word & 3 == 1 and -_HALF <= word >> 2 < _HALF) == (operator == IS_INTEGER)
 
 
-@register_jitable
+@shared
 def _is_number(value: int) -> bool:
     return value & 3 == 1 or value & 3 == 2
 
 
-@register_jitable
+@shared
 def _difference(left: int, right: int, first: int, second: int) -> int:
     """-1, 0 or 1 for two terms of one kind that have an order, given with their values; else UNDECIDED or DIVERSE."""
     if _is_number(first) and _is_number(second):
@@ -190,7 +200,7 @@ def _difference(left: int, right: int, first: int, second: int) -> int:
     return -1 if first < second else 1
 
 
-@register_jitable
+@shared
 def compare(operator: int, left: int, right: int, first: int, second: int) -> int:
     """HOLDS or FAILS for a comparison of two terms, given with their values; else UNDECIDED or DIVERSE.
 
@@ -210,7 +220,7 @@ def compare(operator: int, left: int, right: int, first: int, second: int) -> in
     return HOLDS if agrees(operator, sign) else FAILS
 
 
-@register_jitable
+@shared
 def _sum(left: int, right: int, sign: int) -> int:
     first, second = mantissa(left), mantissa(right) * sign
     places_first, places_second = scale(left), scale(right)
@@ -235,7 +245,7 @@ def _sum(left: int, right: int, sign: int) -> int:
     return word_of(first + second, places_first)
 
 
-@register_jitable
+@shared
 def _product(left: int, right: int) -> int:
     first, second = mantissa(left), mantissa(right)
     places_first, places_second = scale(left), scale(right)
@@ -251,7 +261,7 @@ def _product(left: int, right: int) -> int:
     return word_of(first * second, places_first + places_second)
 
 
-@register_jitable
+@shared
 def _quotient(left: int, right: int) -> int:
     top, bottom = mantissa(left), mantissa(right)
     places = scale(left) - scale(right)
@@ -279,7 +289,7 @@ def _quotient(left: int, right: int) -> int:
     return word_of(-digits if negative else digits, places)
 
 
-@register_jitable
+@shared
 def calculate(operator: int, left: int, right: int) -> int:
     """The value of an operator or a function of two values, which must be numbers, or NO_VALUE."""
     if left & 3 == 0 or right & 3 == 0 or left & 3 == 3 or right & 3 == 3:
@@ -299,13 +309,13 @@ def calculate(operator: int, left: int, right: int) -> int:
     return ((left >> 2) % (right >> 2)) << 2 | 1
 
 
-@register_jitable
+@shared
 def absolute(word: int) -> int:
     """The number without its sign, in its shortest form."""
     return word_of(abs(mantissa(word)), scale(word))
 
 
-@register_jitable
+@shared
 def rounded(word: int, digits: int) -> int:
     """The number with that many digits behind the point (before it, where negative); halves go away from zero."""
     value, places = mantissa(word), scale(word)
@@ -324,7 +334,7 @@ def rounded(word: int, digits: int) -> int:
     return word_of(size if value > 0 else -size, places)
 
 
-@register_jitable
+@shared
 def floor_of(word: int) -> int:
     """The greatest integer that is not greater."""
     value, places = mantissa(word), scale(word)
@@ -334,7 +344,7 @@ def floor_of(word: int) -> int:
     return word_of(value, 0)
 
 
-@register_jitable
+@shared
 def ceiling_of(word: int) -> int:
     """The least integer that is not less."""
     value, places = -mantissa(word), scale(word)
@@ -344,7 +354,7 @@ def ceiling_of(word: int) -> int:
     return word_of(-value, 0)
 
 
-@register_jitable
+@shared
 def square_root(word: int) -> int:
     """The square root, rounded like a quotient; of a negative number NO_VALUE."""
     value, places = mantissa(word), scale(word)
@@ -376,13 +386,13 @@ def square_root(word: int) -> int:
     return word_of(root, places + after)
 
 
-@register_jitable
+@shared
 def shortest(word: int) -> int:
     """The same number in its shortest form."""
     return word_of(mantissa(word), scale(word))
 
 
-@register_jitable
+@shared
 def _function(function: int, first: int, second: int) -> int:
     if function == ABSOLUTE:
         return absolute(first)

@@ -349,6 +349,15 @@ class Document:
             if parser is not None and self._format in _DECLARES:
                 self._base, self._prefixes = parser.base_iri, parser.prefixes
 
+    def save(self) -> dict[str, Any]:
+        """What was declared so far, and how many blank nodes had no label, as JSON."""
+        return {"base": self._base, "prefixes": self._prefixes, "terms": self._terms.save()}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Goes on behind the pieces that another one has read."""
+        self._base, self._prefixes = saved["base"], dict(saved["prefixes"])
+        self._terms.load(*saved["terms"])
+
     def _check_size(self, data: bytes) -> None:
         """Refuses what would grow out of proportion; what terms may grow to is noted for later."""
         if self._format == "rdfxml":
@@ -428,6 +437,12 @@ class _Terms(dict[Any, Any]):
         self._random: dict[str, str] = {}
         self._counted = 0
         self._left = _MOST
+
+    def save(self) -> tuple[int, int]:
+        return self._counted, self._left
+
+    def load(self, counted: int, left: int) -> None:
+        self._counted, self._left = counted, left
 
     def renewed(self) -> "_Terms":
         """Forgets what it has seen if that is much: documents may be endless."""

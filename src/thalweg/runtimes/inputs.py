@@ -126,7 +126,7 @@ class Streams:
         self.resting: frozenset[int] = frozenset()
         self.ended: frozenset[int] = frozenset()
         if self._passing.by_wall and not self._live:
-            raise RejectedError([Diagnostic("E403", "`--clock wall` is for live streams, and none of these is live")])
+            raise live_clock_alone()
 
     def __iter__(self) -> Iterator[Timed | Far | None]:
         for item in self._items():
@@ -292,6 +292,11 @@ class Streams:
         for live, saved in zip(self._live, position["live"], strict=True):
             live.load(saved)
         self._recorded.seek(position["recorded"])
+
+
+def live_clock_alone() -> RejectedError:
+    """The error that time is to go by the machine's clock, and no stream is live."""
+    return RejectedError([Diagnostic("E403", "`--clock wall` is for live streams, and none of these is live")])
 
 
 def mixed_times() -> Diagnostic:

@@ -10,12 +10,12 @@ back, and what it brings is late where others have gone on.
 
 Where one process reads all events, each settles the watermark for those after it (`meet`): whether an event is late
 depends on the events before it and on nothing else, so a stream gives the same answers however it is cut. Such a
-process has an `Intake`: a local run and a live session let batches wait in it, Spark's driver sends each batch on with
-the watermark that it met. Buckets `follow` what the driver has decided, and `judge` columns of facts. Where buckets
-read the parts of a table, each sees the ticks of a batch in any order and settles once a batch; all buckets see the
-same ticks, so all agree. Where tasks read blocks of recordings, blocks have an order, and all buckets see the ticks of
-all of them in that order: an event is late by those before it (`before_next`), its ticks count for those behind it
-(`see_next`), and time ends where a block cannot be read on (`cut`).
+process has an `Intake`: a local run and a live session let batches wait in it. On Spark buckets `judge` columns of
+facts. Where they read the parts of a table, each sees the ticks of a batch in any order and settles once a batch; all
+buckets see the same ticks, so all agree. Where tasks read blocks of streams, blocks have an order, and all buckets see
+the ticks of all of them in that order: an event is late by those of its group before it, and by what earlier batches
+have decided (`before_next`), its ticks count for those behind it (`see_next`), and time ends where a block cannot be
+read on (`cut`).
 
 Late and far facts are never silently lost: they go to the late channel, or are counted and reported at the end. A line
 of the late channel holds the event, and where the watermark stood when it came:
@@ -101,8 +101,13 @@ class Items(Protocol):
 
 
 def stopped_at(malformed: Diagnostic, items: Items) -> Diagnostic:
-    """The error at which a run stops; what came from a live stream cannot be corrected, so it says how to go on."""
-    if items.repeats or malformed.code != "E301":
+    """The error at which a run stops."""
+    return malformed if items.repeats else live_note(malformed)
+
+
+def live_note(malformed: Diagnostic) -> Diagnostic:
+    """An error in a live stream, which cannot be corrected: it says how to go on."""
+    if malformed.code != "E301":
         return malformed
     return replace(malformed, notes=(*malformed.notes, f"{SKIP} leaves such messages out and goes on"))
 
@@ -137,7 +142,6 @@ class Watermark:
     _ended: set[int] = field(default_factory=set)
     _resting: frozenset[int] = frozenset()
     _cut_short: bool = False
-    _followed: int | None = None
     _cut: tuple[int, int] | None = None
     """The tick and the group at which the input was cut short, where other groups may have to come to it."""
 
@@ -229,8 +233,11 @@ class Watermark:
         return ticks < tick + (group <= last_group)
 
     def before_next(self, group: int) -> int:
-        """Events of a group before this tick are late, where all that came before them has been seen in order."""
-        return max(max(self._highest[group], self._fresh.get(group, NEVER)) - self.delay, NEVER)
+        """Events of a group before this tick are late, where all that came before them has been seen in order.
+
+        What was decided while the group was silent stays decided.
+        """
+        return max(max(self._highest[group], self._fresh.get(group, NEVER)) - self.delay, self.reached + 1)
 
     def see_next(self, group: int, ticks: Ticks) -> None:
         """Sees ticks of events that come behind all that were seen of a group; they count once `settle` is called."""
@@ -250,8 +257,7 @@ class Watermark:
 
     def see(self, group: int, ticks: Ticks) -> None:
         """Sees the ticks of many events, in any order; they count once `settle` is called."""
-        if self._followed is None:
-            ticks = ticks[ticks >= self.late_before(group)]
+        ticks = ticks[ticks >= self.late_before(group)]
         if len(ticks):
             self._lowest = min(int(ticks.min()), self._lowest)
             self._fresh[group] = max(int(ticks.max()), self._fresh.get(group, NEVER))
@@ -305,10 +311,6 @@ class Watermark:
         self._ended.add(group)
         self._cut_short |= cut_short
 
-    def follow(self, reached: int) -> None:
-        """Another one has decided every tick up to this one, and no others until it says so, or all groups end."""
-        self._followed = max(reached, NEVER if self._followed is None else self._followed)
-
     def settle(self) -> None:
         """What has been seen moves the watermarks."""
         for group, high in self._fresh.items():
@@ -318,9 +320,6 @@ class Watermark:
 
     def _decide(self) -> None:
         first, last = self.bounds
-        if self._followed is not None and not self.is_over:
-            self.reached = min(self._followed, last)
-            return
         flowing = self._highest
         if self._ended or self._resting:
             flowing = [high for group, high in enumerate(flowing) if group not in self._ended]
@@ -349,13 +348,12 @@ class Watermark:
         }
         if self._cut is not None:
             state |= {"cut": self._cut}
-        return state if self._followed is None else state | {"followed": self._followed}
+        return state
 
     def load(self, saved: dict[str, Any]) -> None:
         """Goes on where another one was saved."""
         self._lowest, self._highest = saved["lowest"], list(saved["highest"])
         self._ended, self._cut_short = set(saved["ended"]), saved["cut_short"]
-        self._followed = saved.get("followed")
         self._cut = tuple(saved["cut"]) if "cut" in saved else None
         self._decide()
 

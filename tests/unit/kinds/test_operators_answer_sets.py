@@ -1,6 +1,5 @@
 """The operators of answer sets: pieces that are solved apart answer as one operator does, whatever is lost."""
 
-import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -33,6 +32,7 @@ from thalweg.languages.lars.facts import read_fact
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.plain_data import as_data, of_data
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json, of_json
 from thalweg.model.time import Clock
@@ -118,7 +118,7 @@ def test_windows_that_count_facts_are_not_split_by_a_key() -> None:
 
 def test_specs_travel_and_records_come_back() -> None:
     expansion = loaded(TRAFFIC, background=["slow(a)"]).expand(context(), Neighbours(), 2)
-    assert pickle.loads(pickle.dumps(expansion)).edges == expansion.edges
+    assert of_data(as_data(expansion)).edges == expansion.edges
     piece = PieceAnswer(0, 1, 2, 3, 2, (("a(1)",),), True, False, 4, 0.5, 6)
     shares = (PieceShare((Predicate("p", 1),), 2, None, 1),)
     for value in (piece, Answer("answer sets", 4, (("a",), ()), 2), Answered((), True, shares, together=0.25)):

@@ -4,15 +4,14 @@ import json
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Queue
 
 import pytest
 
-from buckets import rule_job
-from thalweg.answers.emit import Changes
+from task_runs import TaskRun
 from thalweg.answers.record import Answer
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.mapping.read_mapping import read_mappings
@@ -26,16 +25,14 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
 from thalweg.runtimes.inputs import Streams
 from thalweg.runtimes.local import LocalRun
-from thalweg.runtimes.spark.bucket_answers import deltas_of
-from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.spool import Feeder, Segment, Spool
-from thalweg.runtimes.spark.wire import ANSWERS, Parcel, unwrap
-from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
+from thalweg.runtimes.spark.receiver import BlockReceiver
 from thalweg.runtimes.wall_clock import PassingTime
 
-Opening = Callable[[Dictionary], Streams]
-Runtime = Callable[[str, Opening, Callable[[Iterable[Answer]], None]], None]
+Pause = Callable[[], float | None]
+See = Callable[[Iterable[Answer]], None]
+Streamed = Sequence["HandFed"]
+Runtime = Callable[[str, Streamed, PassingTime, Pause, See], None]
 
 SILENT = "silent(S) :- sensor(S), not seen(S) in [2].  sensor(a)."
 
@@ -81,43 +78,49 @@ class Hands:
         self.now = start
 
 
-class InBuckets(Spool):
-    """A spool whose segments go to the workers of a rule program as they are written."""
+class Watching(ArrivalLog):
+    """A log whose segments are read by tasks as they are written."""
 
-    def __init__(self, folder: Path, job: Job, see: Callable[[Iterable[Answer]], None]) -> None:
-        super().__init__(folder)
-        self._job, self._see = job, see
-        self._workers = [Worker(job, 0, bucket) for bucket in job.buckets(0)]
+    def __init__(self, run: TaskRun) -> None:
+        super().__init__(run.feed.sources.folder)
+        self._run = run
 
-    def write(self, segment: Segment, parcels: Iterable[Parcel]) -> None:
-        known = list(parcels)
-        super().write(segment, known)
-        for worker in self._workers:
-            label = self._job.labels[worker.bucket]
-            for sent in worker.process([one.payload for one in known if one.bucket == label]):
-                content = unwrap(sent.payload)
-                if content.kind == ANSWERS:
-                    self._see(Changes.arrange(deltas_of(**content.lists), ()))
+    def add(self, segment: Segment, blocks: Sequence[bytes]) -> int:
+        number = super().add(segment, blocks)
+        self._run.plan()
+        return number
 
 
-@pytest.fixture(params=["embedded", "buckets"])
+def received(run: TaskRun, pause: Callable[[], float | None], see: Callable[[Iterable[Answer]], None]) -> BlockReceiver:
+    """What receives the streams of a run; its waits end when a test says so."""
+    receiver = run.feed._receiver
+    assert isinstance(receiver, BlockReceiver)
+    receiver._log = Watching(run)
+    receiver._pause = pause  # type: ignore[method-assign]
+    run.delivery._see = lambda answer: see([answer])
+    return receiver
+
+
+@pytest.fixture(params=["embedded", "tasks"])
 def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Runtime:
-    """Takes a program and what makes its input, and hands changes to a function."""
+    """Takes a program, its streams, how time passes and how it is waited for, and hands changes to a function."""
 
-    def embedded(program: str, items: Opening, see: Callable[[Iterable[Answer]], None]) -> None:
+    def embedded(program: str, streams: Streamed, passing: PassingTime, pause: Pause, see: See) -> None:
         context = Context(Settings(), Clock(), lambda _: None)
         run = LocalRun(Rules(lars.read(Source("program", program))), context)
-        for answer in run.answers(items(run.dictionary)):
+        items = Streams(streams, run.dictionary, passing.clock, Interrupt(), passing=passing)  # type: ignore[arg-type]
+        items.pause = pause
+        for answer in run.answers(items):
             see([] if answer is None else [answer])
 
-    def buckets(program: str, items: Opening, see: Callable[[Iterable[Answer]], None]) -> None:
-        job = rule_job(lars.read(Source("program", program)), partitions=1)
-        packer = Packer(job, 0, 0)
-        feeder = Feeder(job, InBuckets(tmp_path, job, see), packer, items(packer.words), print)
-        feeder.run()
-        assert feeder.error is None, feeder.error
+    def tasks(program: str, streams: Streamed, passing: PassingTime, pause: Pause, see: See) -> None:
+        run = TaskRun(tmp_path, program, streams, 1, clock=passing.clock, passing=passing, emit="changes")
+        receiver = received(run, pause, see)
+        receiver.run()
+        run.delivery.close()
+        assert receiver.error is None, receiver.error
 
-    return embedded if request.param == "embedded" else buckets
+    return embedded if request.param == "embedded" else tasks
 
 
 def answers(
@@ -147,11 +150,6 @@ def answers(
         hands.now += seconds
         return 0.0
 
-    def opened(words: Dictionary) -> Streams:
-        items = Streams(streams, words, clock, Interrupt(), passing=passing)  # type: ignore[arg-type]
-        items.pause = pause
-        return items
-
     found: list[str] = []
 
     def see(changes: Iterable[Answer]) -> None:
@@ -159,7 +157,7 @@ def answers(
             found.extend(f"{hands.now:g}s {block.t} + {fact}" for fact in block.columns[0])
             found.extend(f"{hands.now:g}s {block.t} - {fact}" for fact in block.columns[1])
 
-    runtime(program, opened, see)
+    runtime(program, streams, passing, pause, see)
     return found
 
 
@@ -278,15 +276,16 @@ def test_a_silent_stream_stops_holding_the_others_back(runtime: Runtime) -> None
 
 def test_a_run_on_spark_that_is_resumed_knows_what_was_decided(tmp_path: Path) -> None:
     """The fast stream had gone on while the other one was silent; then both are read on."""
-    job = rule_job(lars.read(Source("program", TWO)), partitions=1)
     found: list[str] = []
-    spool = InBuckets(tmp_path, job, lambda some: found.extend(fact for one in some for fact in one.columns[0]))
+    run: TaskRun | None = None
 
-    def fed(script: list[tuple[int, str]], ends: bool) -> Feeder:
-        streams, packer, hands = [HandFed("fast"), HandFed("slow")], Packer(job, 0, 0), Hands(0.0)
+    def fed(script: list[tuple[int, str]], ends: bool) -> None:
+        nonlocal run
+        streams, hands, waiting = [HandFed("fast"), HandFed("slow")], Hands(0.0), list(script)
         passing = PassingTime(Clock(), idle=30.0, elapsed=lambda: hands.now)
-        items = Streams(streams, packer.words, Clock(), Interrupt(), passing=passing)  # type: ignore[arg-type]
-        feeder, waiting = Feeder(job, spool, packer, items, print), list(script)
+        before, run = run, TaskRun(tmp_path, TWO, streams, 1, passing=passing, emit="changes")  # type: ignore[arg-type]
+        if before is not None:
+            run.offset, run.workers, run.batches = before.offset, before.workers, before.batches
 
         def pause() -> float | None:
             hands.now += 20.0
@@ -297,16 +296,15 @@ def test_a_run_on_spark_that_is_resumed_knows_what_was_decided(tmp_path: Path) -
             for stream in streams:
                 stream.end()
             if not ends:
-                feeder.stop()
+                receiver.stop()
             return None
 
-        items.pause = pause
-        feeder.run()
-        assert feeder.error is None, feeder.error
-        return feeder
+        receiver = received(run, pause, lambda some: found.extend(fact for one in some for fact in one.columns[0]))
+        receiver.run()
+        run.delivery.close()
+        assert receiver.error is None, receiver.error
 
-    script = [(0, "fast(x) at 5."), (0, "fast(y) at 9."), (0, "fast(z) at 12.")]
-    assert fed(script, ends=False).intake.watermark.reached == 11
+    fed([(0, "fast(x) at 5."), (0, "fast(y) at 9."), (0, "fast(z) at 12.")], ends=False)
     assert found == ["p(x)", "p(y)"]
     fed([(1, "slow(x) at 9."), (1, "slow(y) at 12.")], ends=True)
     assert found == ["p(x)", "p(y)", "p(z)", "q(y)"], "what is decided stays decided: it is late"

@@ -31,6 +31,7 @@ class MappedStream:
 
     A background has no times at all, so that only mappings without one serve it. What is pushed may have a `tick`,
     which is that of the rows whose mapping says no time. `partition` has the columns that the folders of a file name.
+    `now` says when what is read has come, in seconds since 1970.
     """
 
     words: Dictionary
@@ -41,6 +42,7 @@ class MappedStream:
     kind: Literal["recorded", "live", "background", "pushed"] = "recorded"
     tick: int | None = None
     partition: Partition = field(default_factory=dict)
+    now: Callable[[], float] = time
 
     @property
     def mappings(self) -> tuple[Mapping, ...]:
@@ -78,7 +80,7 @@ class MappedStream:
         """The tick at which what is read now has come."""
         if self.kind == "live":
             self.clock.notation.stamped = True
-            return (round(time() * 1_000) - self.clock.epoch) // self.clock.tick_length
+            return (round(self.now() * 1_000) - self.clock.epoch) // self.clock.tick_length
         return 0 if self.kind == "background" else self.tick
 
     def misfit(self, row: dict[str, Any], line: int, header: str, has_header: bool = True) -> Diagnostic:

@@ -41,10 +41,15 @@ class AnswerSets(Member):
     output: Shown | None = None
     """What is output of its answers beside other parts, which may read more of them."""
 
-    def __reduce__(self) -> "tuple[Any, ...]":
-        """The syntax trees of clingo stay where they are: another process reads the program again."""
+    def taken_apart(self) -> "tuple[Any, ...]":
+        """What it can be made of in another process: the text, because syntax trees of clingo do not travel."""
         program = self.program
-        return _read_again, (program.source, program.inputs, program.shown, self.background, self.options, self.output)
+        return program.source, program.inputs, program.shown, self.background, self.options, self.output
+
+    @classmethod
+    def put_together(cls, *parts: Any) -> "AnswerSets":
+        """The part that was taken apart."""
+        return _read_again(*parts)
 
     @property
     def size(self) -> str:

@@ -16,7 +16,6 @@ from thalweg.kinds.part import Watch
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl.axioms import show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
-from thalweg.model.shipped import Shipped
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Abstraction(Shipped, StandsAlone):
+class Abstraction(StandsAlone):
     """A program that classifies events."""
 
     program: AbstractionProgram

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.dataflow.context import Context
 from thalweg.diagnostics import Diagnostic
-from thalweg.kinds.part import Watch
+from thalweg.kinds.part import Scout, Watch
 from thalweg.kinds.rules.rule_part import Rules
 from thalweg.kinds.typed_columns import Inputs, TypedColumns
 from thalweg.languages.options import SplitName
@@ -64,6 +64,12 @@ class ClashWatch(Watch):
 
     def look(self, words: Dictionary) -> Callable[[Batch], object] | None:
         return self._rules.look(words)
+
+    def scout(self) -> Scout | None:
+        return self._rules.scout()
+
+    def hear(self, note: object) -> bool:
+        return self._rules.hear(note)
 
     def presenter(self) -> "Callable[[Answer], Answer] | None":
         return lambda answer: replace(answer, of_clashes=True)

@@ -33,7 +33,6 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
-from thalweg.model.shipped import Shipped
 from thalweg.model.similar import nearest
 from thalweg.planning.stage_patterns import PatternStage, stage_patterns
 from thalweg.planning.wire_parts import Ports, resting_on_part
@@ -64,7 +63,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True)
-class EventCascade(Shipped, Member):
+class EventCascade(Member):
     """Definitions of events, what decides their classes, and the names of those that are output."""
 
     program: CascadeProgram

@@ -18,7 +18,6 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE, fact_of
-from thalweg.model.shipped import Shipped
 from thalweg.planning.wire_parts import Ports
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ContinuousQuery(Shipped, Member):
+class ContinuousQuery(Member):
     """A query, and the background that it sees."""
 
     query: "Query"

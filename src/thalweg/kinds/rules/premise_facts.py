@@ -9,7 +9,7 @@ Batches are looked at a column at a time, and what has been found is not looked 
 as most are, cost nothing later.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,6 +22,7 @@ from thalweg.model.fact import Fact
 from thalweg.model.number import COMPARISONS, agrees, order
 from thalweg.model.number_columns import doubles
 from thalweg.model.predicate import Predicate
+from thalweg.model.records import record
 from thalweg.model.values import number_of
 
 Words = NDArray[np.int64]
@@ -42,6 +43,10 @@ class PremisePattern:
     equal: tuple[tuple[int, int], ...] = ()
 
 
+SeenReadings = tuple[int, str | None, float, bool]
+"""How many readings there were, the closest to the condition, as a term and as a number, and whether one met it."""
+
+
 @dataclass(slots=True)
 class Condition:
     """A column compared with a constant: how many readings came, and which number was closest to holding."""
@@ -53,6 +58,17 @@ class Condition:
     closest: str | None = None
     is_met: bool = False
     _best: float = field(default=0.0, repr=False)
+
+    def save(self) -> "SeenReadings":
+        return self.readings, self.closest, self._best, self.is_met
+
+    def merge(self, saved: "SeenReadings") -> None:
+        """Adds readings that were seen elsewhere."""
+        readings, closest, best, is_met = saved
+        self.readings += readings
+        self.is_met |= is_met
+        if closest is not None and (self.closest is None or best > self._best):
+            self.closest, self._best = closest, best
 
     def see(self, rows: Words, words: Dictionary) -> None:
         """Looks at the readings in some rows."""
@@ -158,21 +174,45 @@ class PremiseFacts:
 
     def look(self, batch: Batch, words: Dictionary) -> None:
         """Looks at what a batch has of these facts."""
-        if self.pattern.stream is None or batch.stream == self.pattern.stream:
-            arity = self.pattern.signature.arity
-            flat = np.asarray(batch.rows[self.pattern.signature], dtype=np.int64)
-            self._see(flat.reshape(-1, arity) if arity else np.zeros((1, 0), dtype=np.int64), words, _MOST_VALUES)
+        self._see(self.rows(batch), words, _MOST_VALUES)
+
+    def rows(self, batch: Batch) -> Words:
+        """The facts of a batch that are of its predicate and on its stream."""
+        pattern = self.pattern
+        if pattern.signature not in batch.rows or pattern.stream not in (None, batch.stream):
+            return np.zeros((0, pattern.signature.arity), dtype=np.int64)
+        arity = pattern.signature.arity
+        flat = np.asarray(batch.rows[pattern.signature], dtype=np.int64)
+        return flat.reshape(-1, arity) if arity else np.zeros((1, 0), dtype=np.int64)
+
+    def matching(self, rows: Words, words: Dictionary) -> Words:
+        """Those of some rows that match the pattern."""
+        for place, term in self.pattern.constants:
+            rows = rows[rows[:, place] == words.code(term)]
+        for place, other in self.pattern.equal:
+            rows = rows[rows[:, place] == rows[:, other]]
+        return rows
 
     def know(self, facts: Iterable[Fact], words: Dictionary) -> None:
         """Takes in facts of the background, however many values they have."""
         coded = [[words.code(term) for term in fact.terms] for fact in facts]
         self._see(np.array(coded, dtype=np.int64).reshape(len(coded), -1), words, len(coded) + _MOST_VALUES)
 
+    def hear(self, note: "PremiseNote") -> None:
+        """Takes in what was seen elsewhere."""
+        self.has_come |= note.has_come
+        for condition, readings in zip(self.conditions, note.conditions, strict=True):
+            if not condition.is_met:
+                condition.merge(readings)
+        for place, values in note.columns:
+            column = self.columns[place]
+            if values is None:
+                column.values = None
+            elif values:
+                column.add(values)
+
     def _see(self, rows: Words, words: Dictionary, most: int) -> None:
-        for place, term in self.pattern.constants:
-            rows = rows[rows[:, place] == words.code(term)]
-        for place, other in self.pattern.equal:
-            rows = rows[rows[:, place] == rows[:, other]]
+        rows = self.matching(rows, words)
         if not len(rows):
             return
         self.has_come = True
@@ -182,3 +222,58 @@ class PremiseFacts:
         for column in self.columns.values():
             if column.values is not None:
                 column.add(words.spell_column(np.unique(rows[:, column.place])), most)
+
+
+@record
+@dataclass(frozen=True)
+class PremiseNote:
+    """What was seen elsewhere of the facts of a pattern: readings, and the values of columns, unless there are many."""
+
+    has_come: bool
+    conditions: tuple[SeenReadings, ...]
+    columns: tuple[tuple[int, tuple[str, ...] | None], ...]
+
+
+class PremiseLookout:
+    """Looks at facts of patterns that others are asked about; what columns have in common is not known here.
+
+    >>> words = Dictionary()
+    >>> facts = PremiseFacts(PremisePattern(Predicate("temp", 2)))
+    >>> condition, column = facts.condition(1, ">", "30"), facts.column(0)
+    >>> lookout = PremiseLookout([facts], words)
+    >>> lookout.look(Batch({Predicate("temp", 2): [words.code("d1"), words.code("20")]}))
+    >>> lookout.note()[0]
+    PremiseNote(has_come=True, conditions=((1, '20', 20.0, False),), columns=((0, ('d1',)),))
+    """
+
+    def __init__(self, facts: Sequence[PremiseFacts], words: Dictionary) -> None:
+        self._facts = [PremiseFacts(premise.pattern, conditions=[*map(_anew, premise.conditions)]) for premise in facts]
+        self._words = words
+        self._values = [{place: set[str]() for place in premise.columns} for premise in facts]
+
+    def look(self, batch: Batch) -> None:
+        for facts, columns in zip(self._facts, self._values, strict=True):
+            rows = facts.matching(facts.rows(batch), self._words)
+            if not len(rows):
+                continue
+            facts.look(batch, self._words)
+            for place, values in columns.items():
+                if len(values) <= _MOST_VALUES:
+                    values.update(self._words.spell_column(np.unique(rows[:, place])))
+
+    def note(self) -> tuple[PremiseNote, ...]:
+        return tuple(
+            PremiseNote(
+                facts.has_come,
+                tuple(condition.save() for condition in facts.conditions),
+                tuple(
+                    (place, tuple(sorted(values)) if len(values) <= _MOST_VALUES else None)
+                    for place, values in columns.items()
+                ),
+            )
+            for facts, columns in zip(self._facts, self._values, strict=True)
+        )
+
+
+def _anew(condition: Condition) -> Condition:
+    return Condition(condition.column, condition.operator, condition.term)

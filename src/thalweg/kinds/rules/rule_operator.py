@@ -43,6 +43,7 @@ from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.kinds.rules.rule_watch import mixed_kinds
 from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
+from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
 from thalweg.model.triples import TRIPLES, as_facts
@@ -414,7 +415,7 @@ class RuleStageSpec(OpSpec):
     shown: frozenset[Predicate] = frozenset()
     exported: frozenset[Predicate] = frozenset()
     canon: Canon = TERMS
-    engine: type[RuleEngine] | None = None
+    engine: ClassVar[type[RuleEngine] | None] = None
     """What evaluates it in place of an engine, where something else is measured."""
     shares: ClassVar[bool] = False
     renames: ClassVar[bool] = True
@@ -480,30 +481,41 @@ class RuleStageSpec(OpSpec):
             tuple((inner, outer) for inner, outer in stage.outputs if outer in self.shown),
             tuple((route.called, route.signature) for route in stage.routes),
         )
-        program = _share(stage, share, self.canon)
+        program = replace(stage.program, background=tuple(self._background(share)))
         is_share = len(share.buckets) > 1
         return RuleOperator(program, context, dictionary, exports, names, self.program, is_share, self.engine)
+
+    def _background(self, share: Share) -> Iterator[Fact]:
+        """A bucket's share of the background; where each fact belongs is found once in a process."""
+        if share.buckets not in self._places:
+            self._places[share.buckets] = _buckets_of_background(self.stage, share.buckets, self.canon)
+        places = self._places[share.buckets]
+        facts = zip(self.stage.program.background, places, strict=True)
+        return (fact for fact, place in facts if place is None or place == share.bucket)
+
+    @cached_property
+    def _places(self) -> dict[range, list[int | None]]:
+        return {}
 
 
 def _exchange(key: int | None, canon: Canon) -> Exchange:
     return BROADCAST if key is None else Hash(key, canon)
 
 
-def _share(stage: Stage, share: Share, canon: Canon) -> Program:
-    """The stage's program with the bucket's share of the background."""
+def _buckets_of_background(stage: Stage, buckets: range, canon: Canon) -> list[int | None]:
+    """The bucket of each fact of the background; None where all buckets have it."""
     keys = {route.signature.renamed(route.name): route.key for route in stage.routes if route.key is not None}
     words = Dictionary()
     tables: dict[Predicate, list[tuple[int, ...]]] = {}
     for fact in stage.program.background:
         if fact.signature in keys:
             tables.setdefault(fact.signature, []).append(tuple(words.code(term) for term in fact.terms))
-    chosen: dict[Predicate, Iterator[bool]] = {}
+    places: dict[Predicate, Iterator[int]] = {}
     for signature, rows in tables.items():
-        where = Hash(keys[signature] or 0, canon).buckets_of(np.array(rows, dtype=np.int64), words, share.buckets)
+        where = Hash(keys[signature] or 0, canon).buckets_of(np.array(rows, dtype=np.int64), words, buckets)
         assert where is not None
-        chosen[signature] = iter((where == share.bucket).tolist())
-    background = (fact for fact in stage.program.background if next(chosen.get(fact.signature, iter((True,)))))
-    return replace(stage.program, background=tuple(background))
+        places[signature] = iter(where.tolist())
+    return [next(places.get(fact.signature, iter((None,)))) for fact in stage.program.background]
 
 
 def expand_stages(

@@ -13,7 +13,7 @@ premise failed: what follows at another tick than now is not seen among the answ
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -38,11 +38,19 @@ from thalweg.ir.nodes import (
     is_anonymous,
 )
 from thalweg.ir.text import show
-from thalweg.kinds.rules.premise_facts import Condition, PremiseColumn, PremiseFacts, PremisePattern
+from thalweg.kinds.rules.premise_facts import (
+    Condition,
+    PremiseColumn,
+    PremiseFacts,
+    PremiseLookout,
+    PremiseNote,
+    PremisePattern,
+)
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate, with_files
+from thalweg.model.shipped import Shipped
 from thalweg.model.similar import nearest
 from thalweg.model.values import number_of, text_of
 from thalweg.planning.check_unmatched import Inputs
@@ -103,6 +111,7 @@ class RuleProgress:
         for head in self._pending:
             self._heads.setdefault(head.name, []).append(head)
         self._is_partial = False
+        self._is_scouted = False
         numbers: dict[str, int] = {}
         self._rules: list[_Watched] = []
         for rule in program.rules:
@@ -174,6 +183,8 @@ class RuleProgress:
 
         def look(batch: Batch) -> None:
             self._came.update(batch.rows)
+            if self._is_scouted:
+                return
             for signature in batch.rows.keys() & self._open.keys():
                 for facts in self._open[signature]:
                     facts.look(batch, words)
@@ -183,6 +194,23 @@ class RuleProgress:
                     del self._open[signature]
 
         return look
+
+    def scout(self) -> "ProgressScout":
+        """What looks at facts elsewhere; from now on `look` takes note of predicates only."""
+        self._is_scouted = True
+        return ProgressScout(replace(self._program, background=()))
+
+    def lookout(self, words: Dictionary) -> PremiseLookout:
+        """What looks at facts for another one of the same rules."""
+        return PremiseLookout([*self._facts.values()], words)
+
+    def hear(self, note: object) -> bool:
+        """Takes what a lookout has seen."""
+        if not isinstance(note, tuple) or not all(isinstance(seen, PremiseNote) for seen in note):
+            return False
+        for facts, seen in zip(self._facts.values(), note, strict=True):
+            facts.hear(seen)
+        return True
 
     def see(self, answer: Answer) -> Answer:
         """Sees what is concluded."""
@@ -335,6 +363,16 @@ class RuleProgress:
         if signature in self._imports:
             return True
         return signature in self._derived - self._seen and signature not in self._came
+
+
+@dataclass(frozen=True)
+class ProgressScout(Shipped):
+    """Looks at facts for the progress of rules, where they are read."""
+
+    program: Program
+
+    def open(self, words: Dictionary) -> PremiseLookout:
+        return RuleProgress(self.program).lookout(words)
 
 
 def watched_rules(program: Program) -> RuleProgress | None:

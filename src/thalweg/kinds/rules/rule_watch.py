@@ -23,6 +23,7 @@ from thalweg.planning.check_unmatched import Inputs, check_unmatched
 
 if TYPE_CHECKING:
     from thalweg.answers.event_answers import UndecidedTotals
+    from thalweg.kinds.part import Scout
 
 _SHOWN = 3
 _KINDS = {Kind.NUMBER: "a number", Kind.TEXT: "a text", Kind.TIME: "a time"}
@@ -124,9 +125,15 @@ class RuleWatch:
         """A function that sees answers on their way, where progress is watched."""
         return None if self._progress is None else self._progress.see
 
+    def scout(self) -> "Scout | None":
+        """What looks at facts of premises elsewhere, where progress is watched."""
+        return None if self._progress is None else self._progress.scout()
+
     def hear(self, note: object) -> bool:
-        """Takes what a bucket could not decide."""
-        return self._undecided is not None and self._undecided.hear(note)
+        """Takes what a bucket could not decide, and what scouts have seen."""
+        if self._undecided is not None and self._undecided.hear(note):
+            return True
+        return self._progress is not None and self._progress.hear(note)
 
     def summary(self) -> Iterator[Diagnostic]:
         yield from self._unmatched.summary()

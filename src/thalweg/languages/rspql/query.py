@@ -64,26 +64,23 @@ class Query:
     named: tuple[str, ...] | None = None
     template: tuple[tuple[str, str, str], ...] = ()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """How to make the query again in another process: the algebra of rdflib cannot be copied."""
-        return _copied, (
-            {
-                attribute.name: getattr(self, attribute.name)
-                for attribute in fields(self)
-                if attribute.name != "algebra"
-            },
-        )
+    def taken_apart(self) -> tuple[Any, ...]:
+        """What the query can be made of in another process: all but the algebra of rdflib."""
+        return tuple(getattr(self, attribute.name) for attribute in fields(self) if attribute.name != "algebra")
+
+    @classmethod
+    def put_together(cls, *parts: Any) -> "Query":
+        """The query that was taken apart."""
+        from thalweg.languages.rspql.algebra import translate
+
+        names = (attribute.name for attribute in fields(cls) if attribute.name != "algebra")
+        values = dict(zip(names, parts, strict=True))
+        return cls(**values, algebra=translate(values["text"]))
 
     @property
     def widest(self) -> int:
         """The ticks of the widest window; 1 without any."""
         return max((window.range for window in self.windows), default=1)
-
-
-def _copied(values: dict[str, Any]) -> Query:
-    from thalweg.languages.rspql.algebra import translate
-
-    return Query(**values, algebra=translate(values["text"]))
 
 
 @dataclass(frozen=True, slots=True)

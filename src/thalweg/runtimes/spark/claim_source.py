@@ -1,6 +1,7 @@
 """The claim of a query as a source of Spark (see `query_claim`): it has an offset, and no rows.
 
-Sources of Python take part in `trigger(availableNow=True)` from Spark 4.2 on.
+Sources of Python take part in `trigger(availableNow=True)` from Spark 4.2 on. Spark starts processes that import this
+module alone, so it imports little.
 """
 
 import json
@@ -14,7 +15,6 @@ from pyspark.sql.types import StructType
 
 from thalweg.diagnostics import RejectedError
 from thalweg.runtimes.spark.processor import PARCELS
-from thalweg.runtimes.spark.query_claim import QueryClaim
 
 
 class ClaimSource(DataSource):
@@ -41,6 +41,10 @@ class ClaimReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._offset
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802
+        if start == self._offset:
+            return self._offset
+        from thalweg.runtimes.spark.query_claim import QueryClaim
+
         try:
             QueryClaim.read(self._offset).check(start)
         except RejectedError:

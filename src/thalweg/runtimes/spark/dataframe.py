@@ -9,14 +9,15 @@ from pyspark import TaskContext
 from pyspark.sql.types import StructField, StructType
 
 from thalweg.model.time import Clock
-from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA, opened
+from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA
 from thalweg.runtimes.spark.columns import Shape, WrongRow, in_groups, read_rows
 from thalweg.runtimes.spark.ddl import struct_of
 from thalweg.runtimes.spark.ingest import CodedFacts
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.processor import PARCELS, SLACK_DAYS, LevelProcessor
-from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, OUT, Parcel, joined, parcels_batch, wrap
+from thalweg.runtimes.spark.processor import PARCELS, SLACK_DAYS, LastProcessor, LevelProcessor
+from thalweg.runtimes.spark.shipped_job import ShippedJob
+from thalweg.runtimes.spark.wire import CAME, EMPTY, MALFORMED, OUT, Parcel, parcels_batch, wrap
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +27,7 @@ ANSWER_ROWS: Final = struct_of(ANSWER_SCHEMA)
 
 
 def pack_table(
-    job: Job, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool, name: str = ""
+    shipped: ShippedJob, shape: Shape, facts: "DataFrame", group: int, *, all_wrong: bool, name: str = ""
 ) -> "DataFrame":
     """The parcels of a table of facts, which is a group of streams by itself, or several; plans show its `name`.
 
@@ -34,6 +35,7 @@ def pack_table(
     """
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
+        job = shipped.job
         packers: dict[int, tuple[Packer, Clock]] = {}
         for chunk in _gathered(_named(batches, shape.wanted)):
             for number, part in in_groups(chunk, shape):
@@ -61,10 +63,11 @@ def _named(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Any]:
     return (pa.RecordBatch.from_arrays(batch.columns, names=[*names]) for batch in batches)
 
 
-def pack_clock(job: Job, session: "SparkSession") -> "DataFrame":
+def pack_clock(shipped: ShippedJob, session: "SparkSession") -> "DataFrame":
     """The parcels of a clock: a row a second, whose time is in the log of the query, so that it is repeatable."""
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
+        job = shipped.job
         packer = _packer(job, 0)
         for batch in batches:
             if batch.num_rows:
@@ -144,8 +147,9 @@ def _gathered(batches: Iterable[Any]) -> Iterator[list[Any]]:
         yield chunk
 
 
-def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
+def chain(shipped: ShippedJob, parcels: "DataFrame") -> "DataFrame":
     """The fragments, level by level, and their answers."""
+    job = shipped.job
     *before, last = ([fragment.number for fragment in level] for level in job.levels)
     mode = "None"
     if job.bounded:
@@ -157,7 +161,7 @@ def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
         parcels = (
             parcels.groupBy("bucket")
             .transformWithState(
-                statefulProcessor=LevelProcessor(job, level),
+                statefulProcessor=LevelProcessor(shipped, level),
                 outputStructType=PARCELS,
                 outputMode="Append",
                 timeMode=mode,
@@ -168,7 +172,7 @@ def chain(job: Job, parcels: "DataFrame") -> "DataFrame":
     return (
         parcels.groupBy("bucket")
         .transformWithStateInPandas(
-            statefulProcessor=LastProcessor(job, last),
+            statefulProcessor=LastProcessor(shipped, last),
             outputStructType=ANSWER_ROWS,
             outputMode="Append",
             timeMode=mode,
@@ -183,21 +187,3 @@ def _timed(parcels: "DataFrame") -> "DataFrame":
 
     timed = parcels.withColumn("moment", F.current_timestamp()).withWatermark("moment", f"{SLACK_DAYS} days")
     return timed.withColumn("now", F.unix_millis("moment"))
-
-
-class LastProcessor(LevelProcessor):
-    """Opens answers at once: they leave as columns, without another process."""
-
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
-        parcels = (row for frame in rows for row in frame.itertuples(index=False))
-        yield from self._opened(super().handleInputRows(key, parcels, timerValues))
-
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
-        yield from self._opened(super().handleExpiredTimer(key, timerValues, expiredTimerInfo))
-
-    def _opened(self, parcels: Iterable[Any]) -> Iterator[Any]:
-        import pandas as pd
-
-        for payload in joined(bytes(parcel.payload) for parcel in parcels):
-            for batch in opened(payload, self._job.settings.emit):
-                yield batch.to_pandas(types_mapper=pd.ArrowDtype)

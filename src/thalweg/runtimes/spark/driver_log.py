@@ -24,7 +24,6 @@ from threading import Lock, Thread, main_thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
-from warnings import filterwarnings
 from weakref import WeakKeyDictionary
 
 from thalweg.answers.emit import Shedding
@@ -229,55 +228,89 @@ def _warn(diagnostic: Diagnostic) -> None:
     LOG.warning("%s", diagnostic.render())
 
 
-def _listen(session: Any, listener: Any) -> None:
-    from pyspark.sql.utils import is_remote
+class _Queries:
+    """The batches of queries that read the rows of jobs, told to their logs."""
 
-    session.streams.addListener(listener)
-    if is_remote():
-        # The thread with which Spark Connect listens would keep a program from ending.
-        Thread(target=_leave, args=(session, listener), name="thalweg driver log", daemon=True).start()
+    def __init__(self, logs: Mapping[str, DriverLog]) -> None:
+        self._logs = logs
+        self._by_run: dict[str, set[str]] = {}
+
+    def progress(self, progress: Any) -> None:
+        """Takes what Spark says of a batch."""
+        for name, metrics in progress.observedMetrics.items():
+            if name in self._logs:
+                self._by_run.setdefault(str(progress.runId), set()).add(name)
+                self._logs[name].see(_by_name(metrics.asDict()))
+
+    def terminated(self, run: Any) -> None:
+        """Hears that a query has ended."""
+        for name in self._by_run.pop(str(run), ()):
+            self._logs[name].end()
 
 
-def _leave(session: Any, listener: Any) -> None:
-    """Stops listening when the program has come to its end."""
-    main_thread().join()
-    # It warns that it cannot be reached any more, which is so.
-    filterwarnings("ignore", module=r"pyspark\.sql\.connect\.streaming")
-    with suppress(*java_errors()):
-        session.streams.removeListener(listener)
+def _by_name(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Metrics by their names; the progress of Spark Connect has the values of a row, and its schema beside them.
+
+    >>> _by_name({"values": [1, None], "schema": {"fields": [{"name": "late"}, {"name": "read"}]}})
+    {'late': 1, 'read': None}
+    """
+    if metrics.keys() != {"values", "schema"}:
+        return metrics
+    values = (_by_name(value) if isinstance(value, dict) else value for value in metrics["values"])
+    return dict(zip((field["name"] for field in metrics["schema"]["fields"]), values, strict=True))
 
 
 def _logs_of(session: "SparkSession") -> dict[str, DriverLog]:
     """The logs of a session by their names. One listener serves all of them: Spark calls each for every batch."""
+    from pyspark.sql.utils import is_remote
+
     if session not in _LOGS:
         _LOGS[session] = {}
-        _listen(session, _listener(_LOGS[session]))
+        queries = _Queries(_LOGS[session])
+        if is_remote():
+            Thread(target=_follow, args=(session, queries), name="thalweg driver log").start()
+        else:
+            session.streams.addListener(_listener(queries))
     return _LOGS[session]
 
 
-def _listener(logs: Mapping[str, DriverLog]) -> Any:
+def _follow(session: Any, queries: _Queries) -> None:
+    """Asks for the queries of a session of Spark Connect, until the program has come to its end.
+
+    Its listeners are removed as soon as the server sends them something else, such as the profile of a function (4.3).
+    """
+    running: dict[str, Any] = {}
+    seen: dict[str, set[tuple[int, str]]] = {}
+    while main_thread().is_alive() and not session.is_stopped:
+        # Nothing can be asked any more while a program ends, which is a `RuntimeError`.
+        with suppress(RuntimeError, *java_errors()):
+            active = {str(query.runId): query for query in session.streams.active}
+            running |= active
+            for run, query in [*running.items()]:
+                recent = {(progress.batchId, progress.timestamp): progress for progress in query.recentProgress}
+                for batch in recent.keys() - seen.get(run, set()):
+                    queries.progress(recent[batch])
+                seen[run] = {*recent}
+                if run not in active:
+                    del running[run], seen[run]
+                    queries.terminated(run)
+        sleep(_LOOK)
+
+
+def _listener(queries: _Queries) -> Any:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
     class Listener(StreamingQueryListener):
-        """Hears of the batches of queries that read the rows of jobs."""
-
-        def __init__(self) -> None:
-            self._by_run: dict[Any, set[str]] = {}
-
         def onQueryStarted(self, event: Any) -> None:  # noqa: N802
             pass
 
         def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-            for name, metrics in event.progress.observedMetrics.items():
-                if name in logs:
-                    self._by_run.setdefault(event.progress.runId, set()).add(name)
-                    logs[name].see(metrics)
+            queries.progress(event.progress)
 
         def onQueryIdle(self, event: Any) -> None:  # noqa: N802
             pass
 
         def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-            for name in self._by_run.pop(event.runId, ()):
-                logs[name].end()
+            queries.terminated(event.runId)
 
     return Listener()

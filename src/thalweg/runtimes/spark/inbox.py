@@ -115,23 +115,34 @@ class Inbox:
                 self.watermark.see_next(content.header["group"], content.lists["seen"])
         for content in arrived:
             header = content.header
-            if header["decided"] is not None:
-                self.watermark.follow(header["decided"])
             if not header["ordered"]:
                 self.watermark.see(header["group"], content.lists["seen"])
             if header["ended"]:
                 self.watermark.end(header["group"], header["cut_short"])
         for group in range(self._job.groups) if self._job.bounded else ():
             self.watermark.end(group)
-        self.watermark.rest(self._silence.resting(arrived) | self.watermark.unseen(self._job.optional))
+        resting = self._silence.resting(arrived) | self.watermark.unseen(self._job.optional)
+        self.watermark.rest(resting | self._beat(arrived))
         self.watermark.settle()
-        if self.watermark.is_complete and any(content.header["ordered"] for content in arrived):
+        if self.watermark.is_complete and any(_is_read_by_tasks(content) for content in arrived):
             # Tasks read on until they are stopped.
             for group in range(self._job.groups):
                 self.watermark.end(group)
         if any(content.header.get("closes") for content in arrived):
             self.watermark.close()
         return out
+
+    def _beat(self, contents: Iterable[Content]) -> frozenset[int]:
+        """Lets time pass by the machine's clock, behind all that came before it; gives the groups that rest."""
+        resting: frozenset[int] = frozenset()
+        for beat in (content.header["beat"] for content in contents if "beat" in content.header):
+            ticks = np.array(beat["ticks"], dtype=np.int64)
+            for group in beat["groups"] if len(ticks) else ():
+                self.watermark.see_next(group, ticks)
+            for group in range(self._job.groups) if beat["ends"] else ():
+                self.watermark.end(group, cut_short=True)
+            resting |= {*beat["resting"]}
+        return resting
 
     def _cut(self, contents: list[Content]) -> list[Content]:
         """The contents without those behind a line at which the reading of their group has stopped.
@@ -192,9 +203,6 @@ class Inbox:
 
     def _least(self, header: dict[str, Any]) -> int:
         """The watermark that all facts of a parcel have met, beside those that they bring along."""
-        if header["decided"] is not None:
-            # The driver has read the events in turn, and knows which are late.
-            return NEVER
         group = header["group"]
         return self.watermark.before_next(group) if header["ordered"] else self.watermark.late_before(group)
 
@@ -321,6 +329,10 @@ class Inbox:
             rows = self.recoded(columns).reshape(len(columns["ticks"]), signature.arity)
             arrays = {"ticks": columns["ticks"], "places": columns["places"], "events": columns.get("events")}
             self._waiting.append(FactRun(**about, rows=rows, **arrays))
+
+
+def _is_read_by_tasks(content: Content) -> bool:
+    return content.header["ordered"] or "beat" in content.header
 
 
 def _stretches(runs: list[FactRun], ranks: list[int]) -> Iterator[tuple[int, int, Words]]:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 from uuid import uuid4
 
@@ -19,14 +19,13 @@ from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
 from thalweg.model.sealed import Format
-from thalweg.model.shipped import Shipped
 from thalweg.model.time import Clock
 from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
-FORMAT: Final = Format(13, oldest=13)
-"""The number changes when what a checkpoint holds does. From 13 on, a version reads what the one before has saved."""
+FORMAT: Final = Format(14, oldest=14)
+"""The number changes when what a checkpoint holds does. From 14 on, a version reads what the one before has saved."""
 
 _MOST_ROUTES: Final = 1 << 20
 """More routes than an operator has."""
@@ -36,7 +35,7 @@ Address = tuple[int, int, Exchange | None]
 
 
 @dataclass(frozen=True)
-class Job(Shipped):
+class Job:
     """A plan made ready for many processes; what is split has `width` buckets, in however many partitions of Spark.
 
     `groups` is the number of groups of streams (see `watermark`).
@@ -82,18 +81,8 @@ class Job(Shipped):
         options = {"saves": True, "streams": self.streams, "run": self.name, "in_columns": True}
         return Context(self.settings, self.clock, report, listen=listen, **options)  # type: ignore[arg-type]
 
-    # On its way -----------------------------------------------------------------------------------------------------
-
-    def __reduce__(self) -> tuple[Callable[[bytes], "Job"], tuple[bytes]]:
-        return _opened, (self._sealed,)
-
-    @cached_property
-    def _sealed(self) -> bytes:
-        """The job in one piece: Spark sends it with every task, and a process opens it once."""
-        from pyspark.serializers import CPickleSerializer
-
-        sealed: bytes = CPickleSerializer().dumps(self.__getstate__())
-        return sealed
+    def __reduce__(self) -> tuple[()]:
+        raise TypeError("a job travels as data: `shipped_job.ship` sends it")
 
     # Buckets --------------------------------------------------------------------------------------------------------
 
@@ -264,13 +253,6 @@ class Job(Shipped):
         if fingerprint != self.fingerprint:
             message = "the checkpoint belongs to another program, or to other settings"
             raise RejectedError([Diagnostic("E408", message)])
-
-
-@lru_cache(maxsize=8)
-def _opened(sealed: bytes) -> Job:
-    from pyspark.serializers import CPickleSerializer
-
-    return Job(**CPickleSerializer().loads(sealed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,15 +29,26 @@ Arrived = tuple[int, Batch, int]
 class GroupTime:
     """What a parcel says of the time of its group of streams.
 
-    All ticks up to the one that is `decided` are; without one, the buckets find out by the ticks that they see.
     `ordered`: parts of the group follow each other in the order of their numbers, so that an event is late by those
     before it; else by those of earlier batches. With `stopped`, nothing behind it is read, because it is malformed.
     """
 
     cut_short: bool = False
-    decided: int | None = None
     ordered: bool = False
     stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """How far time is by the machine's clock: the groups that are `resting`, and the ticks to which it has come.
+
+    The ticks are those of the groups that go by it. Where a run `ends`, no group brings more.
+    """
+
+    resting: tuple[int, ...] = ()
+    ticks: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
+    ends: bool = False
 
 
 GOES_ON: Final = GroupTime()
@@ -118,6 +129,10 @@ class Packer:
     def pack_clock(self, milliseconds: int) -> Iterator[Parcel]:
         """The parcels of a moment: nothing has come with it, and groups that are silent for too long rest."""
         return self._pack([], _EMPTY, _EMPTY, {**_GOES_ON, "clock": milliseconds}, None)
+
+    def pack_beat(self, beat: Beat) -> Iterator[Parcel]:
+        """The parcels that say how far time is where nothing has come with it."""
+        return self._pack([], _EMPTY, _EMPTY, {**_GOES_ON, "beat": asdict(beat)}, None)
 
     def pack_close(self) -> Iterator[Parcel]:
         """The parcels that close all ticks up to the highest that was seen."""

@@ -8,22 +8,25 @@ journal, and goes on.
 Where a job closes its ticks once all has been read, each batch sets a timer for the next one. It goes off also in the
 batch without data that Spark runs when there is nothing more to read: the bucket got no rows, although every batch with
 data sends some to every bucket.
+
+For each query and level Spark starts a process that only looks at `init`. So what does the work is imported by the
+functions that do it: that process would take three times as long.
 """
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from thalweg.diagnostics import FailedError, RejectedError
-from thalweg.model.arrow import frame, unframe
-from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pack import Packer
-from thalweg.runtimes.spark.wire import Parcel, cut, failure, joined
-from thalweg.runtimes.spark.worker import Worker
-from thalweg.runtimes.spark.worker_cache import WORKERS, WorkerTask
+from thalweg.runtimes.spark.shipped_job import ShippedJob
+
+if TYPE_CHECKING:
+    from thalweg.runtimes.spark.job import Job
+    from thalweg.runtimes.spark.wire import Parcel
+    from thalweg.runtimes.spark.worker import Worker
 
 PARCELS: Final = StructType(
     [
@@ -58,16 +61,22 @@ _CHUNK_SIZE: Final = 64 << 20
 class LevelProcessor(StatefulProcessor):
     """Runs the fragments that need nothing of each other; the grouping key is the bucket."""
 
-    def __init__(self, job: Job, fragments: list[int]) -> None:
-        self._job = job
+    def __init__(self, shipped: ShippedJob, fragments: list[int]) -> None:
+        self._shipped = shipped
         self._numbers = fragments
+
+    @property
+    def _job(self) -> "Job":
+        return self._shipped.job
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
-        self._fragments = {number: _Fragment(self._job, number, handle) for number in self._numbers}
+        self._fragments = {number: _Fragment(self._shipped, number, handle) for number in self._numbers}
         self._fed: set[int] = set()
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        from thalweg.runtimes.spark.wire import joined
+
         bucket = self._job.bucket_of(key[0])
         received: dict[int, list[bytes]] = {}
         for row in rows:
@@ -81,6 +90,8 @@ class LevelProcessor(StatefulProcessor):
         yield from self._process(bucket, {number: [*joined(pieces)] for number, pieces in received.items()})
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
+        from thalweg.runtimes.spark.pack import Packer
+
         bucket = self._job.bucket_of(key[0])
         if bucket in self._fed:
             return
@@ -98,6 +109,8 @@ class LevelProcessor(StatefulProcessor):
         return self._job.closes and self._numbers[0] in [fragment.number for fragment in self._job.levels[0]]
 
     def _process(self, bucket: int, payloads: dict[int, list[bytes]]) -> Iterator[Row]:
+        from thalweg.runtimes.spark.wire import cut
+
         for number, received in payloads.items():
             for parcel in cut(self._job.labelled(self._fragments[number].process(bucket, received))):
                 yield Row(bucket=parcel.bucket, fragment=parcel.fragment, payload=parcel.payload)
@@ -106,17 +119,46 @@ class LevelProcessor(StatefulProcessor):
         pass
 
 
+class LastProcessor(LevelProcessor):
+    """Opens answers at once: they leave as columns, without another process."""
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+        parcels = (row for frame in rows for row in frame.itertuples(index=False))
+        yield from self._opened(super().handleInputRows(key, parcels, timerValues))
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
+        yield from self._opened(super().handleExpiredTimer(key, timerValues, expiredTimerInfo))
+
+    def _opened(self, parcels: Iterable[Any]) -> Iterator[Any]:
+        import pandas as pd
+
+        from thalweg.runtimes.spark.bucket_answers import opened
+        from thalweg.runtimes.spark.wire import joined
+
+        for payload in joined(bytes(parcel.payload) for parcel in parcels):
+            for batch in opened(payload, self._job.settings.emit):
+                yield batch.to_pandas(types_mapper=pd.ArrowDtype)
+
+
 class _Fragment:
     """One fragment, with what the store has of it for the bucket at hand."""
 
-    def __init__(self, job: Job, number: int, handle: StatefulProcessorHandle) -> None:
-        self._job = job
+    def __init__(self, shipped: ShippedJob, number: int, handle: StatefulProcessorHandle) -> None:
+        self._shipped = shipped
         self._number = number
         self._about = handle.getValueState(f"about{number}", _ABOUT)
         self._base = handle.getMapState(f"base{number}", _NUMBER, _CHUNK)
         self._journal = handle.getMapState(f"journal{number}", _NUMBER, _CHUNK)
 
-    def process(self, bucket: int, payloads: list[bytes]) -> list[Parcel]:
+    @property
+    def _job(self) -> "Job":
+        return self._shipped.job
+
+    def process(self, bucket: int, payloads: list[bytes]) -> "list[Parcel]":
+        from thalweg.model.arrow import frame
+        from thalweg.runtimes.spark.wire import failure
+        from thalweg.runtimes.spark.worker_cache import WORKERS, WorkerTask
+
         mine = self._job.owner
         # Spark warns of each value that is looked up and not there.
         about = self._about.get() if self._about.exists() else None
@@ -143,7 +185,10 @@ class _Fragment:
         self._about.update((done.ticket, entries, since, base, chunks, mine))
         return done.parcels
 
-    def _rebuilt(self, bucket: int, chunks: int, entries: int) -> Worker:
+    def _rebuilt(self, bucket: int, chunks: int, entries: int) -> "Worker":
+        from thalweg.model.arrow import unframe
+        from thalweg.runtimes.spark.worker import Worker
+
         worker = Worker(self._job, self._number, bucket)
         for saved in read_chunks(self._base, chunks):
             worker.load(saved)

@@ -1,4 +1,4 @@
-"""A task reads a block of a recorded file, and packs its facts.
+"""A task reads a block of a stream, and packs its facts: of a recorded file, or of what was received.
 
     block ──reader──▶ items ──▶ times that are far from those around them ──▶ Packer ──▶ parcels for buckets
                                                                          └──▶ a digest for the driver
@@ -8,11 +8,12 @@ with the first fact of each, how many events and facts there were, what is malfo
 """
 
 import json
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from thalweg.connectors.files import FILE_BLOCK, FileTransport, open_for_reading, shortened, size_of
 from thalweg.connectors.interrupt import Interrupt
@@ -22,6 +23,8 @@ from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError, Source, Span
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
+from thalweg.model.records import as_json
+from thalweg.model.saved_batches import save_batches
 from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.intake import Intake
 from thalweg.runtimes.plausible_times import Far, PlausibleTimes, Timed, TimeLimits
@@ -38,8 +41,13 @@ _VOTES: Final = 1 << 16
 
 def parcels_of(job: Job, stream: RecordedSource, block: Block, reading: ReadingOptions) -> Iterator[list[Parcel]]:
     """The parcels of a block, some at a time; where it cannot be read, one that says so."""
+    return packed(job, lambda: RecordedBlock(job, stream, block, reading))
+
+
+def packed(job: Job, open_task: "Callable[[], BlockTask]") -> Iterator[list[Parcel]]:
+    """The parcels of a task; where it cannot be done, one that says so."""
     try:
-        yield from _BlockTask(job, stream, block, reading).parcels()
+        yield from open_task().parcels()
     except RejectedError as error:
         yield [failure(job.buckets(0)[0], error, reached=NEVER)]
 
@@ -53,9 +61,13 @@ class Digest:
     came: dict[tuple[str | None, Predicate], list[str]] = field(default_factory=dict)
     """The terms of the first fact of each predicate on each stream."""
     malformed: list[Diagnostic] = field(default_factory=list)
+    observed: list[tuple[int, Batch]] = field(default_factory=list)
+    """The first events, where these are wanted."""
 
-    def see(self, batch: Batch, words: Dictionary) -> None:
-        """Takes in a batch."""
+    def see(self, tick: int, batch: Batch, words: Dictionary, wanted: int = 0) -> None:
+        """Takes in a batch; it is kept where it begins within as many facts as are `wanted`."""
+        if self.facts < wanted:
+            self.observed.append((tick, batch))
         self.events += batch.rows_arrived
         self.facts += batch.size
         for predicate, rows in batch.rows.items():
@@ -64,27 +76,28 @@ class Digest:
                 self.came[key] = [words.spell(int(word)) for word in rows[: predicate.arity]]
 
 
-class _BlockTask:
-    """The work of one task."""
+class BlockTask:
+    """The work of one task on a block of a group, which has a place among those of its group.
 
-    def __init__(self, job: Job, stream: RecordedSource, block: Block, reading: ReadingOptions) -> None:
+    With `ended` the group ends behind it.
+    """
+
+    def __init__(self, job: Job, place: tuple[int, int, int], ended: bool, reading: ReadingOptions) -> None:
         self._job = job
         self._reading = reading
-        self._stream = stream
-        self._block = block
-        self._file = stream.files[block.file]
+        self._place = place
+        self._ended = ended
         self._clock = reading.own_clock()
         self._tally = reading.tally()
-        self._packer = Packer(job, block.group, (block.file, block.start))
+        self._packer = Packer(job, place[0], place[1:])
         self._digest = Digest()
         self._high = NEVER
-        words = self._packer.words
-        self._reader = stream.open(block.file, reading, words, self._clock, self._tally)
         settings = job.settings
         times = TimeFormat(replace(settings.calendar, clock=self._clock))
         # Only lateness is found out here; nothing waits.
-        self._intake = Intake(settings, words, times=times)
-        self._times = PlausibleTimes(TimeLimits(self._clock, settings.max_ahead, settings.delay))
+        self._intake = Intake(settings, self._packer.words, times=times)
+        self._limits = TimeLimits(self._clock, settings.max_ahead, settings.delay)
+        self._scout = None if reading.scout is None else reading.scout.open(self._packer.words)
 
     def parcels(self) -> Iterator[list[Parcel]]:
         events: list[Arrived] = []
@@ -103,13 +116,16 @@ class _BlockTask:
                 yield list(self._packer.pack(events, time=GroupTime(ordered=True)))
                 events, facts = [], 0
         time = GroupTime(cut_short=is_stopped, ordered=True, stopped=is_stopped)
-        parcels = self._packer.pack(events, self._block.ended and not is_stopped, time)
+        parcels = self._packer.pack(events, self._ended and not is_stopped, time)
         yield [*parcels, self._summary(is_stopped)]
 
     def _take(self, item: tuple[int, Batch] | Far) -> Arrived:
         self._intake.see(item)
         batch = item.batch if isinstance(item, Far) else item[1]
-        self._digest.see(batch, self._packer.words)
+        tick = item.tick if isinstance(item, Far) else item[0]
+        if self._scout is not None:
+            self._scout.look(batch)
+        self._digest.see(tick, batch, self._packer.words, 0 if isinstance(item, Far) else self._reading.observed)
         tick, batch, met = self._intake.meet(item, 0)
         self._high = max(self._high, NEVER if isinstance(item, Far) else tick)
         return tick, batch, met
@@ -118,7 +134,7 @@ class _BlockTask:
         digest, notation, far = self._digest, self._clock.notation, self._intake.far
         header = {
             "kind": DIGEST,
-            "place": [self._block.group, self._block.file, self._block.start],
+            "place": [*self._place],
             "events": digest.events,
             "facts": digest.facts,
             "high": self._high,
@@ -128,10 +144,39 @@ class _BlockTask:
             "far": far.save(),
             "notation": [notation.stamped, notation.bare, notation.unzoned],
             "tally": self._tally.save(),
+            **self._more(is_stopped),
         }
+        if digest.observed:
+            header["observed"] = b64encode(save_batches(digest.observed, self._packer.words)).decode()
+        if self._scout is not None:
+            header["scouted"] = as_json(self._scout.note())
         return wrap(OUT, self._job.buckets(0)[0], header, {})
 
-    # Items ----------------------------------------------------------------------------------------------------------
+    # What differs -----------------------------------------------------------------------------------------------------
+
+    def _items(self) -> Iterator[Timed | Far]:
+        """The items of the block, whose times are decided."""
+        raise NotImplementedError
+
+    def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
+        """A diagnostic with the number of its line."""
+        return diagnostic
+
+    def _more(self, is_stopped: bool) -> dict[str, Any]:
+        """What else the driver must know."""
+        return {}
+
+
+class RecordedBlock(BlockTask):
+    """The work on a block of a file."""
+
+    def __init__(self, job: Job, stream: RecordedSource, block: Block, reading: ReadingOptions) -> None:
+        super().__init__(job, (block.group, block.file, block.start), block.ended, reading)
+        self._stream = stream
+        self._block = block
+        self._file = stream.files[block.file]
+        self._reader = stream.open(block.file, reading, self._packer.words, self._clock, self._tally)
+        self._times = PlausibleTimes(self._limits)
 
     def _items(self) -> Iterator[Timed | Far]:
         """The items of the block; where the times of the last ones are doubtful, those behind it decide."""
@@ -183,21 +228,28 @@ class _BlockTask:
         file, stream = self._block.file, self._stream
         start = Position(file + 1) if self._block.end == self._file.length else Position(file, self._block.end)
         for block in stream.blocks(start, stream.end, _VOTES):
-            yield from _BlockTask(self._job, stream, block, self._reading)._own_items()
+            yield from RecordedBlock(self._job, stream, block, self._reading)._own_items()
 
     def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
         """A diagnostic with the number of its line in the file, of which the reader has seen a part."""
-        span, file = diagnostic.span, self._file
-        if span is NOWHERE or not self._block.start or file.groups is not None:
+        if diagnostic.span is NOWHERE or not self._block.start or self._file.groups is not None:
             return diagnostic
-        source = Source(span.source.name, span.source.text, span.source.first_line + self._lines_skipped)
-        return replace(diagnostic, span=Span(source, span.start, span.end))
+        return shifted(diagnostic, self._lines_skipped)
 
     @cached_property
     def _lines_skipped(self) -> int:
         """How many lines stand before the block, beside those of the beginning, which the reader has counted."""
         lines = Lines(self._file)
         return lines.count_before(lines.first_from(self._block.start)) - self._file.lines
+
+
+def shifted(diagnostic: Diagnostic, lines: int) -> Diagnostic:
+    """A diagnostic that is some lines further on in its stream."""
+    span = diagnostic.span
+    if span is NOWHERE or not lines:
+        return diagnostic
+    source = Source(span.source.name, span.source.text, span.source.first_line + lines)
+    return replace(diagnostic, span=Span(source, span.start, span.end))
 
 
 def _at_row(state: State, row: int) -> State:

@@ -1,4 +1,4 @@
-"""Recorded streams as a source of Spark: files are cut into blocks, which tasks read.
+"""Recorded streams of a run on Spark: files are cut into blocks, which tasks read.
 
     readings.csv, 80 MB    blocks of some MB, each from one line end to another
     readings.parquet       blocks of row groups
@@ -14,13 +14,11 @@ its size, so that recordings of the same hours wait for each other as little as 
 """
 
 import json
-import os
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from thalweg.connectors.files import (
     FILE_BLOCK,
@@ -41,18 +39,14 @@ from thalweg.connectors.storage import StoredFile, is_stored, open_storage
 from thalweg.connectors.tabular import ParquetTransport
 from thalweg.connectors.transport import Transport
 from thalweg.diagnostics import Diagnostic
+from thalweg.kinds.part import Scout
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.records import record
 from thalweg.model.shipped import Shipped
 from thalweg.model.time import Clock, Notation
-from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.pace import Pace
-from thalweg.runtimes.spark.partition_count import shuffle_partitions
 
 if TYPE_CHECKING:
     from datetime import tzinfo
-
-    from pyspark.sql import DataFrame, SparkSession
 
 # Bytes at the beginning of a file that say what its reader must know.
 _BEGINNING: Final = 256 << 10
@@ -79,12 +73,16 @@ SIZES: Final = BatchSizes()
 
 @dataclass(frozen=True)
 class ReadingOptions(Shipped):
-    """How streams are read: times, mappings, and what becomes of malformed lines."""
+    """How streams are read: times, mappings, and what is looked at on the way."""
 
     clock: Clock
     mappings: tuple[Mapping, ...] = ()
     stated: dict[str, StatedDialect] = field(default_factory=dict)
     zones: "dict[str, tzinfo]" = field(default_factory=dict)
+    observed: int = 0
+    """How many of the first facts the driver wants to see."""
+    scout: Scout | None = None
+    """What looks at facts where they are read."""
 
     def tally(self) -> Tally:
         """Counts what becomes of the mappings."""
@@ -210,10 +208,9 @@ class Block:
 # How files are cut ----------------------------------------------------------------------------------------------------
 
 
-def are_recorded(transports: Sequence[Transport]) -> bool:
-    """Whether all streams are made of files, which tasks can read."""
-    kinds = FileTransport | FolderTransport | ParquetTransport
-    return bool(transports) and all(isinstance(transport, kinds) for transport in transports)
+def is_recorded(transport: Transport) -> bool:
+    """Whether a stream is made of files, which tasks can read."""
+    return isinstance(transport, FileTransport | FolderTransport | ParquetTransport)
 
 
 def recordings(transports: Sequence[Transport], reading: ReadingOptions) -> tuple[RecordedSource, ...]:
@@ -318,22 +315,21 @@ def offset_of(positions: Iterable[Position]) -> dict[str, str]:
 
 
 def positions_of(offset: dict[str, str]) -> list[Position]:
-    """The inverse of `offset_of`.
+    """The inverse of `offset_of`; an offset may say more.
 
     >>> positions_of({"1": "2:0", "0": "0:512"})
     [Position(file=0, step=512), Position(file=2, step=0)]
     """
-    return [Position(*map(int, offset[group].split(":"))) for group in sorted(offset, key=int)]
+    groups = sorted(filter(str.isdigit, offset), key=int)
+    return [Position(*map(int, offset[group].split(":"))) for group in groups]
 
 
 class Offsets:
-    """How far the next batch reads: small batches first, larger ones as long as they take little time."""
+    """How far batches read, and what their tasks read."""
 
     def __init__(self, streams: Sequence[RecordedSource], sizes: BatchSizes) -> None:
         self._streams = streams
         self._block = sizes.block
-        self._pace = Pace(sizes.first, sizes.least, sizes.most)
-        self._planned: float | None = None
 
     def first(self) -> list[Position]:
         """Before anything was read."""
@@ -343,17 +339,11 @@ class Offsets:
         """Behind everything."""
         return [stream.end for stream in self._streams]
 
-    def next(self, start: Sequence[Position]) -> list[Position]:
-        """The positions at which the batch ends that begins at others."""
-        if [*start] == self.last():
-            return [*start]
-        now = time.monotonic()
-        if self._planned is not None:
-            self._pace.see(now - self._planned)
-        self._planned = now
+    def next(self, start: Sequence[Position], size: int) -> list[Position]:
+        """The positions at which the batch ends that begins at others, and takes about as many bytes."""
         pairs = [*zip(self._streams, start, strict=True)]
-        size = sum(stream.size for stream, position in pairs if position < stream.end)
-        share = min(1.0, self._pace.size / max(1, size))
+        left = sum(stream.size for stream, position in pairs if position < stream.end)
+        share = min(1.0, size / max(1, left))
         return [stream.behind(position, int(stream.size * share)) for stream, position in pairs]
 
     def blocks(self, start: Sequence[Position], end: Sequence[Position], tasks: int) -> list[Block]:
@@ -372,71 +362,3 @@ def _bytes(stream: RecordedSource, start: Position, end: Position) -> int:
         last = end.step if number == end.file else file.length if number < end.file else 0
         total += max(0, last - first) * file.size // file.length
     return total
-
-
-# The source -----------------------------------------------------------------------------------------------------------
-
-
-def read_recordings(
-    session: "SparkSession", job: Job, streams: tuple[RecordedSource, ...], reading: ReadingOptions
-) -> "DataFrame":
-    """The parcels of all streams as a stream of Spark, which ends when everything was read."""
-    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-    from pyspark.sql.types import StructType
-
-    from thalweg.runtimes.spark.processor import PARCELS
-    from thalweg.runtimes.spark.read_block import parcels_of
-    from thalweg.runtimes.spark.wire import parcels_batch
-
-    name = f"thalweg_{job.name}"
-    tasks = max(shuffle_partitions(session), os.cpu_count() or 1)
-    # Batches are planned in a process of Spark's.
-    sizes = SIZES
-
-    class Blocks(DataSourceStreamReader):
-        """Plans batches in the driver, and reads blocks in tasks."""
-
-        def __init__(self) -> None:
-            self._offsets = Offsets(streams, sizes)
-
-        def initialOffset(self) -> dict[str, str]:  # noqa: N802
-            return offset_of(self._offsets.first())
-
-        def getDefaultReadLimit(self) -> Any:  # noqa: N802
-            from pyspark.sql.streaming.datasource import ReadMaxBytes
-
-            return ReadMaxBytes(sizes.most)
-
-        def latestOffset(  # noqa: N802
-            self, start: dict[str, str] | None = None, limit: Any = None
-        ) -> dict[str, str]:
-            # Before version 4.2 Spark does not say where a batch begins.
-            if start is None or type(limit).__name__ == "ReadAllAvailable":
-                return offset_of(self._offsets.last())
-            return offset_of(self._offsets.next(positions_of(start)))
-
-        def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[InputPartition]:
-            return [
-                InputPartition(block) for block in self._offsets.blocks(positions_of(start), positions_of(end), tasks)
-            ]
-
-        def read(self, partition: InputPartition) -> Iterator[Any]:
-            block: Block = partition.value
-            for parcels in parcels_of(job, streams[block.group], block, reading):
-                yield parcels_batch(job.labelled(parcels))
-
-    class Recordings(DataSource):
-        """Files of facts, read by tasks."""
-
-        @classmethod
-        def name(cls) -> str:
-            return name
-
-        def schema(self) -> StructType:
-            return PARCELS
-
-        def streamReader(self, schema: StructType) -> Blocks:  # noqa: N802
-            return Blocks()
-
-    session.dataSource.register(Recordings)
-    return session.readStream.format(name).load()

@@ -1,6 +1,6 @@
 """A run on Spark from streams to sinks: reads, reasons, delivers, and can be resumed.
 
-The checkpoint folder holds everything: the spool of live streams, or how recordings were cut (`recordings.json`),
+The checkpoint folder holds everything: what live streams have brought (`inbox`), how streams are read (`streams.json`),
 Spark's own checkpoint, what has been delivered, and which program it all belongs to. Without one, a temporary folder
 serves and is gone at the end.
 """
@@ -40,8 +40,8 @@ from thalweg.runtimes.spark.session import (
     stop_session,
 )
 from thalweg.runtimes.spark.session_settings import SessionOptions, is_local
+from thalweg.runtimes.spark.shipped_job import ship
 from thalweg.runtimes.spark.shutdown import Guard
-from thalweg.runtimes.spark.spool import CHECKPOINT
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 from thalweg.runtimes.stored_path import CheckpointPath, StoredPath
 
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 PAUSE: Final = 0.05
+CHECKPOINT: Final = "spark"
+"""The folder of Spark's own checkpoint in that of a run."""
 LEDGER: Final = "delivered.json"
 BUCKETS_OPTION: Final = "buckets"
 MALFORMED: Final = "malformed.json"
-# After this many batches what Spark remembers of old ones is dropped.
-TRIMMED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +245,9 @@ def writer_of(
 
     def deliver(answers: Any, batch: int) -> None:
         delivery.deliver(batch, answers.toArrow())
-        if not batch % TRIMMED:
-            feed.trim()
 
-    writing = chain(job, feed.load(session)).writeStream.foreachBatch(deliver)
+    shipped = ship(session, job)
+    writing = chain(shipped, feed.load(session, shipped)).writeStream.foreachBatch(deliver)
     return writing.option("checkpointLocation", location_of(folder))
 
 

@@ -173,12 +173,13 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
     )
 
 
-def cut(parcels: Iterable[Parcel], most: int = MOST_BYTES) -> Iterator[Parcel]:
+def cut(parcels: Iterable[Parcel], most: int | None = None) -> Iterator[Parcel]:
     """Parcels in rows that are not too large: the pieces of a larger one say what they are pieces of.
 
     >>> [*joined(parcel.payload for parcel in cut([Parcel(0, 1, b"abcde"), Parcel(0, 1, b"f")], most=2))]
     [b'abcde', b'f']
     """
+    most = most or MOST_BYTES
     for parcel in parcels:
         payload = parcel.payload
         if len(payload) <= most:

@@ -26,6 +26,7 @@ from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
+from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import FAILURE, error_of, failure, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import WORKERS, WorkerCache, WorkerTask
@@ -129,8 +130,8 @@ def test_nothing_is_kept_of_a_worker_that_failed(in_another_process):
 def test_the_store_stays_as_it_was_before_the_batch(monkeypatch):
     job = job_of("changes")
     label = job.labels[0]
-    monkeypatch.setattr("thalweg.runtimes.spark.processor.Worker", exhausted)
-    tester = TwsTester(LevelProcessor(job, [0]))
+    monkeypatch.setattr("thalweg.runtimes.spark.worker.Worker", exhausted)
+    tester = TwsTester(LevelProcessor(ShippedJob("here", job), [0]))
 
     def take(ticks: Sequence[int]) -> list[Row]:
         post = [Row(bucket=label, fragment=0, payload=each) for each in payloads(job, ticks, ended=False)]
@@ -149,8 +150,8 @@ def test_a_worker_that_cannot_be_rebuilt_says_so(monkeypatch):
     job = job_of("changes")
     label = job.labels[0]
     makers = iter([Worker, exhausted])
-    monkeypatch.setattr("thalweg.runtimes.spark.processor.Worker", lambda *about: next(makers)(*about))
-    tester = TwsTester(LevelProcessor(job, [0]))
+    monkeypatch.setattr("thalweg.runtimes.spark.worker.Worker", lambda *about: next(makers)(*about))
+    tester = TwsTester(LevelProcessor(ShippedJob("here", job), [0]))
     post = [Row(bucket=label, fragment=0, payload=each) for each in payloads(job, [1, 6], ended=False)]
     assert FAILURE not in {row.fragment for row in tester.test(label, post)}
     WORKERS.forget()

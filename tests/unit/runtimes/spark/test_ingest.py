@@ -1,7 +1,7 @@
 """What becomes of facts on their way to the stages, and of answers and late facts on their way out."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,19 +9,18 @@ import pytest
 from buckets import rule_job
 from thalweg import api
 from thalweg.dataflow.context import Settings
-from thalweg.diagnostics import Diagnostic, Source
+from thalweg.diagnostics import Source
 from thalweg.ir.annotate_terms import EDGE
 from thalweg.ir.nodes import Interface, Program
 from thalweg.languages.lars import read
 from thalweg.languages.owl.program import ProfileAdditions, over_triples, specialised
 from thalweg.model.dictionary import Dictionary
-from thalweg.model.event import Batch, Event
+from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, RDFS, SAME_AS, TYPE, XSD, Triple
-from thalweg.runtimes.intake import Item, Watermark
+from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.ingest import CodedFacts, admitted
 from thalweg.runtimes.spark.pack import Packer, gather
-from thalweg.runtimes.spark.spool import Feeder, Spool
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.testing.evaluators import arrived, batch_of
@@ -148,30 +147,6 @@ def test_one_name_may_be_a_class_and_a_property(emit: str, expected: list[tuple[
 
 def _plain(values: object) -> list[object]:
     return list(np.asarray(values).tolist())
-
-
-# What changes nothing -----------------------------------------------------------------------------------------------
-
-
-class Given(list[Item]):
-    """Events that a test hands over."""
-
-    repeats = True
-
-    groups, group, resting, ended = 1, 0, frozenset(), frozenset()
-
-    def waiting(self) -> Iterator[Batch]:
-        return iter(())
-
-
-def test_a_schema_on_a_stream_is_told_of(tmp_path) -> None:
-    told: list[Diagnostic] = []
-    job = rule_job(specialised("x.ttl", ONTOLOGY, "rl", 5))
-    packer = Packer(job, 0, 0)
-    event = Event(3, (Fact(f"<{RDFS}subClassOf>", ("<a>", "<b>")), Fact("<Student>", ("<a>",))))
-    items = Given([(event.tick, batch_of(packer.words, event))] * 2)
-    Feeder(job, Spool(tmp_path), packer, items, told.append).run()
-    assert [(one.code, "rdfs:subClassOf" in one.message) for one in told] == [("W303", True)]
 
 
 # Checkpoints --------------------------------------------------------------------------------------------------------

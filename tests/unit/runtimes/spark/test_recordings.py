@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,107 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from thalweg import api
-from thalweg.answers.answer_formats import AnswerFormat
+from task_runs import SCHEMA, SMALL, TaskRun
 from thalweg.cli import app
 from thalweg.connectors.mapping import mapped_csv
-from thalweg.connectors.mapping.read_mapping import read_mappings
-from thalweg.connectors.mapping.tally import Tally
-from thalweg.dataflow.context import Context, Settings
-from thalweg.diagnostics import Diagnostic
-from thalweg.model.time import Calendar, Clock, TimeFormat
+from thalweg.model.time import Clock
 from thalweg.runtimes.inputs import open_all
 from thalweg.runtimes.spark import recordings as recording
-from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA, opened
-from thalweg.runtimes.spark.delivery import Delivery
-from thalweg.runtimes.spark.job import spread
-from thalweg.runtimes.spark.read_block import parcels_of
-from thalweg.runtimes.spark.recorded_feed import RecordedFeed, recorded_feed
-from thalweg.runtimes.spark.recordings import BatchSizes, Offsets, Position, RecordedSource, offset_of, positions_of
-from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA
+from thalweg.runtimes.spark.recordings import Offsets, Position, RecordedSource, offset_of, positions_of
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
 COUNTED = f"{JOIN} pair(X,Y) :- a(X) in [2 #], b(Y)."
-SCHEMA = pa.schema(
-    [("kind", pa.string()), ("t", pa.int64()), ("until", pa.int64()), ("stream", pa.string()), ("fact", pa.string())]
-)
-
-
-SMALL = BatchSizes(1, 1, 1, 1)
-
-
-class Blocks:
-    """A run whose tasks and buckets are called in this process."""
-
-    def __init__(self, folder: Path, program: str, streams: Sequence[Path], partitions: int, **options: Any) -> None:
-        self.reported: list[Diagnostic] = []
-        maps = options.pop("map", ())
-        clock = Clock()
-        settings = Settings(calendar=Calendar(clock), **options)
-        tally = Tally(read_mappings(maps)) if maps else None
-        part = api.load_part([program], [])
-        transports = open_all(streams, tally)
-        work = spread(part, Context(settings, clock, self.reported.append), partitions)
-        self.job = replace(work.job, groups=len(transports))
-        self.feed: RecordedFeed = recorded_feed(
-            self.job,
-            transports,
-            clock,
-            tally,
-            self.reported.append,
-            lambda words: work.watch.look(words) or (lambda batch: None),
-            folder,
-        )
-        for transport in transports:
-            transport.close()
-        times = TimeFormat(settings.calendar)
-        self.out, self.late = folder / "out.jsonl", folder / "late.jsonl"
-        self.delivery = Delivery(
-            folder / "ledger",
-            str(self.out),
-            str(self.late),
-            settings.emit,
-            AnswerFormat(times=times, columns=part.answer_columns(settings.emit)),
-            self.reported.append,
-            hear=self.feed.hear,
-        )
-        self.workers = {
-            (fragment.number, bucket): Worker(self.job, fragment.number, bucket)
-            for fragment in self.job.fragments
-            for bucket in self.job.buckets(fragment.number)
-        }
-
-    def run(self, ends: Sequence[Sequence[Position]], block: int) -> None:
-        """Reads up to each of some positions in a batch of its own."""
-        streams, reading = self.feed._streams, self.feed._reading
-        start = Offsets(streams, SMALL).first()
-        for batch, end in enumerate(ends):
-            parcels = []
-            for stream, first, last in zip(streams, start, end, strict=True):
-                for part in stream.blocks(first, last, block):
-                    parcels += [parcel for some in parcels_of(self.job, stream, part, reading) for parcel in some]
-            start = [*end]
-            self._batch(batch, parcels)
-            if self.delivery.done.over:
-                break
-        self.delivery.close()
-
-    def _batch(self, batch: int, parcels: list[Any]) -> None:
-        tables = [table for parcel in parcels if parcel.fragment < 0 for table in self._opened(parcel)]
-        for key, worker in self.workers.items():
-            # Tasks end in any order.
-            mine = [parcel.payload for parcel in reversed(parcels) if (parcel.fragment, parcel.bucket) == key]
-            if not mine:
-                continue
-            for parcel in worker.process(mine):
-                if parcel.fragment >= 0:
-                    parcels.append(parcel)
-                else:
-                    tables += self._opened(parcel)
-        self.delivery.deliver(batch, pa.Table.from_batches(tables, schema=SCHEMA))
-
-    def _opened(self, parcel: Any) -> list[Any]:
-        return list(opened(parcel.payload, self.job.settings.emit))
 
 
 def ends_of(streams: Sequence[RecordedSource], sizes: Sequence[int]) -> list[list[Position]]:
@@ -167,9 +76,9 @@ def compared(folder: Path, streams: Sequence[Path], sizes: Sequence[int], block:
     flags += [word for text in options.get("map", ()) for word in ("--map", text)]
     answers, late, ended = in_process(folder, program, streams, *flags)
     with small_blocks():
-        blocks = Blocks(folder, program, streams, 3, **options)
+        blocks = TaskRun(folder, program, streams, 3, **options)
         assert not isinstance(ended.exception, AssertionError)
-        blocks.run(ends_of(blocks.feed._streams, sizes), block)
+        blocks.read_recorded(ends_of(blocks.feed.sources.recorded, sizes), block)
     assert lines_of(blocks.out) == answers
     assert late_facts(lines_of(blocks.late)) == late_facts(late)
     malformed = blocks.feed.malformed
@@ -299,11 +208,11 @@ def test_what_waits_behind_a_malformed_line_takes_no_part_however_batches_are_cu
 def test_a_run_that_is_resumed_knows_the_line_at_which_reading_stopped(tmp_path):
     file = tmp_path / "in.facts"
     file.write_text("a(x) at 3.\na(x at 3.\n", encoding="utf-8")
-    blocks = Blocks(tmp_path, JOIN, [file], 2)
-    blocks.run(ends_of(blocks.feed._streams, []), 50)
+    blocks = TaskRun(tmp_path, JOIN, [file], 2)
+    blocks.read_recorded(ends_of(blocks.feed.sources.recorded, []), 50)
     blocks.feed.start()
     assert blocks.feed.malformed is not None
-    again = Blocks(tmp_path, JOIN, [file], 2)
+    again = TaskRun(tmp_path, JOIN, [file], 2)
     again.delivery.close()
     assert again.feed.malformed is not None
     assert again.feed.malformed.render() == blocks.feed.malformed.render()
@@ -313,14 +222,14 @@ def test_a_batch_that_is_repeated_after_a_malformed_line_writes_times_as_before(
     file = tmp_path / "in.facts"
     stamp = '"2026-11-15T08:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
     file.write_text(f"a(x) at {stamp}.\nb(x) at {stamp}.\na(x at 3.\n", encoding="utf-8")
-    blocks = Blocks(tmp_path, JOIN, [file], 2)
-    blocks.run(ends_of(blocks.feed._streams, []), 500)
+    blocks = TaskRun(tmp_path, JOIN, [file], 2)
+    blocks.read_recorded(ends_of(blocks.feed.sources.recorded, []), 500)
     answers = lines_of(blocks.out)
     assert "2026-11-15T08:00:00Z" in answers[0]
     (tmp_path / "ledger").unlink()
-    again = Blocks(tmp_path, JOIN, [file], 2)
+    again = TaskRun(tmp_path, JOIN, [file], 2)
     assert again.feed.malformed is not None
-    again.run(ends_of(again.feed._streams, []), 500)
+    again.read_recorded(ends_of(again.feed.sources.recorded, []), 500)
     assert lines_of(again.out) == answers
 
 
@@ -338,7 +247,7 @@ def test_a_malformed_line_has_its_number_in_the_file(tmp_path, bad):
     file = tmp_path / "in.facts"
     file.write_text("a(x) at 3.\n" * 40 + "a(x at 3.\n" + "b(x) at 4.\n" * 3, encoding="utf-8")
     with small_blocks():
-        blocks = Blocks(tmp_path, JOIN, [file], 2, on_error=bad)
-        blocks.run(ends_of(blocks.feed._streams, [100, 100]), 50)
+        blocks = TaskRun(tmp_path, JOIN, [file], 2, on_error=bad)
+        blocks.read_recorded(ends_of(blocks.feed.sources.recorded, [100, 100]), 50)
     wrong = blocks.feed.malformed or blocks.reported[0]
     assert f"{file}:41:" in wrong.render()

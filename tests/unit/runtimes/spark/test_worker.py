@@ -2,8 +2,10 @@
 
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from pyspark import SparkFiles
 
 from buckets import engine_of, rule_job
 from thalweg import api
@@ -13,6 +15,7 @@ from thalweg.model.fact import Fact
 from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
+from thalweg.runtimes.spark.shipped_job import ShippedJob, sealed
 from thalweg.runtimes.spark.wire import DOUBTS, HELD, OUT, Content, Parcel, unwrap, warning_of
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import WorkerCache, WorkerTask
@@ -149,9 +152,16 @@ def test_buckets_without_facts_get_the_same_bytes() -> None:
     assert all(unwrap(each.payload).lists["seen"].tolist() == [3] for each in post)
 
 
-def test_a_job_is_opened_once_in_a_process() -> None:
-    sent = pickle.dumps(JOB)
-    arrived_job = pickle.loads(sent)
+def test_a_job_travels_as_data_and_its_name_with_each_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = sealed(JOB)
+    (tmp_path / "a.job").write_bytes(content)
+    # Where Spark puts the files of a session.
+    monkeypatch.setattr(SparkFiles, "get", lambda name: str(tmp_path / name))
+    sent = pickle.dumps(ShippedJob("a.job", JOB))
+    assert len(sent) < 200
+    arrived_job = pickle.loads(sent).job
     assert arrived_job.fingerprint == JOB.fingerprint
     assert arrived_job is not JOB
-    assert pickle.loads(sent) is arrived_job
+    assert pickle.loads(sent).job is arrived_job
+    with pytest.raises(TypeError, match="as data"):
+        pickle.dumps(JOB)

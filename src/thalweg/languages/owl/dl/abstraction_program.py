@@ -104,14 +104,20 @@ class AbstractionProgram:
     """The classes and properties whose assertions are looked up; `lookup` is the program that they follow by."""
     lookup: "AbstractionProgram | None" = field(default=None, repr=False)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def taken_apart(self) -> tuple[Any, ...]:
         """The fields without the tests of ranges, which are functions: another process makes them again."""
-        state = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
-        return state | {"form": replace(self.form, ranges=[])}
+        bare = replace(self.form, ranges=[])
+        return tuple(
+            bare if part is self.form else part
+            for part in (getattr(self, attribute.name) for attribute in fields(self))
+        )
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.form.ranges = self.ranges.tests
+    @classmethod
+    def put_together(cls, *parts: Any) -> "AbstractionProgram":
+        """The program that was taken apart."""
+        program = cls(*parts)
+        program.form.ranges = program.ranges.tests
+        return program
 
     @cached_property
     def cuts(self) -> bool:

@@ -113,9 +113,19 @@ class Ranges:
     known: dict[DataRange, int] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
 
-    def __reduce__(self) -> "tuple[Any, ...]":
-        """How to make the ranges again in another process: tests are functions, which cannot be copied."""
-        return _made_again, (self.definitions, tuple(self.known), self.literals, self.unreadable)
+    def taken_apart(self) -> tuple[Any, ...]:
+        """What the ranges can be made of in another process: tests are functions, which do not travel."""
+        return self.definitions, tuple(self.known), self.literals, self.unreadable
+
+    @classmethod
+    def put_together(cls, *parts: Any) -> "Ranges":
+        """The ranges that were taken apart."""
+        definitions, data_ranges, literals, unreadable = parts
+        ranges = cls(definitions)
+        for data_range in data_ranges:
+            ranges.number(data_range)
+        ranges.literals, ranges.unreadable = literals, unreadable
+        return ranges
 
     def number(self, data_range: DataRange) -> int:
         """The number of a range's test."""
@@ -223,16 +233,6 @@ _LENGTHS: Final[dict[str, Callable[[int, int], bool]]] = {
     "minLength": lambda length, limit: length >= limit,
     "maxLength": lambda length, limit: length <= limit,
 }
-
-
-def _made_again(
-    definitions: Mapping[str, DataRange], data_ranges: Iterable[DataRange], literals: list[Value], unreadable: list[str]
-) -> Ranges:
-    ranges = Ranges(definitions)
-    for data_range in data_ranges:
-        ranges.number(data_range)
-    ranges.literals, ranges.unreadable = literals, unreadable
-    return ranges
 
 
 def cells(ranges: Ranges, known_values: Iterable[Value] = ()) -> Callable[[str], object]:

@@ -1,0 +1,153 @@
+"""A task reads what a live stream has brought in a batch, from where the task of an earlier batch has left it.
+
+What a reader must know of the blocks before (half a line, the header of a table, what a document has declared) goes
+with the digest of the last block to the driver, and from there with the next one to a task. Times that a stream does
+not say itself, and those that rows are compared with, are the times at which its blocks have come.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from thalweg.connectors.readers import Reader, format_of, open_ordered
+from thalweg.diagnostics import Diagnostic
+from thalweg.model.records import record
+from thalweg.model.shipped import Shipped
+from thalweg.runtimes.plausible_times import Far, PlausibleTimes, Timed
+from thalweg.runtimes.spark.arrival_log import ArrivalLog
+from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.read_block import BlockTask, shifted
+from thalweg.runtimes.spark.receiver import load_items
+from thalweg.runtimes.spark.recordings import ReadingOptions
+
+_SELF_STANDING: Final = frozenset({"facts", "json", "triples"})
+"""The formats whose lines stand for themselves."""
+
+ReceivedKind = Literal["live", "recorded", "items"]
+"""What comes as it is made, what the driver alone has but was recorded, and what it has decoded."""
+
+
+@record
+@dataclass(frozen=True)
+class ReceivedSource(Shipped):
+    """A stream that the driver receives: its number among the groups of streams, its name, and how it is read."""
+
+    group: int
+    name: str
+    stream: str | None
+    kind: ReceivedKind = "live"
+    format: str | None = None
+
+    @property
+    def is_live(self) -> bool:
+        return self.kind == "live"
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedPart:
+    """What a group brought in some segments; in those of `begun` its transport began anew.
+
+    `known` is what the task of an earlier batch has left; with `ended` the stream ends behind it.
+    """
+
+    group: int
+    segments: tuple[int, ...]
+    begun: frozenset[int] = frozenset()
+    ended: bool = False
+    known: "dict[str, Any] | None" = None
+    lines: int = 0
+    """How many lines other tasks read before it in this batch."""
+
+
+def can_be_shared(source: ReceivedSource, known: "dict[str, Any] | None", reading: ReadingOptions) -> bool:
+    """Whether several tasks can read whole lines of a stream, each from what was known before all of them.
+
+    >>> from thalweg.model.time import Clock
+    >>> line = {"rest": "", "skips": False, "line": 7}
+    >>> [can_be_shared(ReceivedSource(0, "tcp://host:1", "host"), {"reader": state}, ReadingOptions(Clock()))
+    ...  for state in ({"format": "json", "reader": line}, {"format": "trig", "reader": {}}, {"begun": "{"})]
+    [True, False, False]
+    """
+    if known is None or known["reader"] is None or reading.mappings or reading.stated:
+        return False
+    state = known["reader"]
+    format = state.get("format") or format_of(source.name)
+    inner = state.get("reader", state)
+    is_between_lines = not (
+        inner.get("rest", "?") or inner["skips"] or inner.get("facts", {}).get("pending", "").strip()
+    )
+    return format in _SELF_STANDING and is_between_lines and reading.clock.zone is None and not reading.zones
+
+
+class ReceivedBlock(BlockTask):
+    """The work on what a stream has brought in a batch."""
+
+    def __init__(
+        self, job: Job, log: ArrivalLog, source: ReceivedSource, part: ReceivedPart, reading: ReadingOptions
+    ) -> None:
+        super().__init__(job, (part.group, part.segments[0], 0), part.ended, reading)
+        self._log = log
+        self._source = source
+        self._part = part
+        self._moment = 0
+        self._reader = self._opened()
+        now = self._tick if source.is_live else None
+        self._times = PlausibleTimes(self._limits, now, live=source.is_live)
+        if part.known is not None:
+            self._times.last = part.known["last"]
+            if part.known["reader"] is not None:
+                self._reader.load(part.known["reader"])
+
+    def _opened(self) -> Reader:
+        source = self._source
+        return open_ordered(
+            source.name,
+            source.stream,
+            self._packer.words,
+            self._clock,
+            self._tally,
+            "live" if source.is_live else "recorded",
+            source.format,
+            now=lambda: self._moment / 1_000,
+        )
+
+    def _tick(self) -> int:
+        """The tick at which what is read now has come."""
+        return (self._moment - self._clock.epoch) // self._clock.tick_length
+
+    def _items(self) -> Iterator[Timed | Far]:
+        if self._source.kind == "items":
+            # The driver has looked at their times.
+            for _, block in self._log.of_group(self._part.group, self._part.segments):
+                yield from load_items(block, self._packer.words)
+            return
+        times = self._times
+        for item in self._read():
+            if times.passes(item):
+                yield item
+            else:
+                yield from times.take(item)
+        # What waits is not decided by what comes later: a batch that is tried again would have more of it.
+        yield from times.release()
+
+    def _read(self) -> Iterator[Timed]:
+        for number in self._part.segments:
+            if number in self._part.begun:
+                self._reader = self._opened()
+            for moment, block in self._log.of_group(self._part.group, [number]):
+                self._moment = moment
+                yield from self._reader.feed(block)
+        if self._part.ended:
+            yield from self._reader.finish()
+
+    @property
+    def _lines_skipped(self) -> int:
+        """The lines that its reader has not counted, because others have read them."""
+        return self._part.lines + (0 if self._part.known is None else int(self._part.known["skipped"]))
+
+    def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
+        return shifted(diagnostic, self._lines_skipped)
+
+    def _more(self, is_stopped: bool) -> dict[str, Any]:
+        known = {"reader": self._reader.save(), "last": self._times.last, "skipped": self._lines_skipped}
+        return {"known": known, "ended": self._part.ended or is_stopped}

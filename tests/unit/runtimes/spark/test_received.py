@@ -1,0 +1,516 @@
+"""Live streams that tasks read answer as in one process: received in any blocks, and taken in any batches."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from task_runs import TaskRun
+from thalweg.cli import app
+from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.open import TextTransport
+from thalweg.diagnostics import FailedError, RejectedError
+from thalweg.model.time import Clock
+from thalweg.runtimes.spark import receiver as receiving
+from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment, lines_in
+from thalweg.runtimes.spark.received_block import ReceivedBlock
+from thalweg.runtimes.spark.receiver import BlockReceiver
+from thalweg.runtimes.wall_clock import PassingTime
+
+JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
+COUNTED = f"{JOIN} pair(X,Y) :- a(X) in [2 #], b(Y)."
+TICKS = st.lists(st.integers(0, 12), min_size=1, max_size=14)
+TERMS = ("x", "y", "z")
+START = 1_794_729_600_000
+"""Milliseconds of 2026-11-15T08:00:00Z."""
+
+
+class LiveText:
+    """A live stream that brings blocks, and then ends."""
+
+    live = True
+
+    def __init__(self, name: str, blocks: Sequence[bytes] = ()) -> None:
+        self.name, self.stream = name, Path(name).name.partition(".")[0]
+        self._blocks = blocks
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        yield from self._blocks
+
+    def close(self) -> None:
+        pass
+
+
+class Numbered(LiveText):
+    """One that can be read on behind a number of blocks."""
+
+    repeats = True
+
+    def __init__(self, name: str, blocks: Sequence[bytes] = ()) -> None:
+        super().__init__(name, blocks)
+        self._next = 0
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        while self._next < len(self._blocks):
+            self._next += 1
+            yield self._blocks[self._next - 1]
+
+    def position(self) -> int:
+        return self._next
+
+    def seek(self, position: int) -> None:
+        self._next = position
+
+
+def cut(data: bytes, places: Sequence[int]) -> list[bytes]:
+    """Data in blocks that end at places."""
+    bounds = [0, *sorted({place % (len(data) + 1) for place in places}), len(data)]
+    return [data[start:end] for start, end in pairwise(bounds) if start < end]
+
+
+def received(log: ArrivalLog, streams: Sequence[Sequence[bytes]], order: Sequence[int], together: int) -> None:
+    """Writes the blocks of streams to a log, in an order of streams, some in a segment."""
+    waiting, moment, taken = [list(blocks) for blocks in streams], START, list[tuple[int, int, bytes]]()
+    turns = [*order, *range(len(streams))] * (1 + sum(map(len, streams)))
+    for stream in turns:
+        if waiting[stream]:
+            moment += 100
+            taken.append((stream, moment, waiting[stream].pop(0)))
+    parts = [taken[start : start + together] for start in range(0, len(taken), together)]
+    for part in parts:
+        blocks = {stream: [block for group, _, block in part if group == stream] for stream in range(len(streams))}
+        lines = tuple(
+            (stream, lines) for stream, some in blocks.items() if some and (lines := lines_in(some)) is not None
+        )
+        arrived = tuple((group, at, len(block)) for group, at, block in part)
+        log.add(Segment(arrived, lines=lines), [block for *_, block in part])
+    log.add(Segment(ended=tuple(range(len(streams)))), [])
+
+
+def in_process(folder: Path, program: str, files: Sequence[Path], *options: str) -> tuple[list[str], list[str], Any]:
+    out, late, source = folder / "own.jsonl", folder / "own_late.jsonl", folder / "p.lars"
+    source.write_text(program, encoding="utf-8")
+    words = [word for file in files for word in ("--stream", str(file))]
+    words = ["run", str(source), *words, "--out", str(out), "--late", str(late), "--quiet", *options]
+    ended = CliRunner().invoke(app, words)
+    assert not isinstance(ended.exception, AssertionError)
+    return lines_of(out), lines_of(late), ended
+
+
+def lines_of(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+def late_facts(lines: Sequence[str]) -> list[tuple[Any, ...]]:
+    late = map(json.loads, lines)
+    return sorted((line["t"], line["watermark"], line["stream"], fact) for line in late for fact in line["facts"])
+
+
+def compared(
+    folder: Path, texts: dict[str, str], places: Sequence[int], order: Sequence[int], ends: Sequence[int], **how: Any
+) -> TaskRun:
+    """What is received answers as files do in one process, and the same is late."""
+    program, together = how.pop("program", JOIN), how.pop("together", 1)
+    files = [folder / name for name in texts]
+    for file, text in zip(files, texts.values(), strict=True):
+        file.write_text(text, encoding="utf-8")
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in how.items() if name in ("delay", "on_error")]
+    flags += [word for mapping in how.get("map", ()) for word in ("--map", mapping)]
+    answers, late, ended = in_process(folder, program, files, *flags)
+    run = TaskRun(folder, program, [LiveText(str(file)) for file in files], 3, **how)
+    received(run.log, [cut(text.encode(), places) for text in texts.values()], order or [0], together)
+    last = run.log.end
+    run.read_arrivals([*sorted({end % last for end in ends} - {0}), last])
+    run.delivery.close()
+    assert lines_of(run.out) == answers
+    if len(texts) == 1:
+        assert late_facts(lines_of(run.late)) == late_facts(late)
+    assert (run.feed.malformed is None) == (ended.exit_code == 0), ended.output
+    return run
+
+
+PLACES = st.lists(st.integers(0, 200), max_size=8)
+ENDS = st.lists(st.integers(0, 20), max_size=4)
+
+
+@given(TICKS, PLACES, ENDS, st.integers(1, 3), st.data())
+def test_a_live_stream_is_answered_as_in_one_process_in_any_blocks(tmp_path_factory, ticks, places, ends, few, data):
+    folder = tmp_path_factory.mktemp("live")
+    facts = [f"{data.draw(st.sampled_from('ab'))}({data.draw(st.sampled_from(TERMS))}) at {tick}." for tick in ticks]
+    text = "\n".join(facts) + data.draw(st.sampled_from(["", "\n"]))
+    delay = data.draw(st.integers(0, 4))
+    compared(folder, {"s.facts": text}, places, [], ends, together=few, delay=delay, program=COUNTED)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.sampled_from("ab"), st.sampled_from(TERMS)), min_size=3, max_size=24),
+    st.integers(1, 4),
+    ENDS,
+    st.integers(0, 4),
+    st.one_of(st.none(), st.integers(0, 24)),
+    st.sampled_from(["stop", "skip"]),
+)
+def test_tasks_share_lines_that_stand_for_themselves(tmp_path_factory, events, few, ends, delay, wrong, on_error):
+    folder = tmp_path_factory.mktemp("shared")
+    lines = [f"{name}({term}) at {tick}.\n" for tick, name, term in events]
+    if wrong is not None:
+        lines.insert(wrong, "a(x at 3.\n")
+    text = "".join(lines)
+    ends_of_lines = [sum(map(len, lines[:number])) for number in range(0, len(lines), few)]
+    with patch.object(ReceivedBlock, "__init__", autospec=True, side_effect=ReceivedBlock.__init__) as opened:
+        run = compared(
+            folder, {"s.facts": text}, ends_of_lines, [], [1, *ends], delay=delay, program=COUNTED, on_error=on_error
+        )
+    event(f"shared: {any(call.args[4].lines for call in opened.call_args_list)}")
+    if wrong is not None:
+        found = run.feed.malformed if on_error == "stop" else run.reported[0]
+        assert f"s.facts:{min(wrong, len(events)) + 1}:" in found.render()
+
+
+@given(st.lists(TICKS, min_size=2, max_size=3), PLACES, ENDS, st.lists(st.integers(0, 1), max_size=6), st.data())
+def test_several_live_streams_wait_for_each_other(tmp_path_factory, streams, places, ends, order, data):
+    folder = tmp_path_factory.mktemp("several")
+    texts = {}
+    for number, ticks in enumerate(streams):
+        facts = (f"{data.draw(st.sampled_from('ab'))}({data.draw(st.sampled_from(TERMS))})" for _ in ticks)
+        texts[f"s{number}.facts"] = "".join(
+            f"{fact} at {tick}.\n" for fact, tick in zip(facts, sorted(ticks), strict=True)
+        )
+    compared(folder, texts, places, order, ends)
+
+
+ROWS = [{"sensor": TERMS[number % 3], "v": number % 5, "ts": number // 2} for number in range(12)]
+QUADS = "".join(
+    f'<e{row["ts"]}-{number}> <http://www.w3.org/ns/prov#generatedAtTime> "{row["ts"]}"'
+    f"^^<http://www.w3.org/2001/XMLSchema#integer> .\n"
+    f"<{row['sensor']}> <v> {row['v']} <e{row['ts']}-{number}> .\n".replace(f" {row['v']} ", f' "{row["v"]}" ')
+    for number, row in enumerate(ROWS)
+)
+TRIG = "@prefix : <http://ex.org/> . @prefix prov: <http://www.w3.org/ns/prov#> .\n" + "".join(
+    f':e{number} prov:generatedAtTime {row["ts"]} . :e{number} {{ :{row["sensor"]} :v "{row["v"]}", [] }}\n'
+    for number, row in enumerate(ROWS)
+)
+READING = "warm(S) :- reading(S,V) in [2], V > 1. last(S,V) :- reading(S,V) in [1 # by S]."
+FORMATS = {
+    "s.csv": ("sensor,v,ts\n" + "".join(f"{row['sensor']},{row['v']},{row['ts']}\n" for row in ROWS), READING),
+    "s.jsonl": ("".join(json.dumps(row) + "\n" for row in ROWS), READING),
+    "s.nq": (QUADS, "seen(S) :- <v>(S,V) in [2]."),
+    "s.trig": (TRIG, "seen(S,V) :- <http://ex.org/v>(S,V) in [2]."),
+}
+
+
+@given(st.sampled_from([*FORMATS]), PLACES, ENDS)
+def test_what_a_reader_knows_goes_on_from_batch_to_batch(tmp_path_factory, name, places, ends):
+    text, program = FORMATS[name]
+    maps = ["reading(sensor, v) at ts"] if program is READING else []
+    run = compared(tmp_path_factory.mktemp("formats"), {name: text}, places, [], ends, program=program, map=maps)
+    assert lines_of(run.out)
+
+
+@given(TICKS, PLACES, ENDS, st.data())
+def test_a_malformed_line_stops_a_live_stream_where_one_process_stops(tmp_path_factory, ticks, places, ends, data):
+    facts = [f"{data.draw(st.sampled_from('ab'))}(x) at {tick}.\n" for tick in sorted(ticks)]
+    facts.insert(data.draw(st.integers(0, len(facts))), "a(x at 3.\n")
+    how = data.draw(st.sampled_from(["stop", "skip"]))
+    run = compared(tmp_path_factory.mktemp("wrong"), {"s.facts": "".join(facts)}, places, [], ends, on_error=how)
+    wrong = run.feed.malformed if how == "stop" else run.reported[0]
+    assert wrong is not None
+    assert f"s.facts:{facts.index('a(x at 3.' + chr(10)) + 1}:" in wrong.render()
+
+
+@given(PLACES, ENDS)
+def test_a_batch_that_is_tried_again_packs_the_same_bytes(tmp_path_factory, places, ends):
+    run = TaskRun(tmp_path_factory.mktemp("again"), READING, [LiveText("s")], map=["reading(sensor, v)"])
+    received(run.log, [cut(FORMATS["s.jsonl"][0].encode(), places)], [0], 1)
+    for end in [*sorted({end % run.log.end for end in ends} - {0}), run.log.end]:
+        offset = run.behind(end)
+        works, _ = run.planner.works(run.offset, offset)
+        first = [run.parcels(work) for work in works]
+        # What comes later changes nothing.
+        run.log.add(Segment(((0, START, 1),)), [b"\n"])
+        assert run.planner.works(run.offset, offset)[0] == works
+        assert [run.parcels(work) for work in works] == first
+        run.batch(offset)
+        if run.is_over:
+            break
+    run.delivery.close()
+
+
+def test_facts_without_a_time_come_at_their_arrival(tmp_path):
+    run = TaskRun(tmp_path, "seen(S) :- reading(S,V).", [LiveText("s")], map=["reading(sensor, v)"])
+    for second in (3, 3, 7):
+        block = b'{"sensor": "s%d", "v": 1}\n' % second
+        run.log.add(Segment(((0, START + 1_000 * second, len(block)),)), [block])
+    run.log.add(Segment(ended=(0,)), [])
+    run.read_arrivals([2, 4])
+    run.delivery.close()
+    found = [json.loads(line) for line in lines_of(run.out)]
+    assert [(line["t"], line["begin"]) for line in found if line["begin"]] == [
+        ("2026-11-15T08:00:03Z", ["seen(s3)"]),
+        ("2026-11-15T08:00:07Z", ["seen(s7)"]),
+    ]
+
+
+def test_a_wrong_clock_is_found_out_by_what_came_in_earlier_batches(tmp_path):
+    run = TaskRun(tmp_path, "seen(S) :- reading(S).", [LiveText("s")])
+    for number, time in enumerate(["2026-11-15T08:00:01Z", "2999-01-01T00:00:00Z", "1970-01-01T00:00:09Z"]):
+        block = f"reading(s{number}) at @{time}.\n".encode()
+        run.log.add(Segment(((0, START + 1_000, len(block)),)), [block])
+        run.read_arrivals([number + 1])
+    run.delivery.close()
+    assert run.feed.far.count == 2
+    far = [json.loads(line)["t"] for line in lines_of(run.late)]
+    assert far == ["2999-01-01T00:00:00Z", "1970-01-01T00:00:09Z"]
+
+
+def test_a_batch_of_many_lines_is_shared_by_tasks(tmp_path):
+    run = TaskRun(tmp_path, JOIN, [LiveText("s.facts")])
+    received(run.log, [[f"a(x) at {tick}.\n".encode() for tick in range(10)]], [0], 1)
+    run.read_arrivals([1])
+    works, _ = run.planner.works(run.offset, run.behind(10))
+    assert [(work.segments, work.lines) for (work,) in works[1:]] == [((1, 2, 3), 0), ((4, 5, 6), 3), ((7, 8, 9), 6)]
+    run.read_arrivals([10, 11])
+    run.delivery.close()
+    assert run.is_over
+
+
+def test_what_is_received_at_once_is_cut_at_the_ends_of_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(receiving, "SEGMENT", 20)
+    monkeypatch.setattr(receiving, "_WORTH_CUTTING", 1)
+    text = "".join(f"a(x) at {tick}.\n" for tick in range(30)).encode()
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s", cut(text, range(7, 300, 25)))])
+    fill(run)
+    numbers = run.log.numbers()
+    assert b"".join(block for _, block in run.log.of_group(0, numbers)) == text
+    heads = [run.log.head(number) for number in numbers]
+    assert sum(lines for head in heads for _, lines in head.lines) == 30
+    assert len([head for head in heads if head.lines]) > 5
+    finished(run)
+
+
+# Receiving ------------------------------------------------------------------------------------------------------------
+
+
+def fill(run: TaskRun) -> None:
+    """Receives what there is."""
+    receiver = run.feed._receiver
+    assert isinstance(receiver, BlockReceiver)
+    receiver.run()
+    assert receiver.error is None, receiver.error
+
+
+def finished(run: TaskRun) -> list[str]:
+    while run.plan():
+        continue
+    run.delivery.close()
+    assert run.is_over
+    return lines_of(run.out)
+
+
+def test_a_recording_beside_a_live_stream_waits_for_it(tmp_path):
+    old = tmp_path / "old"
+    old.mkdir()
+    for tick in range(0, 40, 10):
+        (old / f"{tick:02}.facts").write_text(f"a(x) at {tick}.\na(x) at {tick + 4}.\n")
+    run = TaskRun(tmp_path, JOIN, [old, LiveText("now.facts", [b"b(x) at 5.\n", b"b(x) at 32.\n"])])
+    assert run.plan()
+    assert not run.plan(), "nothing has come yet that it could go on with"
+    fill(run)
+    (tmp_path / "now.facts").write_text("b(x) at 5.\nb(x) at 32.\n")
+    assert finished(run) == in_process(tmp_path, JOIN, [old, tmp_path / "now.facts"])[0]
+
+
+def test_a_text_and_a_live_stream(tmp_path):
+    run = TaskRun(tmp_path, JOIN, [TextTransport("a(x) at 3.\n", "t.facts"), LiveText("s.facts", [b"b(x) at 4.\n"])])
+    fill(run)
+    for name, text in (("t.facts", "a(x) at 3.\n"), ("s.facts", "b(x) at 4.\n")):
+        (tmp_path / name).write_text(text)
+    assert finished(run) == in_process(tmp_path, JOIN, [tmp_path / "t.facts", tmp_path / "s.facts"])[0]
+
+
+def test_a_stream_that_knows_its_position_is_received_on_behind_it(tmp_path):
+    blocks = [f"a(x) at {tick}.\n".encode() for tick in range(6)]
+    first = Numbered("s.facts", blocks[:3])
+    received_first = TaskRun(tmp_path, JOIN, [first])
+    fill(received_first)
+    received_first.delivery.close()
+    head = received_first.log.head(received_first.log.end - 1)
+    assert head.positions == ((0, 3),)
+    log = received_first.log
+    # It was killed before the end of the stream was written down.
+    log.add(replace(head, arrivals=(), ended=()), [])
+    again = BlockReceiver(log, {0: Numbered("s.facts", blocks)}, PassingTime(Clock()), lambda transport: None)
+    again.run()
+    assert [block for _, block in log.of_group(0, log.numbers())] == blocks
+
+
+def test_a_stream_that_cannot_be_read_again_begins_anew_and_half_a_line_is_gone(tmp_path):
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s")])
+    run.log.add(Segment(((0, START, 18),), counts=((0, 1),)), [b"a(x) at 3.\na(y) at"])
+    run.read_arrivals([1])
+    again = BlockReceiver(run.log, {0: LiveText("s", [b"a(z) at 5.\n"])}, PassingTime(Clock()), lambda transport: None)
+    again.run()
+    assert run.log.head(1).begun == (0,)
+    assert [json.loads(line)["begin"] for line in finished(run)] == [["seen(x)"], [], ["seen(z)"]]
+
+
+def test_what_batches_have_taken_is_forgotten_but_the_last_says_how_far_it_is(tmp_path):
+    run = TaskRun(tmp_path, JOIN, [LiveText("s")])
+    received(run.log, [cut(b"a(x) at 3.\n" * 6, [11, 22, 33, 44])], [0], 1)
+    run.read_arrivals([2, 4])
+    run.delivery.close()
+    assert run.log.numbers() == [3, 4, 5]
+
+
+def test_what_waits_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(receiving, "MOST_WAITING", 2_000)
+    monkeypatch.setattr(receiving, "SEGMENT", 1)
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s.facts", [b"a(x) at 3.\n" * 50] * 40)])
+    receiver = run.feed._receiver
+    assert receiver is not None
+    receiver.start()
+    most = 0
+    while not run.is_over:
+        numbers = run.log.numbers()
+        most = max(most, sum(size for number in numbers for _, _, size in run.log.head(number).arrivals))
+        run.plan()
+    run.delivery.close()
+    assert most < 4_000
+    assert run.feed.facts == 2_000
+
+
+@pytest.mark.parametrize("left", [0, 1, 30, -1])
+def test_a_damaged_segment_is_refused(tmp_path, left):
+    log = ArrivalLog(tmp_path)
+    log.add(Segment(((0, START, 4),)), [b"abcd"])
+    log.check()
+    (file,) = (tmp_path / "inbox").iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[:left])
+    with pytest.raises(RejectedError, match="E408"):
+        log.check()
+    file.write_bytes(whole[:-2] + b"xd")
+    with pytest.raises(RejectedError, match="E408"):
+        log.check()
+
+
+def test_a_segment_that_is_missing_is_noticed(tmp_path):
+    log = ArrivalLog(tmp_path)
+    for _ in range(3):
+        log.add(Segment(), [])
+    (tmp_path / "inbox" / "0000000001.arrivals").unlink()
+    with pytest.raises(RejectedError, match="0000000001"):
+        log.check()
+
+
+def test_an_interrupted_run_ends_with_what_has_come(tmp_path):
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s.facts")])
+    run.log.add(Segment(((0, START, 11),)), [b"a(x) at 3.\n"])
+    run.log.add(Segment(is_cut=True), [])
+    assert [json.loads(line)["begin"] for line in finished(run)] == [["seen(x)"]]
+
+
+def test_a_schema_on_a_stream_is_reported(tmp_path):
+    ontology = tmp_path / "x.ttl"
+    ontology.write_text(
+        "@prefix : <http://ex.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+        ":Student rdfs:subClassOf :Person ."
+    )
+    line = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>(<http://ex.org/a>,<http://ex.org/b>) at 3.\n"
+    run = TaskRun(tmp_path, ontology, [LiveText("s.facts", [line.encode()] * 2)])
+    fill(run)
+    finished(run)
+    assert [(each.code, "rdfs:subClassOf" in each.message) for each in run.reported] == [("W303", True)]
+
+
+# What the driver is told ----------------------------------------------------------------------------------------------
+
+
+def test_the_first_facts_are_shown_to_who_wants_to_see_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("thalweg.runtimes.spark.feed.OBSERVED", 5)
+    seen = []
+    blocks = [f"a({tick}) at {tick}. b({tick}) at {tick}.\n".encode() for tick in range(6)]
+    run = TaskRun(
+        tmp_path,
+        JOIN,
+        [LiveText("s.facts", blocks)],
+        observe=lambda tick, batch, words: seen.extend((tick, str(fact)) for fact in (*batch.facts(words),) or ("",)),
+    )
+    received(run.log, [blocks], [0], 1)
+    run.read_arrivals(range(1, run.log.end + 1))
+    run.delivery.close()
+    assert [fact for fact in seen if fact[1]] == [(tick, f"{name}({tick})") for tick in range(3) for name in "ab"]
+    assert seen[-1] == (5, ""), "how far time has come is known of all of them"
+
+
+def test_rules_that_never_held_are_known_by_what_tasks_have_seen(tmp_path):
+    program = "fire(D) :- temp(D,V), V > 1200. both(D) :- temp(D,V), place(D,R). seen(D) :- temp(D,V)."
+    text = "temp(d1,20) at 1.\ntemp(d2,980) at 2.\ntemp(d3,30.5) at 2.\nplace(d7,hall) at 3.\n"
+    run = TaskRun(tmp_path, program, [LiveText("s.facts")], progress=True)
+    received(run.log, [cut(text.encode(), [18, 37, 50])], [0], 1)
+    run.read_arrivals(range(1, run.log.end + 1))
+    run.delivery.close()
+    assert [each.message for each in run.work.watch.summary()] == [
+        "rule 1: `V > 1200`: 3 readings, largest 980",
+        "rule 2: `temp(D,V)` and `place(D,R)` never had the same D",
+    ]
+
+
+def test_a_recording_goes_on_when_a_live_stream_ended_before_the_run_was_resumed(tmp_path):
+    old = tmp_path / "old"
+    old.mkdir()
+    for tick in range(9):
+        (old / f"{tick}.facts").write_text(f"a(x) at {tick}.\n")
+    first = TaskRun(tmp_path, JOIN, [old, LiveText("now.facts", [b"b(x) at 5.\n"])])
+    fill(first)
+    for _ in range(3):
+        assert first.plan()
+    first.feed.start()
+    first.delivery.close()
+    again = TaskRun(tmp_path, JOIN, [old, LiveText("now.facts")])
+    again.offset, again.workers, again.batches = first.offset, first.workers, first.batches
+    assert finished(again)
+
+
+def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    run = TaskRun(tmp_path, JOIN, [LiveText("s.facts", [b"a(x) at 3.\n"])])
+    run.delivery.close()
+    receiver = run.feed._receiver
+    monkeypatch.setattr(ArrivalLog, "add", full)
+    receiver.run()
+    assert isinstance(receiver.error, FailedError)
+    said = str(receiver.error).splitlines()
+    assert said[0] == "error[E401]: what streams bring cannot be written down: No space left on device"
+
+
+def test_streams_are_not_silent_while_there_is_no_room_for_what_they_bring(tmp_path, monkeypatch):
+    monkeypatch.setattr(receiving, "_CROWDED", 0.01)
+    moment = [0.0]
+    passing = PassingTime(Clock(), idle=5.0, elapsed=lambda: moment[0])
+    blocks = [b"a(x) at %d.\n" % tick for tick in range(9)]
+    run = TaskRun(tmp_path, JOIN, [LiveText("s", blocks), LiveText("t", blocks)], passing=passing)
+    receiver = run.feed._receiver
+    room = iter([False, False, False])
+
+    def has_room() -> bool:
+        is_free = next(room, True)
+        moment[0] += 0.0 if is_free else 4.0
+        return is_free
+
+    monkeypatch.setattr(receiver, "_has_room", has_room)
+    monkeypatch.setattr(receiving, "SEGMENT", 1)
+    receiver.run()
+    assert receiver.error is None
+    assert {run.log.head(number).resting for number in run.log.numbers()} == {()}
+    finished(run)
