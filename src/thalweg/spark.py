@@ -1,6 +1,7 @@
 """Reasoning inside a Spark job of one's own: DataFrames of facts in, a DataFrame of answers out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import accumulate
@@ -37,6 +38,15 @@ from thalweg.planning.argument_types import DecimalType
 from thalweg.runtimes.intake import unzoned
 from thalweg.runtimes.spark.declared_tables import analysing, declared
 from thalweg.runtimes.spark.job import SparkWork, spread
+from thalweg.runtimes.spark.partition_count import (
+    LastBatch,
+    is_on_one_machine,
+    move,
+    partitioned,
+    read_log,
+    shuffle_partitions,
+    usual_buckets,
+)
 from thalweg.runtimes.spark.query_settings import prepare
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 
@@ -80,6 +90,7 @@ def reason(
     tick: str = "1s",
     zone: str | None = None,
     partitions: int | None = None,
+    buckets: int | None = None,
     until: Literal["available"] | None = None,
     memory: int | str | None = None,
     name: str | None = None,
@@ -119,7 +130,11 @@ def reason(
     counted in the log of the driver (`thalweg.spark`). With `late=True` they are rows, too: their `op` is `late`, with
     the `watermark` they came behind, or `malformed`, with the reason and the row in `message`, or `warning`.
 
-    With `memory`, as in `"200M"`, each partition of each stage has a budget: over it facts are shed, and what may have
+    Facts are split by their keys into `buckets`, which Spark's `partitions` share: by default those of the session. A
+    query that streams goes on from its checkpoint with the buckets it had, 64 by default and 8 on one machine, but no
+    fewer than partitions; with other `partitions` its state is moved to them when it starts (Spark 4.2 and later).
+
+    With `memory`, as in `"200M"`, each bucket of each stage has a budget: over it facts are shed, and what may have
     ended by that has the `op` `?`. Where a program cannot go on, the job fails with the diagnostic as its message.
 
     The progress of a query has counts of each batch (`observedMetrics`), under the `name` or one that begins with
@@ -136,6 +151,7 @@ def reason(
         tables = declared(facts if isinstance(facts, Mapping) else {"": facts}, schema)
         check_keywords(kinds, KindKeywords.__annotations__)
         need_choice("on_error", on_error, "skip", "stop")
+        _need_counts(partitions=partitions, buckets=buckets)
         if until not in (None, "available"):
             raise wrong_usage(f"`until` cannot be `{until}`; it is `available`, or left out")
         is_pipeline = streaming is not None
@@ -166,6 +182,7 @@ def reason(
             emit,
             on_error,
             partitions,
+            buckets,
             until is not None,
             budget,
             is_pipeline,
@@ -179,6 +196,7 @@ def explain(
     facts: "DataFrame | Mapping[str, DataFrame]",
     *,
     partitions: int | None = None,
+    buckets: int | None = None,
     map: str | Iterable[str] = (),
     background: "Background | DataFrame | Mapping[str, DataFrame]" = (),
     by: str | None = None,
@@ -187,17 +205,16 @@ def explain(
     streaming: bool | None = None,
     **kinds: Unpack[KindKeywords],
 ) -> "PlanDocument":
-    """How `reason` would split programs over the partitions of a session: a plan with `as_text`, `as_data`, `as_svg`.
+    """How `reason` would split programs into buckets: a plan with `as_text`, `as_data`, `as_svg`.
 
-    What is stated of tables (`by`, `schema`, `streaming`) is what `reason` takes.
+    What is stated of tables (`by`, `schema`, `streaming`), `partitions` and `buckets` is what `reason` takes.
 
     >>> from thalweg.spark import explain
     >>> print(explain("jam.lars", {"speed": readings}).as_text())  # doctest: +SKIP
     """
     with errors_in_python(), analysing():
         tables = declared(facts if isinstance(facts, Mapping) else {"": facts}, schema)
-        if streaming is None:
-            _streams(tables)
+        streams = _streams(tables) if streaming is None else streaming
         check_keywords(kinds, KindKeywords.__annotations__)
         programs = as_list(program)
         options = RunOptions(Timing(tick), map=map, runtime="spark", kinds=kinds)
@@ -208,11 +225,22 @@ def explain(
         _check_by(by, tables)
         shapes = {name: _shape(name, table, mapped, resolved.timing, by) for name, table in tables.items()}
         check_tables(part.rules_alone, tables, shapes)
-        return part.explain(partitions or _partitions(next(iter(tables.values())).sparkSession))
+        _need_counts(partitions=partitions, buckets=buckets)
+        session = next(iter(tables.values())).sparkSession
+        return part.explain(buckets or _width(session, partitions, streams))
 
 
-def _partitions(session: "SparkSession") -> int:
-    return int(session.conf.get("spark.sql.shuffle.partitions") or 2)
+def _need_counts(**counts: int | None) -> None:
+    """`RejectedError` where a number is not one of partitions or buckets."""
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise wrong_usage(f"`{name}` is a number from 1 on, and not {count}")
+
+
+def _width(session: "SparkSession", partitions: int | None, streams: bool) -> int:
+    """The number of buckets, where none is stated: a query that streams can be resumed."""
+    width = partitions or shuffle_partitions(session)
+    return usual_buckets(width, is_local=is_on_one_machine(session)) if streams else width
 
 
 def _streams(tables: "Mapping[str, DataFrame]") -> bool:
@@ -250,6 +278,7 @@ class _Reasoning:
         emit: Literal["intervals", "changes", "snapshot"],
         on_error: Literal["skip", "stop"],
         partitions: int | None,
+        buckets: int | None,
         closes: bool,
         memory: int | None,
         is_pipeline: bool,
@@ -262,7 +291,8 @@ class _Reasoning:
         self._on_error = on_error
         self._session = next(iter(tables.values())).sparkSession
         self._streams = streams
-        self._width = partitions or _partitions(self._session)
+        self._partitions = partitions
+        self._buckets = buckets or _width(self._session, partitions, streams)
         self._stamped = any(_is_stamped(shapes[name], table) for name, table in tables.items())
         self._memory = memory
         self._closes = closes and self._streams
@@ -296,16 +326,28 @@ class _Reasoning:
         log = DriverLog(self._part.rules_alone, frame.times, name or f"thalweg {uuid4()}", tables)
         rows = log.watch(rows, self._streams, listens=listens)
         answers = frame.answers(self._checked(rows, frame.kinds), self._timing.clock.tick_length)
-        return answers if claim is None else with_checked_start(answers, partial(self._check_checkpoint, claim))
+        return answers if claim is None else with_checked_start(answers, partial(self._starting, claim))
 
-    def _check_checkpoint(self, claim: "QueryClaim", location: str) -> None:
-        """`RejectedError` where a query cannot be started on a checkpoint."""
-        from thalweg.runtimes.spark.query_claim import claims_in, read_offsets
+    @contextmanager
+    def _starting(self, claim: "QueryClaim", location: str) -> Iterator[None]:
+        """Has a query started with its partitions; `RejectedError` where it cannot be started on a checkpoint."""
+        session, partitions = self._session, self._partitions or shuffle_partitions(self._session)
+        if location:
+            self._check_checkpoint(claim, location, partitions)
+        with partitioned(session, partitions):
+            yield
+
+    def _check_checkpoint(self, claim: "QueryClaim", location: str, partitions: int) -> None:
+        from thalweg.runtimes.spark.query_claim import claims_in
         from thalweg.runtimes.spark.visible_checkpoint import check_visible
 
-        for before in claims_in(read_offsets(self._session, location)):
+        offsets = read_log(self._session, location, "offsets")
+        for before in claims_in("\n".join(offsets.values()).splitlines()):
             claim.check(before, location)
-        check_visible(self._session, location, self._width)
+        check_visible(self._session, location, partitions)
+        last = LastBatch.of(offsets, read_log(self._session, location, "commits")) if self._partitions else None
+        if last is not None:
+            move(self._session, location, last, partitions)
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
         from thalweg.runtimes.spark.answer_frame import AnswerFrame, sql_types
@@ -332,7 +374,7 @@ class _Reasoning:
         settings = Settings(*self._timing.ticks(), self._emit, memory=self._memory, calendar=self._timing.calendar)
         names = tuple(name for name in self._tables if name)
         context = Context(settings, self._timing.clock, lambda diagnostic: None, Interrupt(), streams=names)
-        return spread(self._part, context, self._width)
+        return spread(self._part, context, self._buckets)
 
     def _parcels(self, shipped: "ShippedJob", all_wrong: bool, claim: "QueryClaim | None") -> "DataFrame":
         from thalweg.runtimes.spark.dataframe import pack_clock, pack_table
@@ -458,10 +500,9 @@ def upsert(answers: "DataFrame", table: str, *, checkpoint: str | None = None, *
     >>> jams = reason("jam.lars", messages, emit="changes", of="jam/1")  # doctest: +SKIP
     >>> query = upsert(jams, "jams_now", checkpoint="s3a://city/jams")  # doctest: +SKIP
     """
-    from thalweg.runtimes.spark.query_claim import read_offsets
     from thalweg.runtimes.spark.upsert_table import open_table
 
-    begins = checkpoint is None or not read_offsets(answers.sparkSession, checkpoint)
+    begins = checkpoint is None or not read_log(answers.sparkSession, checkpoint, "offsets")
     kept = open_table(answers, table, is_new=begins)
     writing = answers.writeStream.foreachBatch(kept)
     if checkpoint is not None:

@@ -53,7 +53,7 @@ def used(session: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> P
     [
         ("q(X) :- p(X) in [3].", {}, "belongs to another program"),
         ("q(X) :- p(X) in [2]. r(X) :- q(X), not p(X).", {}, "belongs to another program"),
-        (PROGRAM, {"partitions": 4}, "belongs to a query with 2 partitions, not 4"),
+        (PROGRAM, {"buckets": 4}, "belongs to a query with `buckets=8`, not 4"),
         (PROGRAM, {"delay": 5}, "belongs to a query with `delay=0`, not 5"),
         (PROGRAM, {"emit": "snapshot"}, "belongs to a query with `emit='changes'`, not 'snapshot'"),
     ],

@@ -59,7 +59,10 @@ def test_a_plan_takes_what_is_stated_of_tables(session: "SparkSession") -> None:
     plan = explain(
         "q(X) :- p(X).", {"p": facts}, by="part", schema={"p": "x string, part int, t bigint"}, streaming=True
     )
-    assert plan.as_text() == explain("q(X) :- p(X).", {"p": facts.drop("part")}).as_text()
+    assert "8 buckets" in plan.as_text()
+    assert plan.as_text() == explain("q(X) :- p(X).", {"p": facts.drop("part")}, buckets=8).as_text()
+    with pytest.raises(RejectedError, match=r"E403\]: `buckets` is a number from 1 on, and not 0"):
+        explain("q(X) :- p(X).", {"p": facts.drop("part")}, buckets=0)
     with pytest.raises(RejectedError, match="no table has the column `place`"):
         explain("q(X) :- p(X).", {"p": facts}, by="place")
     with pytest.raises(RejectedError, match="there is no schema for the table `p`"):

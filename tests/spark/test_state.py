@@ -19,15 +19,17 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 from buckets import rule_job
 from thalweg import api
 from thalweg.dataflow.context import Settings
+from thalweg.diagnostics import RejectedError
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.model.sealed import Format
 from thalweg.runtimes.intake import Watermark
-from thalweg.runtimes.spark import processor
+from thalweg.runtimes.spark import job, processor, wire
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
 from thalweg.runtimes.spark.progress_line import state_rows
 from thalweg.runtimes.spark.shipped_job import ShippedJob
-from thalweg.runtimes.spark.wire import unwrap
+from thalweg.runtimes.spark.wire import FAILURE, error_of, joined, unwrap
 from thalweg.runtimes.spark.worker_cache import WORKERS
 from thalweg.spark import reason
 from thalweg.testing.evaluators import arrived
@@ -84,7 +86,10 @@ class Query:
         for _, level in self.levels:
             groups = [(label, [row for row in post if row.bucket == label]) for label in self.job.labels]
             post = [row for label, rows in groups if rows for row in level.test(label, rows)]
-        told = [unwrap(row.payload).lists.values() for row in post]
+        for row in post:
+            if row.fragment == FAILURE:
+                raise error_of(unwrap(row.payload).header["error"])
+        told = [unwrap(payload).lists.values() for payload in joined(row.payload for row in post)]
         return sorted(
             answer for columns in told for answer in zip(*(column.tolist() for column in columns), strict=True)
         )
@@ -92,10 +97,12 @@ class Query:
     @property
     def stored(self) -> int:
         """How many bytes the stores hold."""
-        each = ((level, fragment) for fragments, level in self.levels for fragment in fragments)
-        return sum(
-            len(data) for level, number in each for label in self.job.labels for data in stored(level, number, label)
-        )
+        return sum(len(data) for number, level, label in self.places() for data in stored(level, number, label))
+
+    def places(self) -> Iterator[tuple[int, Any, int]]:
+        """Each fragment with its level and the keys of its buckets."""
+        for fragments, level in self.levels:
+            yield from ((number, level, label) for number in fragments for label in self.job.labels)
 
     def save(self) -> list[Any]:
         return [deepcopy(state.state) for state in self._states()]
@@ -110,9 +117,8 @@ class Query:
 
 
 def stored(level: TwsTester, fragment: int, label: int) -> Iterator[bytes]:
-    if (saved := level.peekValueState(f"base{fragment}", label)) is not None:
-        yield saved[0]
-    yield from (entry for (entry,) in level.peekMapState(f"journal{fragment}", label).values())
+    for name in ("base", "journal"):
+        yield from (chunk for chunk, _ in level.peekMapState(f"{name}{fragment}", label).values())
 
 
 @pytest.fixture(autouse=True)
@@ -130,6 +136,35 @@ def test_the_store_follows_the_windows(emit: str) -> None:
         sizes.append(query.stored)
     quarter = BATCHES // 4
     assert max(sizes[-quarter:]) < 1.1 * max(sizes[:quarter])
+
+
+def test_what_is_large_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of the store and rows between operators have a greatest size, and what was cut is whole again."""
+    most, other = 500, Query("changes")
+    expected = [other.take(batch) for batch in range(12)]
+    monkeypatch.setattr(processor, "_CHUNK_SIZE", most)
+    monkeypatch.setattr(wire, "MOST_BYTES", most)
+    query = Query("changes")
+    for batch in range(12):
+        WORKERS.forget()
+        assert query.take(batch) == expected[batch]
+    chunks = [chunk for number, level, label in query.places() for chunk in stored(level, number, label)]
+    assert max(map(len, chunks)) == most
+    assert query.stored > 20 * most
+
+
+@pytest.mark.parametrize("distance", [0, 1])
+def test_the_version_before_is_read(monkeypatch: pytest.MonkeyPatch, distance: int) -> None:
+    query, other = Query("changes"), Query("changes")
+    assert query.take(0) == other.take(0)
+    number = job.FORMAT.number
+    monkeypatch.setattr(job, "FORMAT", Format(number + 1, oldest=number + distance))
+    WORKERS.forget()
+    if distance:
+        with pytest.raises(RejectedError, match=rf"E421\]: the checkpoint has version {number} of the state `bucket`"):
+            query.take(1)
+    else:
+        assert query.take(1) == other.take(1)
 
 
 @pytest.mark.parametrize("emit", ["changes", "intervals", "snapshot"])
@@ -155,9 +190,8 @@ def test_many_keys(session: "SparkSession", tmp_path: Path, keys: int) -> None:
         write_keys(tmp_path / f"{file}.parquet", file, keys // files)
     stream = session.readStream.schema("x long, y long, t long").option("maxFilesPerTrigger", 1)
     found: list[Row] = []
-    answers = reason(
-        "last(X) :- p(X,Y) in [100], Y = 0.", {"p": stream.parquet(str(tmp_path / "*.parquet"))}, emit="changes"
-    )
+    tables = {"p": stream.parquet(str(tmp_path / "*.parquet"))}
+    answers = reason("last(X) :- p(X,Y) in [100], Y = 0.", tables, emit="changes", buckets=2)
     writing = answers.writeStream.foreachBatch(lambda rows, _: found.extend(rows.collect()))
     query = writing.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start()
     query.awaitTermination()

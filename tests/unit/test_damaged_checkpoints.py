@@ -16,6 +16,7 @@ from thalweg.diagnostics import RejectedError
 from thalweg.model import sealed
 from thalweg.runtimes import embedded_checkpoint
 from thalweg.runtimes.local import LocalRun
+from thalweg.runtimes.spark import job
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
 
 COMMAND = ("run", "rules.lars", "--stream", "in.facts", "--out", "out.jsonl", "--checkpoint", "kept")
@@ -98,12 +99,29 @@ def test_a_state_without_its_manifest_is_refused() -> None:
 @pytest.mark.usefixtures("stopped")
 def test_a_checkpoint_of_another_version_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sealed, "version", lambda name: "9.9.9")
-    monkeypatch.setattr(embedded_checkpoint, "FORMAT", embedded_checkpoint.FORMAT + 1)
+    before = embedded_checkpoint.FORMAT.number
+    mine = before + 1
+    monkeypatch.setattr(embedded_checkpoint, "FORMAT", sealed.Format(mine, oldest=mine))
     result = run()
-    mine, before = embedded_checkpoint.FORMAT, embedded_checkpoint.FORMAT - 1
     assert result.exit_code == 1
     assert f"(format {before}), and this is Thalweg 9.9.9 (format {mine})" in result.output
     assert f"error[E408]: the checkpoint `kept` was made by Thalweg {thalweg.__version__}" in result.output
+
+
+@pytest.mark.usefixtures("stopped")
+def test_a_checkpoint_of_the_version_before_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    number, answers = embedded_checkpoint.FORMAT.number, Path("out.jsonl").read_bytes()
+    monkeypatch.setattr(embedded_checkpoint, "FORMAT", sealed.Format(number + 1, oldest=number))
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert Path("out.jsonl").read_bytes().startswith(answers)
+    assert f"thalweg {number + 1} " in Path("kept/state").read_bytes().partition(b"\n")[0].decode()
+
+
+@pytest.mark.parametrize(("format", "first"), [(embedded_checkpoint.FORMAT, 8), (job.FORMAT, 14)])
+def test_a_version_reads_what_the_one_before_has_saved(format: sealed.Format, first: int) -> None:
+    """Whoever changes what a checkpoint holds keeps a way to read what it held."""
+    assert format.oldest == max(first, format.number - 1)
 
 
 @pytest.mark.usefixtures("stopped")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.feed import SparkFeed
     from thalweg.runtimes.spark.lake_sink import LakeSink
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
+    from thalweg.runtimes.stored_path import CheckpointPath
     from thalweg.runtimes.wall_clock import PassingTime
 
 
@@ -158,7 +159,7 @@ def _resume(job: PreparedRun, checkpoint: "EmbeddedCheckpoint") -> None:
 
 
 def open_checkpoint(
-    folder: Path,
+    folder: "CheckpointPath",
     part: Part,
     on: On,
     options: RunOptions,
@@ -188,11 +189,9 @@ def _identity(part: Part, options: RunOptions) -> tuple[str, str]:
     """The program as people read it, and a fingerprint of it with all that its state depends on."""
     from hashlib import sha256
 
-    from thalweg.runtimes.embedded_checkpoint import FORMAT
-
     settings = _settings(options)
     text, fingerprint = part.identity(Context(settings, options.timing.clock, lambda diagnostic: None))
-    return text, sha256(repr((FORMAT, "embedded", fingerprint, settings)).encode()).hexdigest()
+    return text, sha256(repr(("embedded", fingerprint, settings)).encode()).hexdigest()
 
 
 def repeats(on: On) -> bool:
@@ -208,7 +207,7 @@ def run_on_spark(
     on: On,
     options: RunOptions,
     target: "SparkTarget",
-    partitions: int = 2,
+    partitions: int | None = None,
     *,
     out: str | None = None,
     elsewhere: "LakeOutput | None" = None,
@@ -219,9 +218,10 @@ def run_on_spark(
 ) -> "RunOutcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
-    Answers are `written` to `out`, or by Spark itself `elsewhere`, and lines about late facts to
-    `late`. The memory of the options is a budget for each bucket of each stage. If the observer is interested in it,
-    the outcome says until when what holds at the end is guaranteed.
+    Answers are `written` to `out`, or by Spark itself `elsewhere`, and lines about late facts to `late`. A run that is
+    resumed goes on with the partitions it had, unless others are stated. The memory of the options is a budget for each
+    bucket of each stage. If the observer is interested in it, the outcome says until when what holds at the end is
+    guaranteed.
     """
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
@@ -232,7 +232,7 @@ def run_on_spark(
     from thalweg.runtimes.spark.feed import FeedOptions, groups_of, is_decoded, open_feed
     from thalweg.runtimes.spark.job import spread
     from thalweg.runtimes.spark.lake_sources import formats_of, has_lakes, lake_job
-    from thalweg.runtimes.spark.run import LEDGER, is_claimed, run
+    from thalweg.runtimes.spark.run import LEDGER, buckets_of, is_claimed, need_shared_folder, partitions_of, run
 
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
         need_no_output(None if elsewhere else out)
@@ -242,7 +242,7 @@ def run_on_spark(
     how = written or AnswerFormat(times=timing.format, columns=part.answer_columns(options.emit))
     settings = _settings(options, observer.with_until or how.format == "text")
 
-    def deliver(ledger: Path, feed: "SparkFeed") -> Delivery:
+    def deliver(ledger: "CheckpointPath", feed: "SparkFeed") -> Delivery:
         observer.ready()
         present = work.watch.presenter() or (lambda answer: answer)
         watching = report, listen, present, observer.see
@@ -260,9 +260,12 @@ def run_on_spark(
     resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, mapped, _lakes(on, timing, mapped, observer)) as (items, transports):
         context = _context(settings, timing, observer, interrupt, transports)
-        work = spread(part, replace(context, split=options.split or "auto"), partitions)
+        count = partitions or partitions_of(target.checkpoint)
+        work = spread(part, replace(context, split=options.split or "auto"), buckets_of(target, count))
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
+        if is_live:
+            need_shared_folder(target.checkpoint)
         target = replace(target, formats=formats_of(transports, elsewhere))
         decoded = is_decoded(transports)
         if has_lakes(transports):
@@ -292,6 +295,7 @@ def run_on_spark(
             compiles=part.compiles,
             warnings=_live_warnings(report, mapped) if observer.warns_live and is_live else None,
             sink=None if elsewhere is None else _sink(part, elsewhere, options),
+            partitions=count,
         )
     outcome = _ended(outcome, report)
     for warning in chain(() if resumed else work.watch.summary(), _mapped(mapped, resumed)):

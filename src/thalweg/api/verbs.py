@@ -130,7 +130,7 @@ def run(
         check_tables(stream, resolved.mapped)
     if options.on_spark:
         target = partial(_target, stream, master, _settings(conf or {}), archive)
-        start_there = partial(_on_spark, part, stream, resolved.run, observer, target, partitions or 2)
+        start_there = partial(_on_spark, part, stream, resolved.run, observer, target, partitions)
         if not jobs.repeats(stream) or named(stream) is None:
             raise wrong_usage("in Python a run on Spark reads files and tables: see `thalweg.spark.reason` for others")
         return Answers(start_there, repeats=True, columns=columns, times=times_of_run)
@@ -365,7 +365,7 @@ def _on_spark(
     options: RunOptions,
     observer: Observer,
     target: Callable[[], "SparkTarget"],
-    partitions: int,
+    partitions: int | None,
 ) -> SparkAnswers:
     """A run on Spark that begins when its answers are read."""
     times, place = options.timing.format, target()

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from thalweg.kinds.part import Account
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.spark.run import SparkTarget
+    from thalweg.runtimes.stored_path import CheckpointPath
 
 
 @with_options("run")
@@ -93,8 +93,11 @@ def _background(
 
     if not target.on_spark or not has_lakes(sources.background):
         return sources.background, None
+    from thalweg.runtimes.spark.run import partitions_of
+
     place = target.target(sources.streams)
-    return read_lakes(sources.background, place, sources.streams, delivery.elsewhere, target.buckets)
+    partitions = target.partitions or partitions_of(place.checkpoint)
+    return read_lakes(sources.background, place, sources.streams, delivery.elsewhere, partitions)
 
 
 def _fitting(target: RuntimeOptions, delivery: OutputOptions, solving: "SolveOptions") -> None:
@@ -181,7 +184,7 @@ class _Run:
                 self.streams,
                 self.options,
                 self.place or self.target.target(self.streams),
-                self.target.buckets,
+                self.target.partitions,
                 out=self.delivery.out,
                 elsewhere=self.delivery.elsewhere,
                 late=self.delivery.late,
@@ -223,7 +226,7 @@ class _Run:
 
         deliver(started, self.delivery, self.written, interrupt, observer, opener, self.summary)
 
-    def _resume(self, folder: Path, observer: "Observer", interrupt: "Interrupt") -> "Diagnostic | None":
+    def _resume(self, folder: "CheckpointPath", observer: "Observer", interrupt: "Interrupt") -> "Diagnostic | None":
         """Runs on from a checkpoint, which is kept on the way; a warning where the run was complete already."""
         from thalweg import api
 

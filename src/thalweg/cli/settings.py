@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.cli.errors import misfits, refuse, usage
@@ -13,6 +12,7 @@ from thalweg.cli.parameters import Values
 if TYPE_CHECKING:
     from thalweg.connectors.lake import LakeOutput
     from thalweg.runtimes.spark.run import SparkTarget
+    from thalweg.runtimes.stored_path import CheckpointPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class RuntimeOptions:
     master: str | None
     partitions: int | None
     split: str | None
-    checkpoint: Path | None
+    checkpoint: "CheckpointPath | None"
     jars: tuple[str, ...]
     conf: Mapping[str, str]
     archive: str | None
@@ -33,9 +33,11 @@ class RuntimeOptions:
     def of(cls, values: Values) -> "RuntimeOptions":
         """Those among the values of the options of `run`."""
         from thalweg.runtimes.spark.session_settings import read_settings
+        from thalweg.runtimes.stored_path import checkpoint_path
 
-        jars = tuple(values["jars"] or ())
-        place = values["runtime"], values["master"], values["partitions"], values["split"], values["checkpoint"]
+        jars, folder = tuple(values["jars"] or ()), values["checkpoint"]
+        checkpoint = None if folder is None else checkpoint_path(folder)
+        place = values["runtime"], values["master"], values["partitions"], values["split"], checkpoint
         with usage():
             conf = read_settings(values["conf"] or ())
         return cls(*place, jars, conf, values["archive"], values["verbose"])
@@ -43,10 +45,6 @@ class RuntimeOptions:
     @property
     def on_spark(self) -> bool:
         return self.runtime == "spark"
-
-    @property
-    def buckets(self) -> int:
-        return self.partitions or 2
 
     @property
     def spark_only(self) -> Mapping[str, object]:

@@ -71,7 +71,7 @@ class Storage:
         file = self.open(path)
         try:
             return int(file.size())
-        except _errors() as error:
+        except read_errors() as error:
             raise unreadable(self.address(path), error) from error
         finally:
             file.close()
@@ -80,7 +80,7 @@ class Storage:
         """A file of it, opened for reading: `read(size)`, `seek(offset)`, `close()`."""
         try:
             return self.filesystem.open_input_file(self._place(path))
-        except _errors() as error:
+        except read_errors() as error:
             raise unreadable(self.address(path), error) from error
 
     def address(self, path: str) -> str:
@@ -96,7 +96,7 @@ class Storage:
 
         try:
             entries = self.filesystem.get_file_info(FileSelector(self.root, recursive=recursive))
-        except _errors() as error:
+        except read_errors() as error:
             raise unreadable(self.name, error) from error
         below = len(self.root.rstrip("/")) + 1 if self.root else 0
         return [(entry.path[below:], entry.type == FileType.File) for entry in entries]
@@ -158,7 +158,7 @@ def open_storage(uri: str | Path) -> Storage:
     """
     if isinstance(uri, Path) or "://" not in uri:
         uri = Path(uri).absolute().as_uri()
-    filesystem, path = _opened(uri)
+    filesystem, path = open_filesystem(uri)
     return storage_in(filesystem, path.rstrip("/") if path.strip("/") else path, uri)
 
 
@@ -168,7 +168,7 @@ def storage_in(filesystem: Any, path: str, uri: str) -> Storage:
 
     try:
         kind = filesystem.get_file_info(path).type
-    except _errors() as error:
+    except read_errors() as error:
         raise unreadable(_shown(uri), error) from error
     if kind == FileType.NotFound:
         raise unreadable(_shown(uri), FileNotFoundError(2, "No such file or directory"))
@@ -177,8 +177,8 @@ def storage_in(filesystem: Any, path: str, uri: str) -> Storage:
     return Storage(uri, filesystem, *posixpath.split(path))
 
 
-def _opened(uri: str) -> tuple[Any, str]:
-    """The file system of a URI, and the path in it."""
+def open_filesystem(uri: str) -> tuple[Any, str]:
+    """The file system of a URI, and the path in it; `RejectedError` where there is none."""
     scheme, _, place = uri.partition("://")
     if scheme not in SCHEMES:
         supported = " ".join(f"`{scheme}://`" for scheme in SCHEMES)
@@ -188,8 +188,8 @@ def _opened(uri: str) -> tuple[Any, str]:
 
     try:
         filesystem, path = FileSystem.from_uri(f"{SCHEMES[scheme]}://{place}")
-    except _errors() as error:
-        message = f"`{_shown(uri)}` cannot be opened: {_reason(error)}"
+    except read_errors() as error:
+        message = f"`{_shown(uri)}` cannot be opened: {reason_of(error)}"
         raise RejectedError([Diagnostic("E402", message, help=_way_out(scheme))]) from error
     return filesystem, path
 
@@ -203,7 +203,7 @@ def _way_out(scheme: str) -> str:
     return f"`{scheme}://` needs a pyarrow that is built with it, and credentials in the environment or the URI"
 
 
-def _errors() -> tuple[type[Exception], ...]:
+def read_errors() -> tuple[type[Exception], ...]:
     """What pyarrow raises where it cannot open or read something."""
     from pyarrow import ArrowException
 
@@ -212,10 +212,11 @@ def _errors() -> tuple[type[Exception], ...]:
 
 def unreadable(name: str, error: Exception) -> RejectedError:
     """Why a file cannot be read, in a sentence."""
-    return RejectedError([Diagnostic("E401", f"cannot read `{name}`: {_reason(error)}")])
+    return RejectedError([Diagnostic("E401", f"cannot read `{name}`: {reason_of(error)}")])
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Why something cannot be opened or read, in a sentence."""
     if isinstance(error, UnicodeError):
         return "it is not UTF-8"
     number = getattr(error, "errno", None)

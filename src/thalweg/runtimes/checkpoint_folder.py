@@ -2,7 +2,7 @@
 
 program.json    the program as people read it, a fingerprint of all that the state depends on, the options, and which
                 version of Thalweg made it
-lock            held while a run uses the folder
+lock            held while a run uses the folder; on another file system there is a lease (see `lease`)
 """
 
 import fcntl
@@ -11,25 +11,31 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, TypeVar
 
 from thalweg.connectors.lines import SKIP
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.arrow import DamagedError
-from thalweg.model.sealed import OtherFormatError, seal_json, unseal_json
+from thalweg.model.sealed import Format, OtherFormatError, seal_json, unseal_json
+from thalweg.runtimes.lease import leased
+from thalweg.runtimes.stored_path import CheckpointPath, StoredPath
 
 MANIFEST: Final = "program.json"
+_NO_FORMAT: Final = Format(0, 0)
 
 T = TypeVar("T")
-F = TypeVar("F", int, int | None)
+F = TypeVar("F", Format, Format | None)
 
 _AGAIN: Final = "to run it again, name a new folder"
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: CheckpointPath) -> Iterator[None]:
     """Keeps a checkpoint folder from two runs at once; however a run ends, the folder is free again."""
+    if isinstance(folder, StoredPath):
+        with _usable(folder), leased(folder):
+            yield
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / "lock").open("w")
@@ -43,19 +49,27 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _usable(folder: StoredPath) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RejectedError([Diagnostic("E401", f"cannot use `{folder}` for checkpoints: {error.strerror}")]) from None
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What a checkpoint belongs to: a program, its fingerprint, and options that must not change on the way.
 
-    `format` is the number of the format in which the runtime saves its state.
+    `format` is that in which the runtime saves its state.
     """
 
     program: str
     fingerprint: str
     options: Mapping[str, object] = field(default_factory=dict)
-    format: int = 0
+    format: Format = _NO_FORMAT
 
-    def check(self, folder: Path) -> None:
+    def check(self, folder: CheckpointPath) -> None:
         """Refuses a folder that belongs to another program, or to a run with other options."""
         manifest = folder / MANIFEST
         if not manifest.exists():
@@ -69,7 +83,7 @@ class Claim:
             if manifest_data["options"].get(option) != value:
                 raise refused(f"the checkpoint `{folder}` belongs to a run with another `{option}`")
 
-    def make(self, folder: Path) -> None:
+    def make(self, folder: CheckpointPath) -> None:
         """Makes a folder that belongs to no run this run's own."""
         manifest = folder / MANIFEST
         if not manifest.exists():
@@ -77,7 +91,7 @@ class Claim:
             replace_file(manifest, seal_json(data, self.format))
 
 
-def read_sealed(file: Path, format: F, unsealed: Callable[[bytes, F], T]) -> T:
+def read_sealed(file: CheckpointPath, format: F, unsealed: Callable[[bytes, F], T]) -> T:
     """What a file of a checkpoint holds; `RejectedError` where it is damaged, or of another version of Thalweg."""
     try:
         data = file.read_bytes()
@@ -104,13 +118,13 @@ def _is_before_checksums(manifest: bytes) -> bool:
         return False
 
 
-def need_manifest(folder: Path) -> None:
+def need_manifest(folder: CheckpointPath) -> None:
     """Refuses a folder with a state that could be any program's."""
     if not (folder / MANIFEST).exists():
         raise damaged(folder / MANIFEST)
 
 
-def damaged(file: Path) -> RejectedError:
+def damaged(file: CheckpointPath) -> RejectedError:
     """The error for a file of a checkpoint that is not what was written to it."""
     way_out = "restore the folder from a copy; or start again with a new folder and another output"
     return RejectedError([Diagnostic("E408", f"`{file}` of the checkpoint is damaged", help=way_out)])
@@ -122,12 +136,12 @@ def refused(message: str) -> RejectedError:
     return RejectedError([Diagnostic("E408", message, help=help_)])
 
 
-def complete(folder: Path) -> Diagnostic:
+def complete(folder: CheckpointPath) -> Diagnostic:
     """The warning that a run has nothing left to do."""
     return Diagnostic("W416", f"the run of checkpoint `{folder}` is complete: there is nothing to do", help=_AGAIN)
 
 
-def ended_at(folder: Path, malformed: str) -> RejectedError:
+def ended_at(folder: CheckpointPath, malformed: str) -> RejectedError:
     """The error for a run that is over because it came to a malformed line, whose diagnostic was written then."""
     first = malformed.splitlines()[0].partition(": ")[2]
     way_out = f"correct it, or leave it out with {SKIP}, and run with a new checkpoint folder"
@@ -135,8 +149,11 @@ def ended_at(folder: Path, malformed: str) -> RejectedError:
     return RejectedError([Diagnostic("E301", message, help=way_out)])
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: CheckpointPath, content: bytes) -> None:
     """Writes a file so that it has either its old content or all of the new one, also after a power failure."""
+    if isinstance(path, StoredPath):
+        path.write_bytes(content)
+        return
     unfinished = path.with_name(f"{path.name}.unfinished")
     with unfinished.open("wb") as file:
         file.write(content)

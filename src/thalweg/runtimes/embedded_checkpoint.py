@@ -18,7 +18,7 @@ from thalweg.answers.table import ParquetParts
 from thalweg.connectors.transport import Sink
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.arrow import decode, encode, frame, unframe
-from thalweg.model.sealed import seal, unseal
+from thalweg.model.sealed import Format, seal, unseal
 from thalweg.runtimes.checkpoint_folder import (
     Claim,
     complete,
@@ -29,9 +29,10 @@ from thalweg.runtimes.checkpoint_folder import (
     replace_file,
 )
 from thalweg.runtimes.continued_output import continued, need_no_output, settled
+from thalweg.runtimes.stored_path import CheckpointPath
 
-FORMAT: Final = 7
-"""Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
+FORMAT: Final = Format(8, oldest=8)
+"""The number changes when what a checkpoint holds does. From 8 on, a version reads what the one before has saved."""
 
 EVERY: Final = 3.0
 """Seconds from one checkpoint to the next."""
@@ -49,7 +50,7 @@ class EmbeddedCheckpoint:
     """
 
     def __init__(
-        self, folder: Path, claim: Claim, every: float | None = None, clock: Callable[[], float] = monotonic
+        self, folder: CheckpointPath, claim: Claim, every: float | None = None, clock: Callable[[], float] = monotonic
     ) -> None:
         self.folder = folder
         self._claim = claim
@@ -129,7 +130,7 @@ class EmbeddedCheckpoint:
         replace_file(self.folder / STATE, seal(frame([header, state]), FORMAT))
 
 
-def read_state(folder: Path) -> tuple[dict[str, Any], bytes]:
+def read_state(folder: CheckpointPath) -> tuple[dict[str, Any], bytes]:
     """What the state file says of the run, and the state of its runtime; `RejectedError` where it is damaged.
 
     The file is replaced as a whole and read at once, so this needs no lock.

@@ -80,7 +80,7 @@ def lines_in(blocks: Sequence[bytes]) -> int | None:
 
 
 class ArrivalLog:
-    """The segments of a run, in its folder.
+    """The segments of a run, in its folder on a disk; without one there are none.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -90,13 +90,15 @@ class ArrivalLog:
     ([0], [(1200, b'c')])
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / INBOX
+    def __init__(self, folder: Path | None) -> None:
+        self._inbox = None if folder is None else folder / INBOX
 
     def numbers(self) -> list[int]:
         """The numbers of the segments that there are, in order."""
+        if self._inbox is None:
+            return []
         try:
-            names = os.listdir(self._folder)
+            names = os.listdir(self._inbox)
         except FileNotFoundError:
             return []
         return sorted(int(name.removesuffix(_ENDING)) for name in names if name[0] != ".")
@@ -154,6 +156,11 @@ class ArrivalLog:
         for old in self.numbers():
             if old < number:
                 self._path(old).unlink(missing_ok=True)
+
+    @property
+    def _folder(self) -> Path:
+        assert self._inbox is not None, "live streams are received in a folder on a disk"
+        return self._inbox
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:010}{_ENDING}"

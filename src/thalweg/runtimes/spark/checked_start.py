@@ -6,14 +6,15 @@ runs. A DataFrame made from the answers has the writer of Spark: there the claim
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Check = Callable[[str], None]
-"""Looks at the location of a checkpoint; raises where it cannot be used."""
+Check = Callable[[str], AbstractContextManager[None]]
+"""Looks at the location of a checkpoint, perhaps none; raises where it cannot be used. The query starts inside."""
 
 _CHECK: Final = "_thalweg_check"
 _LOCATION: Final = "checkpointlocation"
@@ -61,23 +62,21 @@ def _checked_writer(writer: Any) -> Any:
             return super().queryName(queryName)
 
         def start(self, *arguments: Any, **options: Any) -> Any:
-            self._look(options)
-            return super().start(*arguments, **options)
+            with self._check(self._location(options)):
+                return super().start(*arguments, **options)
 
         def toTable(self, *arguments: Any, **options: Any) -> Any:  # noqa: N802
-            self._look(options)
-            return super().toTable(*arguments, **options)
+            with self._check(self._location(options)):
+                return super().toTable(*arguments, **options)
 
         def _note(self, options: dict[str, Any]) -> None:
             for key, value in options.items():
                 if key.lower() == _LOCATION and value is not None:
                     self._named = str(value)
 
-        def _look(self, options: dict[str, Any]) -> None:
+        def _location(self, options: dict[str, Any]) -> str:
             self._note(options)
             query = options.get("queryName") or self._query
-            location = self._named or ("/".join((self._base, query)) if self._base and query else "")
-            if location:
-                self._check(location)
+            return self._named or ("/".join((self._base, query)) if self._base and query else "")
 
     return CheckedWriter

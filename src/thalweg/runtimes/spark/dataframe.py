@@ -154,7 +154,7 @@ def chain(shipped: ShippedJob, parcels: "DataFrame") -> "DataFrame":
     mode = "None"
     if job.bounded:
         # Partitions that are asked for by number are not put together by adaptive execution.
-        parcels = parcels.repartition(job.partitions, "bucket")
+        parcels = parcels.repartition(job.width, "bucket")
     if job.closes:
         parcels, mode = _timed(parcels), "EventTime"
     for level in before:

@@ -48,6 +48,7 @@ from thalweg.runtimes.spark.bucket_answers import (
 )
 from thalweg.runtimes.spark.job import FORMAT
 from thalweg.runtimes.spark.wire import DIGEST, FAILED, error_of, warning_of
+from thalweg.runtimes.stored_path import CheckpointPath
 
 # Seconds that a batch may go on being written when the run is to end: its reader may have stopped reading.
 _PATIENCE: Final = 1.0
@@ -78,7 +79,7 @@ class Delivered:
     """Rows of the tick behind the last one, at which more may begin and end."""
 
     @classmethod
-    def read(cls, ledger: Path) -> "Delivered":
+    def read(cls, ledger: CheckpointPath) -> "Delivered":
         """What a ledger says; `RejectedError` where it is damaged."""
         data = read_sealed(ledger, FORMAT, unseal_json)
         return cls(**{field.name: data[field.name] for field in fields(cls)} | {"waiting": tuple(data["waiting"])})
@@ -113,7 +114,7 @@ class Delivery:
 
     def __init__(
         self,
-        ledger: Path,
+        ledger: CheckpointPath,
         out: str | None,
         late: str | None,
         emit: str,

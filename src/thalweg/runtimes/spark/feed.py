@@ -7,7 +7,6 @@ Python, which it writes down for tasks to read.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.held_tables import TableTransport
@@ -37,6 +36,7 @@ from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, is
 from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.stream_source import Known, StreamSources, read_streams
 from thalweg.runtimes.spark.wire import warning_of
+from thalweg.runtimes.stored_path import CheckpointPath
 from thalweg.runtimes.wall_clock import PassingTime
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ class SparkFeed:
 # How streams are read -------------------------------------------------------------------------------------------------
 
 
-def open_feed(job: Job, transports: Sequence[Transport], options: FeedOptions, folder: Path) -> SparkFeed:
+def open_feed(job: Job, transports: Sequence[Transport], options: FeedOptions, folder: CheckpointPath) -> SparkFeed:
     """The streams of a run; those of one that is resumed are read, and cut, as they were.
 
     The `job` has as many groups as `groups_of` says, or `lake_job`.
@@ -328,7 +328,7 @@ def _split(transports: Sequence[Transport]) -> tuple[list[Transport], list[Trans
     return recorded, [transport for transport in plain if not is_recorded(transport)]
 
 
-def _sources(transports: Sequence[Transport], options: FeedOptions, folder: Path) -> StreamSources:
+def _sources(transports: Sequence[Transport], options: FeedOptions, folder: CheckpointPath) -> StreamSources:
     if options.items is not None:
         return StreamSources((), (ReceivedSource(0, "items", None, "items"),), folder)
     recorded, received = _split(transports)

@@ -18,15 +18,14 @@ from thalweg.ir.annotate_terms import EDGES, SUPPLIED
 from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
+from thalweg.model.sealed import Format
 from thalweg.model.time import Clock
 from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
-FORMAT: Final = 13
-"""Changes when what a checkpoint holds does: one from before is refused, not guessed at."""
-
-_STATE: Final = StateFormat("bucket", FORMAT)
+FORMAT: Final = Format(14, oldest=14)
+"""The number changes when what a checkpoint holds does. From 14 on, a version reads what the one before has saved."""
 
 _MOST_ROUTES: Final = 1 << 20
 """More routes than an operator has."""
@@ -37,7 +36,9 @@ Address = tuple[int, int, Exchange | None]
 
 @dataclass(frozen=True)
 class Job:
-    """A plan made ready for many processes; `groups` is the number of groups of streams (see `watermark`).
+    """A plan made ready for many processes; what is split has `width` buckets, in however many partitions of Spark.
+
+    `groups` is the number of groups of streams (see `watermark`).
 
     Of the `optional` groups, those that have brought nothing yet hold no other back; they are those of the values of a
     column, `by`.
@@ -50,7 +51,7 @@ class Job:
 
     plan: Plan
     settings: Settings = field(default_factory=Settings)
-    partitions: int = 2
+    width: int = 2
     groups: int = 1
     optional: frozenset[int] = frozenset()
     by: str | None = None
@@ -66,7 +67,7 @@ class Job:
 
     @cached_property
     def fragments(self) -> tuple[Fragment, ...]:
-        return fragments(self.plan, self.partitions)
+        return fragments(self.plan, self.width)
 
     @cached_property
     def levels(self) -> tuple[tuple[Fragment, ...], ...]:
@@ -100,13 +101,21 @@ class Job:
         single = ([fragment for fragment in level if fragment.width == 1] for level in self.levels)
         starts = {fragment.number: 0 for fragment in self.fragments}
         return starts | {
-            fragment.number: place % self.partitions for level in single for place, fragment in enumerate(level)
+            fragment.number: place % self.width for level in single for place, fragment in enumerate(level)
         }
 
     @cached_property
     def labels(self) -> list[int]:
         """The key of each bucket in Spark, chosen so that buckets are spread evenly over partitions."""
-        return labels(1 + max(self.buckets(fragment.number)[-1] for fragment in self.fragments), self.partitions)
+        return labels(self.width)
+
+    def bucket_of(self, label: int) -> int:
+        """The bucket with a key."""
+        return self._by_label[label]
+
+    @cached_property
+    def _by_label(self) -> dict[int, int]:
+        return {label: bucket for bucket, label in enumerate(self.labels)}
 
     def labelled(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
         """Parcels with the keys of their buckets in place of the numbers."""
@@ -220,23 +229,32 @@ class Job:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What a checkpoint must agree with: the version of the format, the program, and how it is spread and run."""
+        """What a checkpoint must agree with: the program, and how it is spread and run."""
         widths = [(fragment.operators, fragment.width) for fragment in self.fragments]
         groups = self.groups, sorted(self.optional), self.by
-        what = self.identity, self.settings, self.partitions, groups, self.idle, self.closes, self.ends, widths
-        return f"{FORMAT}:{hashlib.sha256(repr(what).encode()).hexdigest()}"
+        what = self.identity, self.settings, self.width, groups, self.idle, self.closes, self.ends, widths
+        return hashlib.sha256(repr(what).encode()).hexdigest()
 
-    def refusal(self, fingerprint: str) -> RejectedError:
-        """The error for a state with another fingerprint: another version of Thalweg or another program has left it.
+    @property
+    def owner(self) -> str:
+        """Whose a saved state is: the number of the format, and the fingerprint."""
+        return f"{FORMAT.number}:{self.fingerprint}"
+
+    def check_owner(self, owner: str) -> None:
+        """`RejectedError` where another program has left a state, or a version of Thalweg whose states are not read.
 
         >>> job = Job(Plan(()))
-        >>> [job.refusal(other).diagnostics[0].code for other in ("1:ab", f"{FORMAT}:ab")]
-        ['E421', 'E408']
+        >>> job.check_owner(f"{FORMAT.oldest}:{job.fingerprint}")
+        >>> job.check_owner("1:ab")
+        Traceback (most recent call last):
+        thalweg.diagnostics.RejectedError: error[E421]: the checkpoint has version 1 of the state `bucket`, and ...
         """
-        version = fingerprint.partition(":")[0]
-        if version.isdigit() and int(version) != FORMAT:
-            return other_version(_STATE, _STATE.name, int(version))
-        return RejectedError([Diagnostic("E408", "the checkpoint belongs to another program, or to other settings")])
+        version, _, fingerprint = owner.partition(":")
+        if not FORMAT.reads(int(version)):
+            raise other_version(StateFormat("bucket", FORMAT.number), "bucket", int(version))
+        if fingerprint != self.fingerprint:
+            message = "the checkpoint belongs to another program, or to other settings"
+            raise RejectedError([Diagnostic("E408", message)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,14 +265,14 @@ class SparkWork:
     watch: Watch
 
 
-def spread(part: Part, context: Context, partitions: int) -> SparkWork:
-    """Makes a part ready for Spark; what a worker would refuse is refused here."""
+def spread(part: Part, context: Context, buckets: int) -> SparkWork:
+    """Makes a part ready for Spark, split into buckets; what a worker would refuse is refused here."""
     from thalweg.runtimes.local import LocalRun
 
-    plan = part.plan(context, partitions)
+    plan = part.plan(context, buckets)
     if not plan.program.rules:
         LocalRun(part, context).close()
     text, identity = part.identity(context)
     about = {"clock": context.clock, "streams": context.streams, "text": text, "identity": identity}
-    job = Job(plan, context.settings, partitions, name=uuid4().hex, **about)  # type: ignore[arg-type]
-    return SparkWork(job, part.watch(context, partitions))
+    job = Job(plan, context.settings, buckets, name=uuid4().hex, **about)  # type: ignore[arg-type]
+    return SparkWork(job, part.watch(context, buckets))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.runtimes.spark.shipped_job import ShippedJob
@@ -41,10 +41,11 @@ _ABOUT: Final = StructType(
         StructField("entries", LongType()),
         StructField("since", LongType()),
         StructField("base", LongType()),
+        StructField("chunks", LongType()),
         StructField("program", StringType()),
     ]
 )
-_DATA: Final = StructType([StructField("data", BinaryType())])
+_CHUNK: Final = StructType([StructField("data", BinaryType()), StructField("continues", BooleanType())])
 SLACK_DAYS: Final = 31
 """How far the clock may be set back before Spark would take the rows of a batch for late ones."""
 _SLACK: Final = SLACK_DAYS * 24 * 3_600 * 1_000
@@ -53,6 +54,8 @@ _NUMBER: Final = StructType([StructField("number", LongType())])
 # The journal is folded into the base when it is this much larger: saving then costs no more than what came since.
 _GROWTH: Final = 2
 _SMALL: Final = 1 << 20
+# A row of the store has no more bytes than this: what is larger is cut into several.
+_CHUNK_SIZE: Final = 64 << 20
 
 
 class LevelProcessor(StatefulProcessor):
@@ -72,22 +75,24 @@ class LevelProcessor(StatefulProcessor):
         self._fed: set[int] = set()
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-        bucket = self._job.labels.index(key[0])
-        payloads: dict[int, list[bytes]] = {}
+        from thalweg.runtimes.spark.wire import joined
+
+        bucket = self._job.bucket_of(key[0])
+        received: dict[int, list[bytes]] = {}
         for row in rows:
             if self._is_timed and bucket not in self._fed:
                 self._fed.add(bucket)
                 self._handle.registerTimer(row.now - _SLACK - 1)
             if row.fragment in self._fragments:
-                payloads.setdefault(row.fragment, []).append(bytes(row.payload))
+                received.setdefault(row.fragment, []).append(bytes(row.payload))
             else:
                 yield Row(bucket=row.bucket, fragment=row.fragment, payload=row.payload)
-        yield from self._process(bucket, payloads)
+        yield from self._process(bucket, {number: [*joined(pieces)] for number, pieces in received.items()})
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
         from thalweg.runtimes.spark.pack import Packer
 
-        bucket = self._job.labels.index(key[0])
+        bucket = self._job.bucket_of(key[0])
         if bucket in self._fed:
             return
         payloads: dict[int, list[bytes]] = {}
@@ -104,8 +109,10 @@ class LevelProcessor(StatefulProcessor):
         return self._job.closes and self._numbers[0] in [fragment.number for fragment in self._job.levels[0]]
 
     def _process(self, bucket: int, payloads: dict[int, list[bytes]]) -> Iterator[Row]:
+        from thalweg.runtimes.spark.wire import cut
+
         for number, received in payloads.items():
-            for parcel in self._job.labelled(self._fragments[number].process(bucket, received)):
+            for parcel in cut(self._job.labelled(self._fragments[number].process(bucket, received))):
                 yield Row(bucket=parcel.bucket, fragment=parcel.fragment, payload=parcel.payload)
 
     def close(self) -> None:
@@ -126,9 +133,10 @@ class LastProcessor(LevelProcessor):
         import pandas as pd
 
         from thalweg.runtimes.spark.bucket_answers import opened
+        from thalweg.runtimes.spark.wire import joined
 
-        for parcel in parcels:
-            for batch in opened(bytes(parcel.payload), self._job.settings.emit):
+        for payload in joined(bytes(parcel.payload) for parcel in parcels):
+            for batch in opened(payload, self._job.settings.emit):
                 yield batch.to_pandas(types_mapper=pd.ArrowDtype)
 
 
@@ -139,8 +147,8 @@ class _Fragment:
         self._shipped = shipped
         self._number = number
         self._about = handle.getValueState(f"about{number}", _ABOUT)
-        self._base = handle.getValueState(f"base{number}", _DATA)
-        self._journal = handle.getMapState(f"journal{number}", _NUMBER, _DATA)
+        self._base = handle.getMapState(f"base{number}", _NUMBER, _CHUNK)
+        self._journal = handle.getMapState(f"journal{number}", _NUMBER, _CHUNK)
 
     @property
     def _job(self) -> "Job":
@@ -151,17 +159,16 @@ class _Fragment:
         from thalweg.runtimes.spark.wire import failure
         from thalweg.runtimes.spark.worker_cache import WORKERS, WorkerTask
 
-        mine = self._job.fingerprint
+        mine = self._job.owner
         # Spark warns of each value that is looked up and not there.
         about = self._about.get() if self._about.exists() else None
-        ticket, entries, since, base, program = about or ("", 0, 0, 0, mine)
-        if program != mine:
-            return [failure(bucket, self._job.refusal(program), reached=-1)]
+        ticket, entries, since, base, chunks, program = about or ("", 0, 0, 0, 0, mine)
         size = sum(map(len, payloads))
         name = f"{self._job.name}/{self._number}/{bucket}"
         task = WorkerTask(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
         try:
-            done = WORKERS.resume(task) or WORKERS.begin(self._rebuilt(bucket, has_base=base > 0), task)
+            self._job.check_owner(program)
+            done = WORKERS.resume(task) or WORKERS.begin(self._rebuilt(bucket, chunks, entries), task)
         except (FailedError, RejectedError) as error:
             # It came while the worker was rebuilt: nothing of this batch has been answered.
             return [failure(bucket, error, reached=-1)]
@@ -169,23 +176,42 @@ class _Fragment:
             # The batch will not be committed, so the store stays as it was before it.
             return done.parcels
         if done.saved:
-            self._base.update((done.saved,))
+            self._base.clear()
             self._journal.clear()
-            entries, since, base = 0, 0, len(done.saved)
+            chunks, base = write_chunks(self._base, 0, done.saved), len(done.saved)
+            entries, since = 0, 0
         else:
-            self._journal.updateValue((entries,), (frame(payloads),))
-            entries, since = entries + 1, since + size
-        self._about.update((done.ticket, entries, since, base, mine))
+            entries, since = write_chunks(self._journal, entries, frame(payloads)), since + size
+        self._about.update((done.ticket, entries, since, base, chunks, mine))
         return done.parcels
 
-    def _rebuilt(self, bucket: int, has_base: bool) -> "Worker":
+    def _rebuilt(self, bucket: int, chunks: int, entries: int) -> "Worker":
         from thalweg.model.arrow import unframe
         from thalweg.runtimes.spark.worker import Worker
 
         worker = Worker(self._job, self._number, bucket)
-        saved = self._base.get() if has_base else None
-        if saved is not None:
-            worker.load(bytes(saved[0]))
-        for _, (entry,) in sorted(self._journal.iterator(), key=lambda pair: int(pair[0][0])):
-            worker.replay(unframe(bytes(entry)))
+        for saved in read_chunks(self._base, chunks):
+            worker.load(saved)
+        for entry in read_chunks(self._journal, entries):
+            worker.replay(unframe(entry))
         return worker
+
+
+def write_chunks(store: Any, number: int, data: bytes) -> int:
+    """Writes data to the rows of a store from a number on; the number behind the last one."""
+    for start in range(0, max(1, len(data)), _CHUNK_SIZE):
+        end = start + _CHUNK_SIZE
+        store.updateValue((number,), (data[start:end], end < len(data)))
+        number += 1
+    return number
+
+
+def read_chunks(store: Any, count: int) -> Iterator[bytes]:
+    """What was written to the first rows of a store, one by one: many at once are too large a message."""
+    parts: list[bytes] = []
+    for number in range(count):
+        data, continues = store.getValue((number,))
+        parts.append(bytes(data))
+        if not continues:
+            yield b"".join(parts)
+            parts = []

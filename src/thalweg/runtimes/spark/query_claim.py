@@ -5,7 +5,7 @@
 
 `reason` does not know the checkpoint: it is named where the answers are written. So the claim is the offset of a source
 without rows. Spark writes it into the checkpoint with the first batch, and gives it back to the source when a query is
-started on the checkpoint, before it looks for data: another program, or another number of partitions, is refused then.
+started on the checkpoint, before it looks for data: another program, or another number of buckets, is refused then.
 """
 
 import json
@@ -17,7 +17,6 @@ from weakref import WeakSet
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.runtimes.spark.job import FORMAT, Job
-from thalweg.runtimes.spark.session import java_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,11 +31,11 @@ class QueryClaim:
     """What must not change while a query goes on: how it is called, and its value."""
 
     program: str
-    partitions: int
+    buckets: int
     tables: tuple[str, ...]
     options: Mapping[str, object]
     fingerprint: str
-    format: int = FORMAT
+    format: int = FORMAT.number
 
     @classmethod
     def of(cls, job: Job, tables: Sequence[str]) -> "QueryClaim":
@@ -52,7 +51,7 @@ class QueryClaim:
             "memory": settings.memory,
             "until": "available" if job.closes else None,
         }
-        return cls(job.identity, job.partitions, tuple(tables), options, job.fingerprint)
+        return cls(job.identity, job.width, tuple(tables), options, job.fingerprint)
 
     @classmethod
     def read(cls, offset: Mapping[str, Any]) -> "QueryClaim":
@@ -71,7 +70,7 @@ class QueryClaim:
         >>> new = QueryClaim("a1", 4, ("p",), {"emit": "changes"}, "f2")
         >>> new.check(json.loads(old.as_text()))
         Traceback (most recent call last):
-        thalweg.diagnostics.RejectedError: error[E408]: the checkpoint belongs to a query with 2 partitions, not 4
+        thalweg.diagnostics.RejectedError: error[E408]: the checkpoint belongs to a query with `buckets=2`, not 4
           help: go on with the program and options that it was made with, or name a new checkpoint location
         """
         if (change := self._change(checkpoint.get(KEY, {}))) is not None:
@@ -79,15 +78,15 @@ class QueryClaim:
             raise RejectedError([Diagnostic("E408", message, help=_WAY_OUT)])
 
     def _change(self, before: Mapping[str, Any]) -> str | None:
-        mine = json.loads(self.as_text())[KEY]
-        if before == mine:
-            return None
-        if before.get("format") != FORMAT:
+        if not FORMAT.reads(before.get("format", 0)):
             return "was made by another version of Thalweg"
+        mine = json.loads(self.as_text())[KEY]
+        if {**before, "format": self.format} == mine:
+            return None
         if before["program"] != self.program:
             return "belongs to another program"
-        if before["partitions"] != self.partitions:
-            return f"belongs to a query with {before['partitions']} partitions, not {self.partitions}"
+        if before["buckets"] != self.buckets:
+            return f"belongs to a query with `buckets={before['buckets']}`, not {self.buckets}"
         if before["tables"] != [*self.tables]:
             return f"belongs to a query over other tables: {', '.join(before['tables'])}"
         for option, value in mine["options"].items():
@@ -106,15 +105,6 @@ def claim_rows(claim: QueryClaim, session: "SparkSession") -> "DataFrame | None"
         session.dataSource.register(ClaimSource)
         _REGISTERED.add(session)
     return session.readStream.format(ClaimSource.name()).option("claim", claim.as_text()).load()
-
-
-def read_offsets(session: "SparkSession", location: str) -> list[str]:
-    """The lines of a checkpoint's log of offsets; none where no query has begun there."""
-    try:
-        return [row.value for row in session.read.text(f"{location.rstrip('/')}/offsets").collect()]
-    except java_errors():
-        # There is none yet; where it cannot be read, Spark says why when the query starts.
-        return []
 
 
 def claims_in(offsets: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -23,6 +23,8 @@ QUERY_SETTINGS: Final = {
     _STORE: f"{EXECUTION}.state.RocksDBStateStoreProvider",
     f"{STREAMING}.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     f"{_ARROW}.maxRecordsPerBatch": "100000",
+    # A row has 64 megabytes at most, and a message must hold some of them.
+    f"{_ARROW}.maxBytesPerBatch": str(256 << 20),
     # State records are packed batches, megabytes each, and a message holds two gigabytes at most.
     f"{_ARROW}.transformWithStateInPySpark.maxStateRecordsPerBatch": "32",
     f"{STREAMING}.minBatchesToRetain": "10",

@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -30,6 +30,7 @@ from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.packages import missing_package
+from thalweg.runtimes.spark.partition_count import USUAL, LastBatch, move, usual_buckets
 from thalweg.runtimes.spark.progress_line import ProgressLine
 from thalweg.runtimes.spark.query_settings import NO_DATA
 from thalweg.runtimes.spark.session import (
@@ -38,15 +39,19 @@ from thalweg.runtimes.spark.session import (
     log_error,
     log_hint,
     open_session,
+    running_master,
     stop_session,
 )
+from thalweg.runtimes.spark.session_settings import SessionOptions, is_local
 from thalweg.runtimes.spark.shipped_job import ship
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
+from thalweg.runtimes.stored_path import CheckpointPath, StoredPath
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from thalweg.runtimes.spark.lake_sink import LakeSink
 
@@ -54,6 +59,7 @@ PAUSE: Final = 0.05
 CHECKPOINT: Final = "spark"
 """The folder of Spark's own checkpoint in that of a run."""
 LEDGER: Final = "delivered.json"
+BUCKETS_OPTION: Final = "buckets"
 MALFORMED: Final = "malformed.json"
 # Before version 4.2 Spark does not say where a batch begins, and all recordings are one.
 _ALL_AT_ONCE: Final = find_spec("pyspark") is not None and find_spec("pyspark.sql.streaming.datasource") is None
@@ -69,7 +75,7 @@ class SparkTarget:
     """
 
     master: str | None = None
-    checkpoint: Path | None = None
+    checkpoint: CheckpointPath | None = None
     jars: tuple[str, ...] = ()
     verbose: bool = False
     short: bool = False
@@ -77,6 +83,12 @@ class SparkTarget:
     archive: str | None = None
     formats: tuple[str, ...] = ()
     session: "SparkSession | None" = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the session of a run there has no other machine."""
+        stated = self.master or self.conf.get("spark.master") or running_master()
+        return is_local(SessionOptions(stated, self.conf).place)
 
     def open_session(self, partitions: int) -> "SparkSession":
         """The session that was opened for the run, the one that is open, or a new one there."""
@@ -109,9 +121,9 @@ class RunOutcome:
 
 def run(
     job: Job,
-    open_feed: Callable[[Path], SparkFeed],
+    open_feed: Callable[[CheckpointPath], SparkFeed],
     target: SparkTarget,
-    deliver: Callable[[Path, SparkFeed], Delivery],
+    deliver: Callable[[CheckpointPath, SparkFeed], Delivery],
     interrupt: Interrupt,
     report: Callable[[Diagnostic], None],
     watch: "Callable[[StreamingQuery, Delivery], None] | None" = None,
@@ -119,6 +131,7 @@ def run(
     compiles: bool = True,
     warnings: LiveWarnings | None = None,
     sink: "LakeSink | None" = None,
+    partitions: int = USUAL,
 ) -> RunOutcome:
     """Runs a job to the end of its streams, or until it is interrupted; `open_feed` opens what brings facts to it.
 
@@ -131,7 +144,7 @@ def run(
         check_path(folder)
         stack.enter_context(locked(folder))
         guard = stack.enter_context(Guard(interrupt))
-        claim = Claim(job.text, job.fingerprint, options or {}, FORMAT)
+        claim = Claim(job.text, job.fingerprint, {**(options or {}), BUCKETS_OPTION: job.width}, FORMAT)
         claim.check(folder)
         if (folder / LEDGER).exists() and Delivered.read(folder / LEDGER).over:
             return _over(folder, report)
@@ -139,7 +152,7 @@ def run(
             compile_kernels()
         feed = open_feed(folder)
         try:
-            session = target.open_session(job.partitions)
+            session = target.open_session(partitions)
         except Exception:
             # An interrupt kills a Java that is starting, which then fails in many ways.
             if interrupt.asked:
@@ -147,7 +160,7 @@ def run(
                 return RunOutcome()
             raise
         stack.callback(stop_session, session)
-        check_visible(session, f"file:{folder.absolute()}", job.partitions)
+        check_visible(session, uri_of(folder), partitions)
         claim.make(folder)
         delivery = deliver(folder / LEDGER, feed)
         stack.callback(delivery.close)
@@ -159,11 +172,13 @@ def run(
         with _failures(interrupt, delivery):
             if sink is not None and delivery.done.batch < 0:
                 sink.begin(session)
-            query = start_query(session, job, feed, delivery, folder, sink)
+            must_stop = partial(_must_stop, interrupt, guard, feed, target)
+            writing = writer_of(session, job, feed, delivery, folder, sink)
+            _move(session, writing, folder, partitions, must_stop)
+            query = _triggered(writing, job).start()
             stack.callback(_stop, query)
             shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
-            beat = watch or _beat(shown, feed, warnings)
-            _follow(query, job, feed, delivery, lambda: _must_stop(interrupt, guard, feed, target), beat)
+            _follow(query, job, feed, delivery, must_stop, watch or _beat(shown, feed, warnings))
         if feed.error is not None:
             raise feed.error
         if feed.malformed is not None:
@@ -183,7 +198,7 @@ def run(
         )
 
 
-def _over(folder: Path, report: Callable[[Diagnostic], None]) -> RunOutcome:
+def _over(folder: CheckpointPath, report: Callable[[Diagnostic], None]) -> RunOutcome:
     """A run that is over stays over; one that ended at a malformed line says so again."""
     if (folder / MALFORMED).exists():
         raise ended_at(folder, read_sealed(folder / MALFORMED, FORMAT, unseal_json)["malformed"])
@@ -191,11 +206,19 @@ def _over(folder: Path, report: Callable[[Diagnostic], None]) -> RunOutcome:
     return RunOutcome()
 
 
-def check_path(folder: Path) -> None:
+def check_path(folder: CheckpointPath) -> None:
     """Refuses a folder of which Spark would read every file of a batch as often as the batch has files."""
     if pattern := re.search(r"[][{}*?\\]", str(folder.absolute())):
         message = f"cannot use `{folder}` for checkpoints: Spark takes `{pattern[0]}` in a path for a pattern"
         raise RejectedError([Diagnostic("E401", message, help="name a folder without such a character")])
+
+
+def need_shared_folder(folder: CheckpointPath | None) -> None:
+    """Refuses the URI of another file system where live streams are to be received in the folder of a run."""
+    if isinstance(folder, StoredPath):
+        message = f"cannot use `{folder}` for checkpoints: what live streams bring is kept in a folder on a disk"
+        way_out = "name a folder that all machines share; recordings and `thalweg.spark.reason` can use a URI"
+        raise RejectedError([Diagnostic("E401", message, help=way_out)])
 
 
 def compile_kernels() -> None:
@@ -205,20 +228,37 @@ def compile_kernels() -> None:
         RuleEngine(Program()).advance(0)
 
 
-def is_claimed(folder: Path | None) -> bool:
+def partitions_of(folder: CheckpointPath | None) -> int:
+    """The number of partitions of a run, where none is stated: those that it had, or the usual ones."""
+    last = None if folder is None else last_batch(folder)
+    return USUAL if last is None else last.partitions
+
+
+def buckets_of(target: SparkTarget, partitions: int) -> int:
+    """The number of buckets of a run: as many as partitions where it cannot be resumed, else for the life of it."""
+    folder = target.checkpoint
+    if folder is None:
+        return partitions
+    if is_claimed(folder):
+        claimed: int = read_sealed(folder / MANIFEST, FORMAT, unseal_json)["options"].get(BUCKETS_OPTION, partitions)
+        return claimed
+    return usual_buckets(partitions, is_local=target.is_local)
+
+
+def is_claimed(folder: CheckpointPath | None) -> bool:
     """Whether a run that is to use a checkpoint folder goes on with an earlier one."""
     return folder is not None and (folder / MANIFEST).exists()
 
 
-def start_query(
+def writer_of(
     session: "SparkSession",
     job: Job,
     feed: SparkFeed,
     delivery: Delivery,
-    folder: Path,
+    folder: CheckpointPath,
     sink: "LakeSink | None" = None,
-) -> "StreamingQuery":
-    """Starts the query that reads, reasons and delivers: to the `sink` of Spark, where there is one."""
+) -> "DataStreamWriter":
+    """The query that reads, reasons and delivers, to the `sink` of Spark where there is one, ready to be started."""
     from thalweg.runtimes.spark.dataframe import chain
 
     def deliver(answers: Any, batch: int) -> None:
@@ -232,8 +272,56 @@ def start_query(
     if job.closes:
         # All has been read when a batch without data follows.
         session.conf.set(NO_DATA, "true")
-        writing = writing.trigger(availableNow=True)
-    return writing.option("checkpointLocation", f"file:{(folder / CHECKPOINT).absolute()}").start()
+    return writing.option("checkpointLocation", location_of(folder))
+
+
+def _triggered(writing: "DataStreamWriter", job: Job) -> "DataStreamWriter":
+    """The query with when its batches begin."""
+    return writing.trigger(availableNow=True) if job.closes else writing.trigger(processingTime="0 seconds")
+
+
+def location_of(folder: CheckpointPath) -> str:
+    """Where Spark keeps its own checkpoint of a run."""
+    return uri_of(folder / CHECKPOINT)
+
+
+def uri_of(folder: CheckpointPath) -> str:
+    """A folder as Spark knows it: what users name, without options of ours."""
+    return folder.uri.partition("?")[0] if isinstance(folder, StoredPath) else f"file:{folder.absolute()}"
+
+
+def last_batch(folder: CheckpointPath) -> LastBatch | None:
+    """The last batch of a run; None where none has begun."""
+    offsets, commits = (folder / CHECKPOINT / name for name in ("offsets", "commits"))
+    texts = {int(file.name): file.read_text(encoding="utf-8") for file in _files(offsets) if file.name.isdigit()}
+    return LastBatch.of(texts, [int(file.name) for file in _files(commits) if file.name.isdigit()])
+
+
+def _files(folder: CheckpointPath) -> "Iterator[CheckpointPath]":
+    return folder.iterdir() if folder.exists() else iter(())
+
+
+def _move(
+    session: "SparkSession",
+    writing: "DataStreamWriter",
+    folder: CheckpointPath,
+    partitions: int,
+    must_stop: Callable[[], bool],
+) -> None:
+    """Moves the state of a run that is resumed to its partitions; a batch that was begun with others is done first."""
+    last = last_batch(folder)
+    if last is None:
+        return
+    if last.partitions != partitions and not (last.is_complete or last.moves):
+        once = writing.trigger(once=True).start()
+        try:
+            while not once.awaitTermination(PAUSE):  # type: ignore[arg-type]
+                if must_stop():
+                    return
+        finally:
+            _stop(once)
+        last = replace(last, is_complete=True)
+    move(session, location_of(folder), last, partitions)
 
 
 def _deliver_kept(rows: Any, batch: int, delivery: Delivery, sink: "LakeSink | None") -> None:

@@ -197,6 +197,17 @@ def _open_already() -> "SparkSession | None":
     return None if SparkContext._active_spark_context is None else SparkSession.builder.getOrCreate()
 
 
+def running_master() -> str | None:
+    """The master of the session that a run would use: one that is open, or that of `spark-submit`; None for our own."""
+    if "pyspark" in sys.modules:
+        from pyspark import SparkContext
+
+        if (context := SparkContext._active_spark_context) is not None:
+            return str(context.master)
+    # Which one it is, Java knows.
+    return "spark-submit" if _SUBMITTED in os.environ else None
+
+
 def _borrowed(session: "SparkSession", options: SessionOptions, partitions: int) -> "SparkSession":
     """An open session with the settings of a run; `RejectedError` where options ask for another session."""
     for option, value in _unchangeable(session, options):

@@ -57,7 +57,7 @@ def sealed(job: "Job") -> bytes:
 
     >>> from thalweg.dataflow.plan import Plan
     >>> from thalweg.runtimes.spark.job import Job
-    >>> unsealed(sealed(Job(Plan(()), partitions=4))).partitions
+    >>> unsealed(sealed(Job(Plan(()), width=4))).width
     4
     """
     from thalweg.model.plain_data import as_data

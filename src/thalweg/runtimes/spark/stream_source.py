@@ -26,6 +26,7 @@ from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pace import Pace
 from thalweg.runtimes.spark.pack import Beat, Packer
+from thalweg.runtimes.spark.partition_count import shuffle_partitions
 from thalweg.runtimes.spark.read_block import packed, parcels_of
 from thalweg.runtimes.spark.received_block import ReceivedBlock, ReceivedPart, ReceivedSource, can_be_shared
 from thalweg.runtimes.spark.recordings import (
@@ -39,6 +40,7 @@ from thalweg.runtimes.spark.recordings import (
 )
 from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import Parcel
+from thalweg.runtimes.stored_path import CheckpointPath
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -77,12 +79,12 @@ class Known:
         return asdict(self)
 
     @classmethod
-    def load(cls, folder: Path) -> "Known":
+    def load(cls, folder: CheckpointPath) -> "Known":
         """What the driver has written down; nothing before the first batch."""
         file = folder / KNOWN
         return cls.read(read_sealed(file, FORMAT, unseal_json)) if file.exists() else cls()
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: CheckpointPath) -> None:
         replace_file(folder / KNOWN, seal_json(self.data, FORMAT))
 
 
@@ -92,7 +94,7 @@ class StreamSources(Shipped):
 
     recorded: tuple[RecordedSource, ...]
     received: tuple[ReceivedSource, ...]
-    folder: Path
+    folder: CheckpointPath
 
     @property
     def groups(self) -> int:
@@ -105,7 +107,8 @@ class StreamSources(Shipped):
 
     @property
     def log(self) -> ArrivalLog:
-        return ArrivalLog(self.folder)
+        """What live streams have brought; a folder that is not on a disk has none."""
+        return ArrivalLog(self.folder if isinstance(self.folder, Path) else None)
 
 
 class BatchPlanner:
@@ -262,7 +265,7 @@ def read_streams(
     from thalweg.runtimes.spark.wire import parcels_batch
 
     name = f"thalweg_{shipped.job.name}"
-    tasks = max(shipped.job.partitions, os.cpu_count() or 1)
+    tasks = max(shuffle_partitions(session), os.cpu_count() or 1)
     # Batches are planned in a process of Spark's.
     sizes = recordings.SIZES
 

@@ -8,15 +8,18 @@ terms along.
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from math import lcm
+from struct import calcsize, pack, unpack
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.diagnostics import NOWHERE, Diagnostic, FailedError, RejectedError, Source, Span
-from thalweg.model.arrow import Lists, decode, encode
+from thalweg.model.arrow import DamagedError, Lists, decode, encode
 
 Words = NDArray[np.int64]
 
@@ -47,6 +50,20 @@ CAME: Final = "came"
 FAILED: Final = "failed"
 DIGEST: Final = "digest"
 """What the driver must know of a block that a task has read."""
+
+MOST_BYTES: Final = 64 << 20
+"""A row between two operators of Spark has no more: a parcel that is larger is cut."""
+
+# No payload begins like this: JSON does with a brace, and Arrow with four bytes that are 255.
+_CUT: Final = b"\0cut"
+_NAME: Final = 16
+_PLACE: Final = "<II"
+
+# Over a number of partitions that divides this one, buckets are spread evenly: up to ten, 12, 14 to 16, 18, 20, 24, …
+_TURNS: Final = 64 * 9 * 5 * 7
+_MOST_TURNS: Final = 1 << 20
+# So many numbers are hashed at once.
+_STRETCH: Final = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +163,7 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
     """Parcels as they travel between the operators of Spark."""
     import pyarrow as pa
 
-    rows = list(parcels)
+    rows = list(cut(parcels))
     return pa.record_batch(
         {
             "bucket": pa.array([parcel.bucket for parcel in rows], type=pa.int32()),
@@ -156,34 +173,77 @@ def parcels_batch(parcels: Iterable[Parcel]) -> Any:
     )
 
 
-def labels(buckets: int, partitions: int) -> list[int]:
-    """A number for each bucket; Spark's own hash sends them to the partitions in turn.
+def cut(parcels: Iterable[Parcel], most: int | None = None) -> Iterator[Parcel]:
+    """Parcels in rows that are not too large: the pieces of a larger one say what they are pieces of.
 
-    Without them two buckets would share a partition now and then, and a core would have nothing to do.
-
-    >>> [_murmur(label) % 4 for label in labels(6, 4)]
-    [0, 1, 2, 3, 0, 1]
+    >>> [*joined(parcel.payload for parcel in cut([Parcel(0, 1, b"abcde"), Parcel(0, 1, b"f")], most=2))]
+    [b'abcde', b'f']
     """
-    by_partition: list[list[int]] = [[] for _ in range(partitions)]
-    wanted = -(-buckets // partitions)
-    label = 0
-    while any(len(taken) < wanted for taken in by_partition):
-        taken = by_partition[_murmur(label) % partitions]
-        if len(taken) < wanted:
-            taken.append(label)
-        label += 1
-    return [by_partition[bucket % partitions][bucket // partitions] for bucket in range(buckets)]
+    most = most or MOST_BYTES
+    for parcel in parcels:
+        payload = parcel.payload
+        if len(payload) <= most:
+            yield parcel
+            continue
+        name, count = blake2b(payload, digest_size=_NAME).digest(), -(-len(payload) // most)
+        for number in range(count):
+            piece = payload[number * most : (number + 1) * most]
+            yield replace(parcel, payload=b"".join((_CUT, name, pack(_PLACE, number, count), piece)))
 
 
-def _murmur(number: int) -> int:
-    """Spark's hash of an integer (Murmur3, seed 42)."""
-    mask = 0xFFFFFFFF
-    mixed = number * 0xCC9E2D51 & mask
-    mixed = (((mixed << 15 | mixed >> 17) & mask) * 0x1B873593) & mask
-    hashed = 42 ^ mixed
-    hashed = (((hashed << 13 | hashed >> 19) & mask) * 5 + 0xE6546B64) & mask
-    hashed ^= 4
-    hashed = (hashed ^ hashed >> 16) * 0x85EBCA6B & mask
-    hashed = (hashed ^ hashed >> 13) * 0xC2B2AE35 & mask
-    hashed ^= hashed >> 16
-    return hashed - (1 << 32) if hashed >> 31 else hashed
+def joined(payloads: Iterable[bytes]) -> Iterator[bytes]:
+    """Payloads as they were before they were cut, whatever the order of the pieces."""
+    pieces: dict[bytes, dict[int, bytes]] = {}
+    for payload in payloads:
+        if not payload.startswith(_CUT):
+            yield payload
+            continue
+        start = len(_CUT) + _NAME
+        name, content = payload[len(_CUT) : start], start + calcsize(_PLACE)
+        number, count = unpack(_PLACE, payload[start:content])
+        parts = pieces.setdefault(name, {})
+        parts[number] = payload[content:]
+        if len(parts) == count:
+            # The same may be sent twice.
+            del pieces[name]
+            yield b"".join(parts[number] for number in range(count))
+    if pieces:
+        raise DamagedError("a part of what was sent is missing")
+
+
+def labels(buckets: int) -> list[int]:
+    """A number for each bucket; Spark's own hash sends them to the partitions in turn, for most numbers of partitions.
+
+    Without them two buckets would share a partition now and then, and a core would have nothing to do. They depend on
+    nothing else: the state of a bucket is kept under its number, and partitions may become more or fewer.
+
+    >>> [_murmur(np.array(labels(6))) % partitions for partitions in (2, 3)]
+    [array([0, 1, 0, 1, 0, 1]), array([0, 1, 2, 0, 1, 2])]
+    """
+    turns = lcm(buckets, _TURNS)
+    if turns > _MOST_TURNS:
+        turns = buckets
+    labelled: dict[int, int] = {}
+    start = 0
+    while len(labelled) < buckets:
+        turn = _murmur(np.arange(start, start + _STRETCH)) % turns
+        for place in np.flatnonzero(turn < buckets).tolist():
+            labelled.setdefault(int(turn[place]), start + place)
+        start += _STRETCH
+    return [labelled[bucket] for bucket in range(buckets)]
+
+
+def _murmur(numbers: Words) -> Words:
+    """Spark's hash of integers (Murmur3, seed 42)."""
+    mixed = numbers.astype(np.uint32) * np.uint32(0xCC9E2D51)
+    mixed = _rotated(mixed, 15) * np.uint32(0x1B873593)
+    hashed = _rotated(np.uint32(42) ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    hashed ^= np.uint32(4)
+    hashed = (hashed ^ hashed >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+    hashed = (hashed ^ hashed >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+    hashed ^= hashed >> np.uint32(16)
+    return hashed.view(np.int32).astype(np.int64)
+
+
+def _rotated(numbers: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
+    return numbers << np.uint32(bits) | numbers >> np.uint32(32 - bits)

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
 from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.runtimes.spark import java, session
+from thalweg.runtimes.spark.run import SparkTarget, buckets_of
 from thalweg.runtimes.spark.session import need_spark, open_session
 from thalweg.runtimes.spark.session_settings import SessionOptions, check_master, settings
 
@@ -202,3 +204,16 @@ def test_only_a_few_logs_are_kept(own_cache: Path) -> None:
     session.log_file().touch()
     assert len(list(place.iterdir())) == session.LOGS_KEPT
     assert session.log_file() == max(place.iterdir())
+
+
+def test_a_run_has_more_buckets_where_there_may_be_other_machines(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "state"
+    places = [SparkTarget("local[2]", folder), SparkTarget("spark://host:7077", folder), SparkTarget("local[2]")]
+    assert [buckets_of(place, 2) for place in places] == [8, 64, 2]
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    assert buckets_of(SparkTarget(checkpoint=folder), 2) == 8
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert buckets_of(SparkTarget(checkpoint=folder), 2) == 64

@@ -1,0 +1,163 @@
+"""How many buckets a job has, and over how many partitions of Spark they are spread.
+
+    buckets       how facts are split by their keys; as many as when the checkpoint was begun, for as long as it lives
+    partitions    how many tasks share the buckets; a run may go on with more or fewer
+
+Spark keeps the number of partitions in the checkpoint and takes it from there, whatever a session says. Since version
+4.2 it can write the state of a checkpoint anew for another number, while no query uses it. That needs a checkpoint
+whose last batch is complete.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import quote
+
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.runtimes.spark.failure_cause import cause_of
+from thalweg.runtimes.spark.session import java_errors
+from thalweg.runtimes.spark.session_settings import SHUFFLE_PARTITIONS, is_local
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+USUAL: Final = 2
+"""The number of partitions of a run, where none is stated."""
+
+_BUCKETS: Final = 64
+# On one machine few partitions share them, and each costs something in every batch.
+_BUCKETS_HERE: Final = 8
+
+
+def usual_buckets(partitions: int, *, is_local: bool) -> int:
+    """The number of buckets of what can be resumed, with more partitions or fewer.
+
+    >>> usual_buckets(2, is_local=False), usual_buckets(2, is_local=True), usual_buckets(200, is_local=True)
+    (64, 8, 200)
+    """
+    return max(partitions, _BUCKETS_HERE if is_local else _BUCKETS)
+
+
+def shuffle_partitions(session: "SparkSession") -> int:
+    """The number of partitions of a session's shuffles."""
+    return int(session.conf.get(SHUFFLE_PARTITIONS) or USUAL)
+
+
+def is_on_one_machine(session: "SparkSession") -> bool:
+    """Whether a session has no other machine."""
+    return is_local(session.conf.get("spark.master", "local") or "local")
+
+
+@contextmanager
+def partitioned(session: "SparkSession", partitions: int) -> Iterator[None]:
+    """A session whose shuffles have so many partitions for a while: queries keep those that they are started with."""
+    before = str(shuffle_partitions(session))
+    session.conf.set(SHUFFLE_PARTITIONS, str(partitions))
+    try:
+        yield
+    finally:
+        session.conf.set(SHUFFLE_PARTITIONS, before)
+
+
+@dataclass(frozen=True, slots=True)
+class LastBatch:
+    """The last batch that a checkpoint has begun: its partitions, and whether it is complete.
+
+    Where it `moves`, it has no data: it is one that writes the state anew for its partitions.
+    """
+
+    partitions: int
+    is_complete: bool
+    moves: bool = False
+
+    @classmethod
+    def of(cls, offsets: Mapping[int, str], commits: Iterable[int]) -> "LastBatch | None":
+        """The last batch of a log of offsets, by batch, and one of commits; None where no batch has begun.
+
+        >>> settings = '{{"conf":{{"spark.sql.shuffle.partitions":"{}"}}}}'
+        >>> LastBatch.of({6: settings.format(2), 7: settings.format(4)}, [6])
+        LastBatch(partitions=4, is_complete=False, moves=True)
+        """
+        counts = [_partitions(offsets[batch]) for batch in sorted(offsets)]
+        if not counts:
+            return None
+        is_complete = max(offsets) in {*commits}
+        return cls(counts[-1], is_complete, moves=not is_complete and len({*counts[-2:]}) > 1)
+
+
+def _partitions(offsets: str) -> int:
+    """The number of partitions of a batch, by what the log of offsets has of it."""
+    settings = next(line for line in offsets.splitlines() if line.startswith("{") and SHUFFLE_PARTITIONS in line)
+    return int(json.loads(settings)["conf"][SHUFFLE_PARTITIONS])
+
+
+def read_log(session: "SparkSession", location: str, log: Literal["offsets", "commits"]) -> dict[int, str]:
+    """The texts of a log of a query's checkpoint, by the numbers of batches; none where no query has begun there."""
+    try:
+        files = session.read.text("/".join((location.rstrip("/"), log)), wholetext=True)
+        rows = files.selectExpr("try_cast(_metadata.file_name as int)", "value").collect()
+    except java_errors():
+        # There is none yet; where it cannot be read, Spark says why when the query starts.
+        return {}
+    return {batch: text for batch, text in rows if batch is not None}
+
+
+def move(session: "SparkSession", location: str, last: LastBatch, partitions: int) -> None:
+    """Writes the state of a checkpoint anew for another number of partitions, where it has another.
+
+    `RejectedError` where its last batch is not complete, or Spark cannot do it.
+    """
+    if last.moves:
+        _repartition(session, location, last.partitions, last.partitions)
+    if last.partitions == partitions:
+        return
+    if not (last.is_complete or last.moves):
+        raise _incomplete(location, last.partitions, partitions)
+    _repartition(session, location, last.partitions, partitions)
+
+
+def _repartition(session: "SparkSession", location: str, before: int, partitions: int) -> None:
+    manager = getattr(session, "_streamingCheckpointManager", None)
+    if manager is None:
+        raise RejectedError([_unable(location, before, partitions)])
+    try:
+        with _plainly_named(location) as name:
+            manager.repartition(name, partitions)
+    except java_errors() as error:
+        message = f"the state of checkpoint `{location}` could not be moved to {partitions} partitions"
+        way_out = f"go on with {before}; after a crash on the way, {partitions} must be finished first"
+        raise FailedError(Diagnostic("E407", f"{message}: {cause_of(str(error))}", help=way_out)) from error
+
+
+@contextmanager
+def _plainly_named(location: str) -> Iterator[str]:
+    """A location under a name without blanks and the like: where it has some, Spark finds only a part of its files."""
+    path = location.removeprefix("file:")
+    if not path.startswith("/") or quote(path) == path:
+        yield location
+        return
+    with TemporaryDirectory(prefix="thalweg-") as folder:
+        link = Path(folder) / "checkpoint"
+        link.symlink_to(path)
+        yield f"file:{link}"
+
+
+def _unable(location: str, before: int, partitions: int) -> Diagnostic:
+    message = (
+        f"the checkpoint `{location}` has {before} partitions, and cannot be moved to {partitions} here: "
+        "Spark can do that from version 4.2 on, and not through Spark Connect"
+    )
+    return Diagnostic("E408", message, help=f"go on with {before} partitions, or move it in a session that can")
+
+
+def _incomplete(location: str, before: int, partitions: int) -> RejectedError:
+    message = (
+        f"the last batch of checkpoint `{location}` is not complete, so it cannot be moved "
+        f"from {before} to {partitions} partitions"
+    )
+    way_out = f"let it go on with `partitions={before}` and `trigger(availableNow=True)` first"
+    return RejectedError([Diagnostic("E408", message, help=way_out)])

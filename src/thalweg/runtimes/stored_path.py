@@ -1,0 +1,140 @@
+"""Paths of checkpoints on other file systems: `s3://lake/runs/city`, with what a `Path` of this machine has.
+
+A checkpoint is a few small files that are replaced as a whole. Object stores do that by themselves; elsewhere a file is
+written under another name and then renamed, and where a run was killed in between, the other name has the content.
+"""
+
+import errno
+import posixpath
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from thalweg.connectors.storage import is_stored, open_filesystem, read_errors, reason_of
+from thalweg.diagnostics import without_secrets
+
+_UNFINISHED: Final = ".unfinished"
+# Here a file appears, or is replaced, when it is closed.
+_ATOMIC: Final = ("s3", "s3a", "s3n", "gs", "gcs")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPath:
+    """A file or folder that a URI names; `place` is where it is in its file system.
+
+    >>> StoredPath("s3a://lake/runs?region=eu-west-1", None, "lake/runs") / "state"
+    StoredPath(uri='s3a://lake/runs/state?region=eu-west-1', place='lake/runs/state')
+    """
+
+    uri: str
+    filesystem: Any = field(repr=False, compare=False)
+    place: str
+
+    def __reduce__(self) -> "tuple[Callable[[str], CheckpointPath], tuple[str]]":
+        """Another process opens the URI again."""
+        return checkpoint_path, (self.uri,)
+
+    def __truediv__(self, name: str) -> "StoredPath":
+        address, mark, options = self.uri.partition("?")
+        uri = f"{posixpath.join(address, name)}{mark}{options}"
+        return StoredPath(uri, self.filesystem, posixpath.join(self.place, name))
+
+    def __str__(self) -> str:
+        return without_secrets(self.uri.partition("?")[0])
+
+    @property
+    def name(self) -> str:
+        return posixpath.basename(self.place)
+
+    @property
+    def parent(self) -> "StoredPath":
+        address, mark, options = self.uri.partition("?")
+        return StoredPath(
+            f"{posixpath.dirname(address)}{mark}{options}", self.filesystem, posixpath.dirname(self.place)
+        )
+
+    def absolute(self) -> "StoredPath":
+        """It is."""
+        return self
+
+    def exists(self) -> bool:
+        """Whether there is such a file or folder."""
+        return self._is_there(self.place) or self._is_there(self.place + _UNFINISHED)
+
+    def iterdir(self) -> "Iterator[StoredPath]":
+        """What a folder contains."""
+        from pyarrow.fs import FileSelector
+
+        with _as_os_errors():
+            entries = self.filesystem.get_file_info(FileSelector(self.place))
+        return (self / posixpath.basename(entry.path) for entry in entries)
+
+    def read_bytes(self) -> bytes:
+        """The content of a file; `OSError` where it cannot be read."""
+        place = self.place if self._is_there(self.place) else self.place + _UNFINISHED
+        with _as_os_errors(), self.filesystem.open_input_stream(place) as file:
+            content: bytes = file.read()
+        return content
+
+    def read_text(self, encoding: str = "utf-8") -> str:
+        """The same as text."""
+        return self.read_bytes().decode(encoding)
+
+    def write_bytes(self, content: bytes) -> None:
+        """Writes a file so that it has either its old content or all of the new one; `OSError` where it cannot."""
+        with _as_os_errors():
+            if self.uri.partition("://")[0] in _ATOMIC:
+                self._write(self.place, content)
+                return
+            self.filesystem.create_dir(posixpath.dirname(self.place), recursive=True)
+            self._write(self.place + _UNFINISHED, content)
+            if self._is_there(self.place):
+                self.filesystem.delete_file(self.place)
+            self.filesystem.move(self.place + _UNFINISHED, self.place)
+
+    def unlink(self) -> None:
+        """Removes a file, if there is one."""
+        with _as_os_errors():
+            if self._is_there(self.place):
+                self.filesystem.delete_file(self.place)
+
+    def _write(self, place: str, content: bytes) -> None:
+        with self.filesystem.open_output_stream(place) as file:
+            file.write(content)
+
+    def _is_there(self, place: str) -> bool:
+        from pyarrow.fs import FileType
+
+        with _as_os_errors():
+            return bool(self.filesystem.get_file_info(place).type != FileType.NotFound)
+
+
+CheckpointPath = Path | StoredPath
+"""Where a checkpoint is: on this machine, or on another file system."""
+
+
+def checkpoint_path(name: str) -> CheckpointPath:
+    """The path that a name stands for; `RejectedError` where it is on a file system that cannot be opened.
+
+    >>> checkpoint_path("state"), checkpoint_path("file:///data/my%20runs")
+    (PosixPath('state'), PosixPath('/data/my runs'))
+    """
+    if not is_stored(name):
+        return Path(name)
+    if name.startswith("file://"):
+        return Path(unquote(urlsplit(name).path))
+    filesystem, place = open_filesystem(name)
+    return StoredPath(name, filesystem, place.rstrip("/"))
+
+
+class _as_os_errors:  # noqa: N801
+    """What pyarrow raises, as an `OSError` with a sentence."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, read_errors()) and getattr(error, "strerror", None) is None:
+            raise OSError(errno.EIO, reason_of(error)) from error
