@@ -144,7 +144,7 @@ def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_pa
             producer.produce(topic, f"speed({sensor},{v}) at {tick}.".encode(), partition=int(sensor[1:]) % 2)
             if sensor == "s0":
                 producer.poll(0)
-                sleep(0.05)
+                sleep(0.2)
         producer.flush(30)
 
     stream = f"kafka://{kafka.address}/{topic}?by=partition&group=slow"
