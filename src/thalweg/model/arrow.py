@@ -40,16 +40,21 @@ def encode(header: Mapping[str, Any], lists: Mapping[str, Any], brief: bool = Fa
     66
     """
     few = brief and sum(map(len, lists.values())) <= _FEW
-    data = _as_json(header, lists) if few else _as_arrow(header, lists)
+    data = json.dumps(as_plain(header, lists)).encode() if few else _as_arrow(header, lists)
     return data + _checksum(data)
 
 
-def _as_json(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
+def as_plain(header: Mapping[str, Any], lists: Mapping[str, Any]) -> dict[str, Any]:
+    """A header and lists as what JSON can hold, for `of_plain`.
+
+    >>> of_plain(as_plain({"now": 3}, {"words": np.array([5, 9])}))
+    ({'now': 3}, {'words': array([5, 9])})
+    """
     columns = [
         (name, isinstance(values, np.ndarray), values if isinstance(values, list) else values.tolist())
         for name, values in lists.items()
     ]
-    return json.dumps({"header": header, "lists": columns}).encode()
+    return {"header": header, "lists": columns}
 
 
 def _as_arrow(header: Mapping[str, Any], lists: Mapping[str, Any]) -> bytes:
@@ -84,7 +89,7 @@ def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
     if not content or data[-_CHECKSUM:] != _checksum(content):
         raise DamagedError("the saved state is damaged, or was saved by another version")
     if content[0] == _BRACE:
-        return _of_json(json.loads(str(content, "utf-8")))
+        return of_plain(json.loads(str(content, "utf-8")))
     import pyarrow as pa
 
     with pa.ipc.open_stream(pa.BufferReader(content)) as reader:
@@ -96,7 +101,8 @@ def decode(data: bytes) -> tuple[dict[str, Any], Lists]:
     return json.loads(batch.schema.metadata[b"thalweg"]), lists
 
 
-def _of_json(saved: Mapping[str, Any]) -> tuple[dict[str, Any], Lists]:
+def of_plain(saved: Mapping[str, Any]) -> tuple[dict[str, Any], Lists]:
+    """The header and the lists that were made plain."""
     return saved["header"], {
         name: _column(is_number, values) if values else _no_values(is_number)
         for name, is_number, values in saved["lists"]

@@ -4,7 +4,6 @@ It sees no fact. Live streams it receives as they come (`receiver.py`), and what
 Python, which it writes down for tasks to read.
 """
 
-from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -16,11 +15,12 @@ from thalweg.connectors.replay import ReplayTransport
 from thalweg.connectors.transport import Keeping, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.kinds.part import Scout
+from thalweg.model.arrow import of_plain
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json, of_json
-from thalweg.model.saved_batches import load_batches
+from thalweg.model.saved_batches import batches_of
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.model.time import NEVER, Clock, TimeFormat
 from thalweg.runtimes.checkpoint_folder import MANIFEST, read_sealed, replace_file
@@ -249,7 +249,7 @@ class SparkFeed:
         """Shows the first facts as they are, and how far time has come with the others."""
         words = Dictionary()
         if "observed" in digest:
-            for tick, batch in load_batches(b64decode(digest["observed"]), words):
+            for tick, batch in batches_of(*of_plain(digest["observed"]), words):
                 observe(tick, batch, words)
         elif digest["facts"]:
             observe(digest["high"], Batch(), words)

@@ -8,7 +8,6 @@ with the first fact of each, how many events and facts there were, what is malfo
 """
 
 import json
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,11 +19,12 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import State
 from thalweg.connectors.tabular import ParquetTransport
 from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError, Source, Span
+from thalweg.model.arrow import as_plain
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json
-from thalweg.model.saved_batches import save_batches
+from thalweg.model.saved_batches import batch_columns
 from thalweg.model.time import NEVER, TimeFormat
 from thalweg.runtimes.intake import Intake
 from thalweg.runtimes.plausible_times import Far, PlausibleTimes, Timed, TimeLimits
@@ -147,7 +147,7 @@ class BlockTask:
             **self._more(is_stopped),
         }
         if digest.observed:
-            header["observed"] = b64encode(save_batches(digest.observed, self._packer.words)).decode()
+            header["observed"] = as_plain(*batch_columns(digest.observed, self._packer.words))
         if self._scout is not None:
             header["scouted"] = as_json(self._scout.note())
         return wrap(OUT, self._job.buckets(0)[0], header, {})
