@@ -43,7 +43,7 @@ def exhausted(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 def test_the_run_ends_with_the_diagnostic_and_can_be_resumed(tmp_path: Path, exhausted: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.lars").write_text(PROGRAM)
     # Each bucket has facts at each tick, so that all fail at the same one.
-    facts = (f"p({name}) at {tick}." for tick in range(12) for name in (f"x{tick % 4}", *"abcdefgh"))
+    facts = (f"p({name}) at {tick}." for tick in range(12) for name in (f"x{tick % 4}", *map("y{}".format, range(64))))
     (tmp_path / "stream.facts").write_text("\n".join(facts))
 
     def options(name: str) -> list[str | Path]:

@@ -167,7 +167,6 @@ CHANGES: list[Any] = [
     pytest.param({}, ("--background", "more.facts"), "another program", id="the background"),
     pytest.param({}, ("--delay", "4"), "the same program with other settings", id="the delay"),
     pytest.param({}, ("--emit", "intervals"), "the same program with other settings", id="what is told"),
-    pytest.param({}, ("--partitions", "3"), "the same program with other settings", id="the partitions"),
 ]
 
 

@@ -157,9 +157,10 @@ def refuses(read: Callable[[], object]) -> bool:
 
 def test_a_damaged_ledger_of_spark_is_refused(tmp_path: Path) -> None:
     ledger = tmp_path / "delivered.json"
-    Delivery(ledger, str(tmp_path / "out"), None, "changes").close()
+    delivery = Delivery(ledger, str(tmp_path / "out"), None, "changes")
+    delivery.close()
     whole = ledger.read_bytes()
-    assert Delivered.read(ledger) == Delivered()
+    assert Delivered.read(ledger) == Delivered(run=delivery.done.run)
     for damaged in damages(whole, 60):
         ledger.write_bytes(damaged)
         assert refuses(lambda: Delivered.read(ledger)), damaged
