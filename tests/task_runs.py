@@ -141,9 +141,10 @@ class TaskRun:
 
     def batch(self, end: dict[str, str]) -> None:
         """The batch from where the last one has ended."""
+        # As in Spark, a batch is committed when the next one is planned.
+        self.planner.commit(self.offset)
         works, observed = self.planner.works(self.offset, end)
         self._deliver([parcel for work in works for parcel in self.parcels(work, observed)])
-        self.planner.commit(end)
         self.offset = end
 
     def parcels(self, works: Sequence[Work], observed: int = 0) -> list[Any]:

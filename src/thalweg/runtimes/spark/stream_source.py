@@ -139,8 +139,12 @@ class BatchPlanner:
         positions = positions_of(start)
         ends = self._offsets.next(positions, self._pace.size)
         ends = [positions[group] if group in known.ahead else end for group, end in enumerate(ends)]
-        taken = self._taken(int(start.get(_ARRIVALS, "0")), self._pace.size)
-        if ends == positions and taken == int(start.get(_ARRIVALS, "0")):
+        begin = int(start.get(_ARRIVALS, "0"))
+        taken = self._taken(begin, self._pace.size)
+        if ends == positions and taken == begin:
+            # Nothing comes, perhaps because there is no room. Spark asks only behind a complete batch: it does one that is
+            # not complete again without asking.
+            self._log.forget(begin - 1)
             return start
         self._planned = time.monotonic()
         return self._offset(offset_of(ends), taken, known)
@@ -150,6 +154,9 @@ class BatchPlanner:
         places = offset_of(self._offsets.last()), self._log.end
         if self._everything is None or self._everything[0] != places:
             self._everything = places, self._offset(*places, Known.load(self._sources.folder))
+        else:
+            # The batch up to the last answer is complete, as in `next`.
+            self._log.forget(places[1] - 1)
         return self._everything[1]
 
     def _offset(self, offset: dict[str, str], taken: int, known: Known) -> dict[str, str]:
