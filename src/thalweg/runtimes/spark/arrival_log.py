@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.model.sealed import seal, unseal
-from thalweg.runtimes.checkpoint_folder import damaged, read_sealed
+from thalweg.runtimes.checkpoint_folder import damaged, read_sealed, replace_file
 from thalweg.runtimes.spark.job import FORMAT
 
 INBOX: Final = "inbox"
@@ -101,7 +101,7 @@ class ArrivalLog:
             names = os.listdir(self._inbox)
         except FileNotFoundError:
             return []
-        return sorted(int(name.removesuffix(_ENDING)) for name in names if name[0] != ".")
+        return sorted(int(name.removesuffix(_ENDING)) for name in names if name.endswith(_ENDING))
 
     @property
     def end(self) -> int:
@@ -112,12 +112,7 @@ class ArrivalLog:
         """Writes a segment behind all others, all of it or nothing; gives its number."""
         self._folder.mkdir(parents=True, exist_ok=True)
         number = self.end
-        unfinished = self._folder / f".{number}"
-        with unfinished.open("wb") as file:
-            file.write(seal(b"".join([segment.text, b"\n", *blocks]), FORMAT))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(self._path(number))
+        replace_file(self._path(number), seal(b"".join([segment.text, b"\n", *blocks]), FORMAT))
         return number
 
     def head(self, number: int) -> Segment:

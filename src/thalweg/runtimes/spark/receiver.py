@@ -160,7 +160,9 @@ class _LogWriter(threading.Thread):
 
     def _has_room(self) -> bool:
         self._sizes = {number: self._sizes.get(number, 0) for number in self._log.numbers()}
-        return len(self._sizes) < MOST_SEGMENTS and sum(self._sizes.values()) < MOST_WAITING
+        # The last segment stays, however large it is.
+        is_free = len(self._sizes) < MOST_SEGMENTS and sum(self._sizes.values()) < MOST_WAITING
+        return is_free or len(self._sizes) == 1
 
     def _is_crowded(self) -> None:
         """There is no room: nothing is received meanwhile."""
@@ -182,6 +184,8 @@ class _LogWriter(threading.Thread):
         try:
             self._sizes[self._log.add(segment, written.blocks)] = written.size
         except OSError as error:
+            # Nothing may follow what is missing.
+            self._stopped.set()
             message = f"what streams bring cannot be written down: {error.strerror}"
             raise FailedError(Diagnostic("E401", message, help="name a `--checkpoint` folder with room")) from error
 
@@ -227,6 +231,16 @@ class BlockReceiver(_LogWriter):
         self._highest = highest
 
     def _receive(self) -> None:
+        try:
+            self._follow()
+        except BaseException:
+            # Who has sent what came before does not send it again.
+            if self._next.arrivals or self._next.ended:
+                self._note_positions()
+                self._write(self._still_resting)
+            raise
+
+    def _follow(self) -> None:
         passing, skipped = self._passing, [self._skips(number) for number in range(len(self._groups))]
         passing.listen(len(self._transports))
         self._see_gaps()
@@ -248,12 +262,12 @@ class BlockReceiver(_LogWriter):
             else:
                 self._take(number, block, position)
             if self._next.size >= SEGMENT:
-                # More may have come of a group that seems to be silent.
-                brought = {group for group, _, _ in self._next.arrivals}
-                begun = self._cut_off()
-                self._settle(tuple(group for group in self._resting if group not in brought))
-                for group, (moment, block) in begun.items():
-                    self._next.add(group, moment, block)
+                resting, begun = self._still_resting, self._cut_off()
+                try:
+                    self._settle(resting)
+                finally:
+                    for group, (moment, block) in begun.items():
+                        self._next.add(group, moment, block)
         if not self._stopped.is_set():
             self._settle(self._now_resting)
 
@@ -297,16 +311,19 @@ class BlockReceiver(_LogWriter):
     def _settle(self, resting: tuple[int, ...]) -> None:
         """Writes what came, and then tells brokers."""
         self._resting = resting
+        self._note_positions()
+        if self._write(resting):
+            for transport, position in zip(self._transports, self._behind, strict=True):
+                if isinstance(transport, Acknowledging):
+                    transport.acknowledge(position)
+
+    def _note_positions(self) -> None:
         for number, group in enumerate(self._groups):
             transport, position = self._transports[number], self._behind[number]
             if isinstance(transport, Acknowledging) and position is not None:
                 self._positions[group] = transport.saved(position)
             elif isinstance(transport, Positioned) and position is not None:
                 self._positions[group] = position
-        if self._write(resting):
-            for transport, position in zip(self._transports, self._behind, strict=True):
-                if isinstance(transport, Acknowledging):
-                    transport.acknowledge(position)
 
     @property
     def _has_news(self) -> bool:
@@ -322,6 +339,12 @@ class BlockReceiver(_LogWriter):
         drained = self._flowing - draining if draining else frozenset[int]()
         numbers = (number for number in self._passing.silent | drained if self._transports[number].live)
         return tuple(sorted(self._groups[number] for number in numbers))
+
+    @property
+    def _still_resting(self) -> tuple[int, ...]:
+        """The groups that have rested, and bring nothing now: more may have come of one that seems to be silent."""
+        brought = {group for group, _, _ in self._next.arrivals}
+        return tuple(group for group in self._resting if group not in brought)
 
     def _pause(self) -> float | None:
         return self._passing.pause() if self._passing.matters else None

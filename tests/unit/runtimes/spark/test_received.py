@@ -13,16 +13,18 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from task_runs import TaskRun
+from task_runs import SMALL, TaskRun
 from thalweg.cli import app
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import TextTransport
-from thalweg.diagnostics import FailedError, RejectedError
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark import receiver as receiving
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment, lines_in
+from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.received_block import ReceivedBlock
 from thalweg.runtimes.spark.receiver import BlockReceiver
+from thalweg.runtimes.spark.stream_source import BatchPlanner, Known
 from thalweg.runtimes.wall_clock import PassingTime
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
@@ -282,6 +284,21 @@ def test_a_batch_of_many_lines_is_shared_by_tasks(tmp_path):
     assert run.is_over
 
 
+def test_the_last_of_the_tasks_that_share_a_stream_says_how_it_goes_on(tmp_path, monkeypatch):
+    hear, known = SparkFeed.hear, []
+    for way in (1, -1):
+        monkeypatch.setattr(SparkFeed, "hear", lambda feed, digests, way=way: hear(feed, digests[::way]))
+        folder = tmp_path / str(way)
+        folder.mkdir()
+        run = TaskRun(folder, JOIN, [LiveText("s.facts")])
+        received(run.log, [[f"a(x) at {tick}.\n".encode() for tick in range(10)]], [0], 1)
+        run.read_arrivals([1, 10])
+        run.delivery.close()
+        known.append((Known.load(folder), run.feed._receiver._highest))
+    assert known[0] == known[1]
+    assert known[0][1] == {0: (7, 9)}
+
+
 def test_what_is_received_at_once_is_cut_at_the_ends_of_lines(tmp_path, monkeypatch):
     monkeypatch.setattr(receiving, "SEGMENT", 20)
     monkeypatch.setattr(receiving, "_WORTH_CUTTING", 1)
@@ -365,7 +382,7 @@ def test_a_stream_that_cannot_be_read_again_begins_anew_and_half_a_line_is_gone(
 def test_what_batches_have_taken_is_forgotten_but_the_last_says_how_far_it_is(tmp_path):
     run = TaskRun(tmp_path, JOIN, [LiveText("s")])
     received(run.log, [cut(b"a(x) at 3.\n" * 6, [11, 22, 33, 44])], [0], 1)
-    run.read_arrivals([2, 4])
+    run.read_arrivals([2, 4, 5])
     run.delivery.close()
     assert run.log.numbers() == [3, 4, 5]
 
@@ -385,6 +402,59 @@ def test_what_waits_is_bounded(tmp_path, monkeypatch):
     run.delivery.close()
     assert most < 4_000
     assert run.feed.facts == 2_000
+
+
+@pytest.mark.parametrize("is_told_where_it_begins", [True, False])
+def test_there_is_room_again_when_one_batch_has_taken_all_that_fits(tmp_path, monkeypatch, is_told_where_it_begins):
+    monkeypatch.setattr(receiving, "MOST_SEGMENTS", 3)
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s.facts", [b"a(y) at 3.\n"])])
+    planner, receiver = run.planner, run.feed._receiver
+    for tick in range(3):
+        run.log.add(Segment(((0, START, 11),)), [b"a(x) at %d.\n" % tick])
+    end = run.behind(3) if is_told_where_it_begins else planner.everything()
+    run.batch(end)
+    assert run.log.numbers() == [0, 1, 2], "the batch may be done again"
+    assert not receiver._has_room()
+    assert (planner.next(end) if is_told_where_it_begins else planner.everything()) == end
+    assert run.log.numbers() == [2]
+    fill(run)
+    assert [json.loads(line)["begin"] for line in finished(run)] == [["seen(x)"], ["seen(y)"]]
+
+
+def test_a_batch_that_was_planned_finds_its_segments_whatever_was_asked_before_it(tmp_path):
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s.facts")])
+    received(run.log, [[b"a(x) at %d.\n" % tick for tick in range(4)]], [0], 1)
+    run.read_arrivals([2])
+    start = run.offset
+    end = run.planner.next(start)
+    again = BatchPlanner(run.feed.sources, run.feed.reading, SMALL, tasks=3)
+    assert again.works(start, end) == run.planner.works(start, end)
+    run.batch(end)
+    assert again.works(start, end)[0], "it was not committed"
+    finished(run)
+
+
+def test_what_comes_behind_a_segment_that_is_larger_than_all_that_may_wait_is_received(tmp_path, monkeypatch):
+    monkeypatch.setattr(receiving, "MOST_WAITING", 20)
+    monkeypatch.setattr(receiving, "SEGMENT", 1)
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s.facts", [b"a(x) at 3.\n" * 9])])
+    fill(run)
+    assert [json.loads(line)["begin"] for line in finished(run)] == [["seen(x)"]]
+
+
+def test_what_came_before_a_transport_failed_is_written_down(tmp_path):
+    class Failing(LiveText):
+        def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+            yield from super().blocks(interrupt)
+            raise FailedError(Diagnostic("E402", "the connection was lost"))
+
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [Failing("s.facts", [b"a(x) at 3.\n", b"a(y) at"])])
+    run.delivery.close()
+    receiver = run.feed._receiver
+    receiver.run()
+    assert "the connection was lost" in str(receiver.error)
+    assert [block for _, block in run.log.of_group(0, run.log.numbers())] == [b"a(x) at 3.\n", b"a(y) at"]
+    assert run.log.head(run.log.end - 1).ended == ()
 
 
 @pytest.mark.parametrize("left", [0, 1, 30, -1])
