@@ -177,7 +177,9 @@ class SparkFeed:
 
     def hear(self, digests: Sequence[dict[str, Any]]) -> None:
         """Takes the digests of the blocks of a batch; `RejectedError` where they contradict each other."""
-        for digest in sorted(digests, key=lambda digest: digest["place"]):
+        # Tasks end in any order, and the last place says how far a stream has come.
+        digests = sorted(digests, key=lambda digest: digest["place"])
+        for digest in digests:
             self._hear(digest)
         notation = self._job.settings.calendar.clock.notation
         if notation.is_mixed:
@@ -315,6 +317,11 @@ def is_decoded(transports: Sequence[Transport]) -> bool:
     """
     paced = any(isinstance(transport, ReplayTransport) for transport in transports)
     return not transports or (paced and not any(transport.live for transport in transports))
+
+
+def is_received(transports: Sequence[Transport]) -> bool:
+    """Whether this process receives a stream: it is none of those that tasks of Spark read by themselves."""
+    return not all(isinstance(transport, LakeStream) or is_recorded(transport) for transport in transports)
 
 
 def _plain(transports: Sequence[Transport]) -> list[Transport]:

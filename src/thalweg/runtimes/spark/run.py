@@ -214,10 +214,10 @@ def check_path(folder: CheckpointPath) -> None:
 
 
 def need_shared_folder(folder: CheckpointPath | None) -> None:
-    """Refuses the URI of another file system where live streams are to be received in the folder of a run."""
+    """Refuses the URI of another file system where streams are to be received in the folder of a run."""
     if isinstance(folder, StoredPath):
-        message = f"cannot use `{folder}` for checkpoints: what live streams bring is kept in a folder on a disk"
-        way_out = "name a folder that all machines share; recordings and `thalweg.spark.reason` can use a URI"
+        message = f"cannot use `{folder}` for checkpoints: what this process receives is kept in a folder on a disk"
+        way_out = "name a folder that all machines share; a URI is for recordings, and for streams that Spark reads"
         raise RejectedError([Diagnostic("E401", message, help=way_out)])
 
 

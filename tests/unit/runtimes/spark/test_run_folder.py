@@ -1,11 +1,17 @@
 """The folder of a run on Spark."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyarrow.fs import LocalFileSystem
 
-from thalweg.diagnostics import RejectedError
-from thalweg.runtimes.spark.run import check_path
+from thalweg import api
+from thalweg.api.run_options import RunOptions
+from thalweg.diagnostics import RejectedError, Source
+from thalweg.runtimes.spark.run import SparkTarget, check_path
+from thalweg.runtimes.stored_path import StoredPath
 
 
 @pytest.mark.parametrize("name", ["run [1]", "{a,b}", "st*r", "what?", "back\\slash"])
@@ -13,3 +19,36 @@ def test_a_folder_that_spark_would_take_for_a_pattern_is_refused(tmp_path: Path,
     with pytest.raises(RejectedError, match="in a path for a pattern"):
         check_path(tmp_path / name)
     assert not (tmp_path / name).exists()
+
+
+RECEIVED: list[Callable[[Path], Any]] = [
+    lambda file: f"replay://{file}",
+    lambda file: Source("s.facts", file.read_text()),
+    lambda file: [(3, ["a(x)"])],
+    lambda file: [file, "-"],
+]
+READ_BY_TASKS: list[Callable[[Path], Any]] = [
+    lambda file: file,
+    lambda file: [file, "kafka://localhost:1/readings"],
+    lambda file: "delta:/nowhere/readings",
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("stream", "refused"),
+    [
+        *((stream, "E401.*: what this process receives is kept in a folder on a disk") for stream in RECEIVED),
+        # All is well with the folder: it comes to the master, which there is not.
+        *((stream, "`nowhere` is not the address of a Spark master") for stream in READ_BY_TASKS),
+    ],
+)
+def test_the_folder_of_another_file_system_is_for_what_tasks_read(
+    tmp_path: Path, stream: Callable[[Path], Any], refused: str
+) -> None:
+    file = tmp_path / "s.facts"
+    file.write_text("a(x) at 3.\n")
+    folder = StoredPath("hdfs://host/runs/city", LocalFileSystem(), str(tmp_path / "city"))
+    part = api.load_part(["seen(X) :- a(X)."], [])
+    with pytest.raises(RejectedError, match=refused):
+        api.run_on_spark(part, stream(file), RunOptions(), SparkTarget("nowhere", folder))
