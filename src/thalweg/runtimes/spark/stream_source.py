@@ -142,8 +142,8 @@ class BatchPlanner:
         begin = int(start.get(_ARRIVALS, "0"))
         taken = self._taken(begin, self._pace.size)
         if ends == positions and taken == begin:
-            # Nothing comes, perhaps because there is no room. Spark asks only behind a complete batch: it does one that is
-            # not complete again without asking.
+            # Nothing comes, perhaps because there is no room. Spark asks only behind a complete batch: one that is not
+            # complete is done again without asking.
             self._log.forget(begin - 1)
             return start
         self._planned = time.monotonic()
