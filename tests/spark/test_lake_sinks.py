@@ -9,7 +9,9 @@ from spark.commands import invoke, run
 from thalweg.answers.answer_columns import FactColumns
 from thalweg.connectors.kafka import KafkaTransport
 from thalweg.connectors.lake import is_lake, lake_output
+from thalweg.diagnostics import RejectedError
 from thalweg.model.time import TimeFormat
+from thalweg.runtimes.checkpoint_folder import MANIFEST
 from thalweg.runtimes.spark.answer_frame import AnswerFrame
 from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA
 from thalweg.runtimes.spark.lake_sink import LakeSink
@@ -85,7 +87,9 @@ def test_a_table_that_is_made_has_each_batch_once_and_one_that_exists_is_added_t
     try:
         run(*words, "--out", "table:slow_now")
         assert rows_of(session.table("slow_now")) == expected
-        assert "batch" in session.table("slow_now").columns
+        assert session.table("slow_now").columns[-2:] == ["run", "batch"]
+        run(*words, "--out", "table:slow_now", "--checkpoint", tmp_path / "second")
+        assert rows_of(session.table("slow_now")) == sorted(expected * 2)
         run(*words, "--out", "table:slow_before")
         run(*words, "--out", "table:slow_before")
         assert rows_of(session.table("slow_before")) == sorted(expected * 2)
@@ -132,3 +136,67 @@ def test_a_batch_that_is_tried_again_is_written_once(name, session, tmp_path):
         assert rows_of(table) == sorted([(3, "+", "slow(a)"), (4, "-", "slow(a)")] * 3)
     finally:
         session.sql("DROP TABLE IF EXISTS slow_twice")
+
+
+SINK_ROWS = [("begin", 3, None, None, "slow(a)"), ("end", 4, None, None, "slow(a)"), ("decided", 4, 0, None, "")]
+
+
+def table_sink(name):
+    return LakeSink(
+        lake_output(f"table:{name}"), AnswerFrame(FactColumns("changes"), TimeFormat(), emit="changes"), 1000
+    )
+
+
+def test_a_table_of_users_is_appended_to_by_the_names_of_its_columns(session):
+    columns = "args array<string>, predicate string, op string, t long"
+    session.sql(f"CREATE TABLE slow_turned ({columns}) USING parquet")
+    try:
+        sink = table_sink("slow_turned")
+        sink.begin(session)
+        sink.write(session.createDataFrame(SINK_ROWS, ANSWER_SCHEMA), "one", 0)
+        assert rows_of(session.table("slow_turned")) == [(3, "+", "slow(a)"), (4, "-", "slow(a)")]
+    finally:
+        session.sql("DROP TABLE slow_turned")
+
+
+def test_a_table_with_other_columns_is_refused_and_nothing_of_it_is_lost(session):
+    columns = "t long, op string, predicate string, args array<string>, batch long"
+    session.sql(f"CREATE TABLE slow_users ({columns}) USING parquet PARTITIONED BY (batch)")
+    try:
+        session.sql("INSERT INTO slow_users VALUES (1, '+', 'slow', array('b'), 0)")
+        sink = table_sink("slow_users")
+        with pytest.raises(RejectedError, match=r"E402.*which has the columns t, op, predicate, args, batch"):
+            sink.begin(session)
+        with pytest.raises(RejectedError, match="E402"):
+            sink.write(session.createDataFrame(SINK_ROWS, ANSWER_SCHEMA), "one", 0)
+        assert rows_of(session.table("slow_users")) == [(1, "+", "slow(b)")]
+    finally:
+        session.sql("DROP TABLE slow_users")
+
+
+@pytest.mark.usefixtures("in_session")
+def test_a_run_that_was_killed_in_its_first_batch_goes_on_and_one_that_is_refused_claims_nothing(
+    session, readings, tmp_path, monkeypatch
+):
+    place = (tmp_path / "slow.parquet").as_uri()
+    words = [*readings, "--emit", "changes", "--out", place, "--runtime", "spark", "--checkpoint", tmp_path / "state"]
+    write = LakeSink.write
+
+    def write_and_fail(sink, rows, run, batch):
+        write(sink, rows, run, batch)
+        raise OSError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LakeSink, "write", write_and_fail)
+        assert invoke(*words).exit_code == 3
+    run(*words)
+    assert rows_of(session.read.parquet(place)) == as_rows(embedded(readings, tmp_path))
+    refused = invoke(*words[:-1], tmp_path / "other")
+    assert (refused.exit_code, "E408" in refused.stderr) == (1, True)
+    assert not (tmp_path / "other" / MANIFEST).exists()
+
+
+def test_a_table_of_iceberg_is_not_written_by_its_folder(readings):
+    refused = invoke(*readings, "--out", "iceberg:s3a://lake/slow", "--runtime", "spark")
+    assert (refused.exit_code, "E402" in refused.stderr) == (1, True)
+    assert "iceberg:catalog.schema.table" in refused.stderr

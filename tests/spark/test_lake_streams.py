@@ -105,8 +105,10 @@ def test_a_topic_that_is_missing_is_one_clear_sentence(kafka, tmp_path):
 
 @pytest.mark.usefixtures("in_session", "with_kafka")
 def test_a_topic_that_is_empty_has_no_answers(kafka, tmp_path):
-    run(*words_of(tmp_path, f"kafka://{kafka.address}/{make_topic(kafka)}?until=end"))
-    assert (tmp_path / "out.jsonl").read_text() == ""
+    words = words_of(tmp_path, f"kafka://{kafka.address}/{make_topic(kafka)}?until=end")
+    for _ in range(2):
+        run(*words, "--checkpoint", tmp_path / "state")
+        assert (tmp_path / "out.jsonl").read_text() == ""
 
 
 @pytest.mark.usefixtures("in_session")
@@ -126,6 +128,34 @@ def test_a_table_of_a_catalog_is_a_stream_by_a_mapping_that_is_proposed_where_th
         assert (wrong.exit_code, "no column `device`" in wrong.stderr) == (1, True)
     finally:
         session.sql("DROP TABLE readings_of")
+
+
+@pytest.mark.usefixtures("in_session")
+@pytest.mark.parametrize("delay", ["0", "100"])
+def test_a_run_that_was_killed_before_its_last_batch_closes_the_time_when_it_is_resumed(
+    delay, session, tmp_path, monkeypatch
+):
+    from thalweg.runtimes.spark import run as running
+
+    rows = [(f"s{tick % 3}", tick * 13 % 40, tick) for tick in range(50)]
+    session.createDataFrame(rows, "sensor string, v int, at_second long").write.saveAsTable("readings_cut")
+    more = ["--map", "speed(sensor, v) at at_second", "--times", "ticks", "--delay", delay]
+    words = words_of(tmp_path, "table:readings_cut?until=end", *more, "--checkpoint", tmp_path / "state")
+    before = session.conf.get(running.NO_DATA)
+    try:
+        with monkeypatch.context() as patch:
+            # Spark ends as if it had been killed there.
+            session.conf.set(running.NO_DATA, "false")
+            patch.setattr(running, "NO_DATA", "thalweg.none")
+            cut = invoke(*words)
+            assert (cut.exit_code, "E407" in cut.stderr) == (3, True)
+        run(*words)
+        lines = [f"speed({sensor},{v}) at {tick}." for sensor, v, tick in rows]
+        assert answers_of(tmp_path / "out.jsonl") == embedded(lines, delay=int(delay))
+        assert "W416" in run(*words).stderr
+    finally:
+        session.conf.set(running.NO_DATA, before)
+        session.sql("DROP TABLE readings_cut")
 
 
 @pytest.mark.usefixtures("in_session", "with_kafka")

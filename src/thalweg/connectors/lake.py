@@ -3,7 +3,7 @@
     kafka://localhost:9092/readings?by=partition    a topic, each partition of which has a watermark of its own
     table:city.traffic.readings                     a table of a catalog that the session has
     delta:s3a://lake/readings                       a table of Delta, by its folder
-    iceberg:city.traffic.readings                   a table of Iceberg, by its name, or by its folder
+    iceberg:city.traffic.readings                   a table of Iceberg, by its name; to be read, also by its folder
 
 A stream goes on as rows are added; with `?until=end` it ends behind what is there when it is opened. `?by=COLUMN` gives
 the rows of each value of a column a watermark of their own.
@@ -143,7 +143,13 @@ def lake_output(name: str | None) -> LakeOutput | None:
     if name is None:
         return None
     if is_lake(name):
-        return LakeOutput(name, *table_place(name))
+        format_, place = table_place(name)
+        if format_ == "iceberg" and "/" in place:
+            message = (
+                f"cannot write to `{name}`: a table of Iceberg is written by its name in a catalog, not by its folder"
+            )
+            raise RejectedError([Diagnostic("E402", message, help="write `iceberg:catalog.schema.table`")])
+        return LakeOutput(name, format_, place)
     if name.startswith(f"{KAFKA}://"):
         address = kafka_address(name, ("key",))
         return LakeOutput(address.name, KAFKA, with_ports(address.place), address.topic, address.options.get("key"))

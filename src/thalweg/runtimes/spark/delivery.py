@@ -75,6 +75,8 @@ class Delivered:
     stamped: bool = False
     run: str = ""
     """What tells this run from all others."""
+    has_read: bool = False
+    """Whether a batch has read something."""
     waiting: tuple[dict[str, Any], ...] = ()
     """Rows of the tick behind the last one, at which more may begin and end."""
 
@@ -178,13 +180,13 @@ class Delivery:
         write: Callable[[], int] | None = None,
         chunks: Callable[[int, int], Iterable[Chunk]] | None = None,
     ) -> None:
-        """Writes the answers of a batch, a table of Arrow, unless that has been done.
+        """Writes the answers of a batch, a table of Arrow, unless that has been done, or the run is over.
 
         Of those that are not in the table, something else is to `write` all, and says how many there are; or `chunks`
         gives those for the ticks from one to another. What goes wrong is kept, because Spark may lose it.
         """
         with self._writing:
-            if batch <= self.done.batch:
+            if batch <= self.done.batch or self.done.over:
                 return
             try:
                 self._check_end()
@@ -247,8 +249,9 @@ class Delivery:
         self.guaranteed.update((row["fact"], row["until"]) for row in sent.reports[GUARANTEED])
         for row in sorted(sent.reports[LATE_FACT], key=lambda row: (row["t"], row["fact"])):
             self.late.add(row["t"], row["until"], row["stream"], [row["fact"]])
-        over = bool(sent.reports[OVER])
-        self._settle(Delivered(batch, last, settled(self._out), settled(self._late), over, waiting=waiting))
+        over, has_read = bool(sent.reports[OVER]), self.done.has_read or bool(sent.reports[DIGEST])
+        ends = settled(self._out), settled(self._late)
+        self._settle(Delivered(batch, last, *ends, over, has_read=has_read, waiting=waiting))
 
     def _open(self, sent: _Sent, last: int) -> tuple[_Sent, tuple[dict[str, Any], ...]]:
         """What is written now, with what waited before, and the rows that wait: facts of a tick are one answer."""

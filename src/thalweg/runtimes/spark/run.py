@@ -45,6 +45,7 @@ from thalweg.runtimes.spark.session import (
 from thalweg.runtimes.spark.session_settings import SessionOptions, is_local
 from thalweg.runtimes.spark.shipped_job import ship
 from thalweg.runtimes.spark.shutdown import Guard
+from thalweg.runtimes.spark.stream_source import ends_with_others
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 from thalweg.runtimes.stored_path import CheckpointPath, StoredPath
 
@@ -161,6 +162,8 @@ def run(
             raise
         stack.callback(stop_session, session)
         check_visible(session, uri_of(folder), partitions)
+        if sink is not None and last_batch(folder) is None:
+            _begin(sink, session)
         claim.make(folder)
         delivery = deliver(folder / LEDGER, feed)
         stack.callback(delivery.close)
@@ -170,8 +173,6 @@ def run(
         feed.start()
         stack.callback(feed.stop)
         with _failures(interrupt, delivery):
-            if sink is not None and delivery.done.batch < 0:
-                sink.begin(session)
             must_stop = partial(_must_stop, interrupt, guard, feed, target)
             writing = writer_of(session, job, feed, delivery, folder, sink)
             _move(session, writing, folder, partitions, must_stop)
@@ -196,6 +197,14 @@ def run(
             late.count + far.count,
             delivery.guaranteed,
         )
+
+
+def _begin(sink: "LakeSink", session: "SparkSession") -> None:
+    """Looks at where answers are to go, before anything says that the checkpoint folder is that of this run."""
+    try:
+        sink.begin(session)
+    except java_errors() as error:
+        raise failure(error) from error
 
 
 def _over(folder: CheckpointPath, report: Callable[[Diagnostic], None]) -> RunOutcome:
@@ -268,7 +277,12 @@ def writer_of(
             _deliver_kept(answers, batch, delivery, sink)
 
     shipped = ship(session, job)
-    writing = chain(shipped, feed.load(session, shipped)).writeStream.foreachBatch(deliver)
+    parcels = feed.load(session, shipped)
+    if job.closes and ends_with_others():
+        from thalweg.runtimes.spark.start_source import start_rows
+
+        parcels = parcels.unionAll(start_rows(session, delivery.done.batch + 1))
+    writing = chain(shipped, parcels).writeStream.foreachBatch(deliver)
     if job.closes:
         # All has been read when a batch without data follows.
         session.conf.set(NO_DATA, "true")
@@ -383,18 +397,19 @@ def _follow(
             return
         if query.awaitTermination(PAUSE):  # type: ignore[arg-type]
             if not delivery.done.over:
-                _check_ended(job, feed, delivery)
+                _check_ended(job, delivery)
             return
 
 
-def _check_ended(job: Job, feed: SparkFeed, delivery: Delivery) -> None:
+def _check_ended(job: Job, delivery: Delivery) -> None:
     """`FailedError` where a query has ended and the run is not over, unless there was nothing to read."""
     if not job.closes:
         raise FailedError(Diagnostic("E407", "Spark stopped the run"))
-    if delivery.done.tick >= 0 or feed.facts:
+    if delivery.done.has_read:
         # It was killed between the last batch and the one that closes the time.
         message = "all was read before, and nothing new has come that could close the last ticks"
-        raise FailedError(Diagnostic("E407", message, help="run it again when there is more to read"))
+        way_out = "run it again when there is more to read, or from the beginning: new checkpoint, another output"
+        raise FailedError(Diagnostic("E407", message, help=way_out))
 
 
 def _must_stop(interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget) -> bool:

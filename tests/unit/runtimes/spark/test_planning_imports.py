@@ -9,7 +9,7 @@ HEAVY = ("numba", "pandas", "thalweg.engine", "thalweg.dataflow", "thalweg.kinds
 IMPORTED = "import sys, {module}\nprint(*(name for name in {heavy} if name in sys.modules))"
 
 
-@pytest.mark.parametrize("module", ["claim_source", "processor", "shipped_job"])
+@pytest.mark.parametrize("module", ["claim_source", "processor", "shipped_job", "start_source"])
 def test_what_is_imported_to_plan(module: str) -> None:
     code = IMPORTED.format(module=f"thalweg.runtimes.spark.{module}", heavy=HEAVY)
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
