@@ -142,7 +142,7 @@ def run(
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
         check_path(folder)
-        stack.enter_context(locked(folder))
+        need_folder = stack.enter_context(locked(folder))
         guard = stack.enter_context(Guard(interrupt))
         claim = Claim(job.text, job.fingerprint, {**(options or {}), BUCKETS_OPTION: job.width}, FORMAT)
         claim.check(folder)
@@ -163,6 +163,7 @@ def run(
         check_visible(session, uri_of(folder), partitions)
         claim.make(folder)
         delivery = deliver(folder / LEDGER, feed)
+        delivery.need_folder = need_folder
         stack.callback(delivery.close)
         guard.delivering(delivery)
         if warnings is not None:
@@ -172,7 +173,7 @@ def run(
         with _failures(interrupt, delivery):
             if sink is not None and delivery.done.batch < 0:
                 sink.begin(session)
-            must_stop = partial(_must_stop, interrupt, guard, feed, target)
+            must_stop = partial(_must_stop, interrupt, guard, feed, target, need_folder)
             writing = writer_of(session, job, feed, delivery, folder, sink)
             _move(session, writing, folder, partitions, must_stop)
             query = _triggered(writing, job).start()
@@ -397,8 +398,14 @@ def _check_ended(job: Job, feed: SparkFeed, delivery: Delivery) -> None:
         raise FailedError(Diagnostic("E407", message, help="run it again when there is more to read"))
 
 
-def _must_stop(interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget) -> bool:
-    """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read."""
+def _must_stop(
+    interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget, need_folder: Callable[[], None]
+) -> bool:
+    """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read.
+
+    `RejectedError` where another run has taken the checkpoint.
+    """
+    need_folder()
     if not interrupt.asked:
         return False
     if target.checkpoint is None:
