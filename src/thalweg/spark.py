@@ -131,8 +131,9 @@ def reason(
     the `watermark` they came behind, or `malformed`, with the reason and the row in `message`, or `warning`.
 
     Facts are split by their keys into `buckets`, which Spark's `partitions` share: by default those of the session. A
-    query that streams goes on from its checkpoint with the buckets it had, 64 by default and 8 on one machine, but no
-    fewer than partitions; with other `partitions` its state is moved to them when it starts (Spark 4.2 and later).
+    query that streams has 64 buckets by default, 8 on one machine, but no fewer than partitions. It goes on from its
+    checkpoint with as many as it began with (give the `buckets` where the default is another one now); with other
+    `partitions` its state is moved to them when it starts (Spark 4.2 and later).
 
     With `memory`, as in `"200M"`, each bucket of each stage has a budget: over it facts are shed, and what may have
     ended by that has the `op` `?`. Where a program cannot go on, the job fails with the diagnostic as its message.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import thalweg
-from thalweg import RejectedError, Source
+from thalweg import RejectedError, Source, api
 from thalweg.api.sources import classify, language_of_program, named, on_command_line
 
 LONG = "a" * 1_000_000
@@ -150,3 +150,14 @@ def test_half_a_character_is_refused_wherever_it_stands() -> None:
         list(thalweg.run("q(X) :- p(X).", stream='p("\ud800") at 1.'))
     assert [one.code for one in thalweg.check(Source("x.ttl", '<a> <p> "\ud800" .'))] == ["E101"]
     assert "E101" in [one.code for one in thalweg.check(Source("x.lp", 'q("\ud800").'))]
+
+
+@pytest.mark.parametrize("background", ["delta:/lake/limits", "table:limits"])
+def test_a_table_that_only_a_command_reads_is_not_said_to_need_what_is_there(background: str) -> None:
+    for rejected in (
+        lambda: thalweg.run("q :- p.", stream=[(1, "p")], background=background, runtime="spark"),
+        lambda: api.explain("q :- p.", background=background, partitions=2),
+    ):
+        with pytest.raises(RejectedError, match=r"E402\]: only `thalweg run --runtime spark` reads `") as raised:
+            rejected()
+        assert "toArrow()" in str(raised.value)

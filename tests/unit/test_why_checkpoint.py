@@ -238,3 +238,12 @@ def publish(broker: Any, topic: str, value: int, second: int) -> None:
     message = {"d": "a", "v": value, "ts": f"2026-11-15T08:{second // 60:02}:{second % 60:02}Z"}
     mqtt = pytest.importorskip("paho.mqtt.publish")
     mqtt.single(topic, json.dumps(message), qos=1, hostname=host, port=int(port))
+
+
+def test_a_checkpoint_on_another_file_system_is_asked_by_its_uri(saves: None) -> None:
+    assert "this is a crash" in invoke("run", *RULE_RUN, "--checkpoint", "kept").output
+    uri = Path("kept").absolute().as_uri()
+    asked = ("why", "plant.lars", "alarm(a)", "--checkpoint")
+    assert invoke(*asked, uri).output == invoke(*asked, "kept").output
+    refused = invoke(*asked, "hdfs://nowhere:1/kept")
+    assert (refused.exit_code, "error[E402]" in refused.output) == (1, True)

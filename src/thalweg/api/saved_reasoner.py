@@ -5,7 +5,7 @@ why("plant.toml", "alarm(a)")    the state that the run saved last, at its last 
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.api.jobs import started
 from thalweg.api.run_options import RunOptions
@@ -14,6 +14,9 @@ from thalweg.api.timing import Timing
 from thalweg.connectors.open import is_remote
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.kinds.part import Part
+
+if TYPE_CHECKING:
+    from thalweg.runtimes.stored_path import CheckpointPath
 
 _BY_RECORDING: Final = "record the streams, and ask with `--stream RECORDING --at T`"
 _BY_EITHER: Final = f"ask the checkpoint of the run (`--checkpoint DIR`, without `--at`), or {_BY_RECORDING}"
@@ -27,12 +30,14 @@ def need_recordings(on: On) -> None:
             raise refused(f"`why` does not connect to live streams, and one is `{scheme}://…`", _BY_EITHER)
 
 
-def saved_reasoner(folder: Path, part: Part, timing: Timing, report: Callable[[Diagnostic], None]) -> Any:
+def saved_reasoner(checkpoint: str | Path, part: Part, timing: Timing, report: Callable[[Diagnostic], None]) -> Any:
     """The reasoner at the last tick of a run's checkpoint; `RejectedError` where it cannot be asked."""
     from thalweg.engine.checkpoint import MismatchError
     from thalweg.model.arrow import DamagedError
     from thalweg.runtimes.checkpoint_folder import refused as mismatched
+    from thalweg.runtimes.stored_path import checkpoint_path
 
+    folder = checkpoint_path(str(checkpoint))
     emit, state = _saved(folder, timing)
     run = started(part, RunOptions(timing, emit), report)
     if not run.derivations.explains_facts:
@@ -46,7 +51,7 @@ def saved_reasoner(folder: Path, part: Part, timing: Timing, report: Callable[[D
     return run.derivations
 
 
-def _saved(folder: Path, timing: Timing) -> tuple[str, bytes]:
+def _saved(folder: "CheckpointPath", timing: Timing) -> tuple[str, bytes]:
     """The `--emit` of the run and the state of its runtime."""
     from thalweg.model.sealed import unseal_json
     from thalweg.runtimes.checkpoint_folder import MANIFEST, read_sealed

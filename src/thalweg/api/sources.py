@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from thalweg.connectors.batches import Facts, Instant
-from thalweg.connectors.broker import only_on_spark
 from thalweg.connectors.files import read_text
 from thalweg.connectors.held_tables import HeldTable, is_table
 from thalweg.connectors.lake import is_lake
@@ -58,6 +57,7 @@ _KINDS: Final = (
     ("events.tw", "events", re.compile(r"\s*(?:PREFIX\b[^>]*>\s*)*NAMED\s+EVENT\b", re.I)),
 )
 # How rdflib calls the graph that has no name.
+_HELD: Final = "elsewhere give a file, or in Python the table: `background=table.toArrow()`"
 _DEFAULT_GRAPH: Final = " <urn:x-rdflib:default>"
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\x00-\x1f\x7f]*")
 _PATH: Final = re.compile(r"[^\s\x00-\x1f\x7f]*(?P<suffix>\.[A-Za-z]+)")
@@ -244,8 +244,8 @@ def absolute(source: Text | HeldTable | NamedSource) -> str:
 def compiler_of(text: Text, *, background: bool = False) -> Language:
     """The language of a program or a background; `RejectedError` where it is in none."""
     if isinstance(text, str):
-        if is_lake(text):
-            raise only_on_spark(text)
+        if background and is_lake(text):
+            raise RejectedError([Diagnostic("E402", f"only `thalweg run --runtime spark` reads `{text}`", help=_HELD)])
         message = f"`{text}` is a stream, not a program or a background"
         raise RejectedError([Diagnostic("E402", message, help="give the name of a file, or a text")])
     name = name_of(text)

@@ -429,5 +429,5 @@ def _run_to(
     about = programs, facts, resolved.timing.tick, resolved.ontology
     part = load_part(*about, report=report, show=EVERYTHING, mapped=resolved.mapped)
     if checkpoint is not None and at is None:
-        return resolved, saved_reasoner(Path(checkpoint), part, resolved.timing, report)
+        return resolved, saved_reasoner(checkpoint, part, resolved.timing, report)
     return resolved, jobs.run_to(part, on, resolved.run, Observer(report, look=look))

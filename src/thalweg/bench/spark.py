@@ -45,6 +45,8 @@ _ENOUGH: Final = 0.6
 _FLAT: Final = 1.15
 _BOUNDED: Final = 1.5
 _CORES: Final = 2
+# Partitions and buckets of a batch with one fact.
+_SHAPES: Final = ((2, 2), (2, 8), (2, 64), (4, 64))
 # CPU time: microseconds of the driver's Python a fact, and of workers a row of Parquet; a batch beside an empty one.
 _DRIVER_US: Final = 0.2
 _WORKERS_US: Final = 3.0
@@ -110,7 +112,7 @@ def _measured_costs(report: BenchmarkReport, quick: bool) -> SparkCosts:
     report.add("costs", facts)
     report.log("batches of one fact")
     with session(_CORES) as spark, workplace() as folder:
-        shapes = [*batch_costs(spark, (2, 8) if quick else (2, 8, 32, 64), 3 if quick else 8, Path(folder))]
+        shapes = [*batch_costs(spark, _SHAPES[:2] if quick else _SHAPES, 3 if quick else 8, Path(folder))]
     report.add("shapes", shapes)
     report.log("latency")
     answers = latency(quick)
@@ -127,8 +129,9 @@ def cost_targets(found: SparkCosts) -> list[BenchmarkTarget]:
     sources = [cost for cost in found.facts if cost.program == "join"]
     driver = max(cost.driver_us for cost in sources)
     (parquet,) = (cost for cost in sources if cost.source == "Parquet")
-    shape = max(found.shapes, key=lambda shape: shape.partitions)
-    empty = f"a batch of one fact, {shape.partitions} partitions: at most {_OF_EMPTY} × an empty operator"
+    shape = max(found.shapes, key=lambda shape: (shape.buckets, shape.partitions))
+    cut = f"{shape.partitions} partitions, {shape.buckets} buckets"
+    empty = f"a batch of one fact, {cut}: at most {_OF_EMPTY} × an empty operator"
     driven = f"driver's Python: at most {_DRIVER_US} µs a fact from any source"
     worked = f"workers' Python: at most {_WORKERS_US:g} µs a row of Parquet"
     half = found.answers.half_within_s
@@ -281,7 +284,7 @@ def draw_results(results: list[HeatResult], folder: Path) -> None:
 
 
 def draw_costs(found: SparkCosts, folder: Path) -> None:
-    """CPU time of a fact by process, of a batch by partitions, and facts a second by executors in the model."""
+    """CPU time of a fact by process, of a batch by buckets, and facts a second by executors in the model."""
     bars = {
         name: {f"{cost.program}, {cost.source}": getattr(cost, f"{name}_us") for cost in found.facts}
         for name in ("driver", "java", "workers")
@@ -289,11 +292,11 @@ def draw_costs(found: SparkCosts, folder: Path) -> None:
     spent = Panel("CPU time of a fact", "", "µs", bars=bars, log="y")
     batches = Lines()
     for shape in found.shapes:
-        add_point(batches, "reason", shape.partitions, shape.batch_s)
-        add_point(batches, "empty operator", shape.partitions, shape.empty_s)
+        add_point(batches, f"reason, {shape.partitions} partitions", shape.buckets, shape.batch_s)
+        add_point(batches, f"empty operator, {shape.partitions} partitions", shape.buckets, shape.empty_s)
     rates = Lines()
     for cluster in found.clusters:
         add_point(rates, cluster.source, cluster.executors, cluster.facts_per_s)
-    of_batch = Panel("a batch of one fact", "partitions", "CPU seconds", batches, from_zero=True)
+    of_batch = Panel("a batch of one fact", "buckets", "CPU seconds", batches, from_zero=True)
     model = Panel("a model of a cluster", "executors of four cores", "facts a second", rates, log="xy")
     draw(folder, "costs", [spent, of_batch, model], size=(5, 3.5))

@@ -28,9 +28,10 @@ _SCHEMA: Final = "x long, t long"
 
 @dataclass(frozen=True, slots=True)
 class BatchCost:
-    """CPU seconds of a batch with one fact, and of an operator that does nothing with as many partitions."""
+    """CPU seconds of a batch with one fact, and of an operator that does nothing with as many partitions and keys."""
 
     partitions: int
+    buckets: int
     driver_s: float
     java_s: float
     workers_s: float
@@ -53,15 +54,17 @@ class EmptyProcessor(StatefulProcessor):
         """Nothing is open."""
 
 
-def batch_costs(session: "SparkSession", shapes: Iterable[int], batches: int, folder: Path) -> Iterator[BatchCost]:
-    """The cost of a batch for each number of partitions."""
-    for partitions in shapes:
+def batch_costs(
+    session: "SparkSession", shapes: Iterable[tuple[int, int]], batches: int, folder: Path
+) -> Iterator[BatchCost]:
+    """The cost of a batch for each shape, a number of partitions and one of buckets."""
+    for partitions, buckets in shapes:
         session.conf.set("spark.sql.shuffle.partitions", partitions)
-        inboxes = [folder / f"{partitions}-{name}" for name in ("reason", "empty")]
+        inboxes = [folder / f"{partitions}-{buckets}-{name}" for name in ("reason", "empty")]
         for inbox in inboxes:
             inbox.mkdir(parents=True)
         ours, empty = (
-            _Fed(frame(session, inbox, partitions), inbox)
+            _Fed(frame(session, inbox, buckets), inbox)
             for frame, inbox in zip((_answers, _empty), inboxes, strict=True)
         )
         try:
@@ -72,17 +75,17 @@ def batch_costs(session: "SparkSession", shapes: Iterable[int], batches: int, fo
         finally:
             ours.query.stop()
             empty.query.stop()
-        yield _cost(partitions, pairs)
+        yield _cost(partitions, buckets, pairs)
 
 
-def _cost(partitions: int, pairs: list[tuple[SparkCpu, SparkCpu]]) -> BatchCost:
+def _cost(partitions: int, buckets: int, pairs: list[tuple[SparkCpu, SparkCpu]]) -> BatchCost:
     """The mean of all batches: where the collector of Java runs, one takes more and others less."""
     ours, empty = (
         SparkCpu(*np.mean([(cpu.driver, cpu.java, cpu.workers) for cpu in side], axis=0).tolist())
         for side in zip(*pairs, strict=True)
     )
     return BatchCost(
-        partitions, ours.driver, ours.java, ours.workers, ours.total, empty.total, ours.total / empty.total
+        partitions, buckets, ours.driver, ours.java, ours.workers, ours.total, empty.total, ours.total / empty.total
     )
 
 
@@ -117,12 +120,12 @@ def _rows(session: "SparkSession", inbox: Path) -> "DataFrame":
     return session.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(inbox))
 
 
-def _answers(session: "SparkSession", inbox: Path, partitions: int) -> "DataFrame":
+def _answers(session: "SparkSession", inbox: Path, buckets: int) -> "DataFrame":
     from thalweg.spark import reason
 
-    return reason(_PROGRAM, {"p": _rows(session, inbox)}, emit="changes", partitions=partitions)
+    return reason(_PROGRAM, {"p": _rows(session, inbox)}, emit="changes", buckets=buckets)
 
 
-def _empty(session: "SparkSession", inbox: Path, partitions: int) -> "DataFrame":
-    rows = _rows(session, inbox).selectExpr(f"explode(sequence(0, {partitions - 1})) as bucket", "x")
+def _empty(session: "SparkSession", inbox: Path, keys: int) -> "DataFrame":
+    rows = _rows(session, inbox).selectExpr(f"explode(sequence(0, {keys - 1})) as bucket", "x")
     return rows.groupBy("bucket").transformWithState(EmptyProcessor(), "x long", "Append", "None")

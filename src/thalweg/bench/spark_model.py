@@ -50,11 +50,11 @@ def modelled(cost: CostOfFact, batch: float) -> list[ModelledCluster]:
 
 
 def batch_seconds(measured: Sequence[BatchCost]) -> float:
-    """What a batch takes before its facts: what it costs once, and for one partition, which each core has.
+    """What a batch takes before its facts: what it costs once, and for one bucket, which each core has.
 
-    >>> shapes = [BatchCost(p, 0.0, 0.0, 0.0, 0.5 + 0.1 * p, 0.0, 1.0) for p in (2, 4)]
+    >>> shapes = [BatchCost(2, n, 0.0, 0.0, 0.0, 0.5 + 0.1 * n, 0.0, 1.0) for n in (2, 8)]
     >>> round(batch_seconds(shapes), 3)
     0.6
     """
-    each, once = np.polyfit([cost.partitions for cost in measured], [cost.batch_s for cost in measured], 1)
+    each, once = np.polyfit([cost.buckets for cost in measured], [cost.batch_s for cost in measured], 1)
     return float(max(0.0, once) + max(0.0, each))

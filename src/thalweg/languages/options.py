@@ -640,9 +640,9 @@ OPTIONS: Final[tuple[Option, ...]] = (
         ),
         Option(
             "checkpoint",
-            Path | None,
-            "Without `--at`: the checkpoint of a run in one process, which may go on. It is asked at its last "
-            "tick, and no stream is read.",
+            str | None,
+            "Without `--at`: the checkpoint of a run in one process, a folder or a URI, which may go on. It is asked "
+            "at its last tick, and no stream is read.",
             verbs=("why",),
             metavar="DIR",
             python="checkpoint",

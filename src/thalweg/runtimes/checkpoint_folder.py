@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -30,31 +30,35 @@ _AGAIN: Final = "to run it again, name a new folder"
 
 
 @contextmanager
-def locked(folder: CheckpointPath) -> Iterator[None]:
-    """Keeps a checkpoint folder from two runs at once; however a run ends, the folder is free again."""
+def locked(folder: CheckpointPath) -> Iterator[Callable[[], None]]:
+    """Keeps a checkpoint folder from two runs at once; however a run ends, the folder is free again.
+
+    What it gives is called before something is saved: `RejectedError` where the folder is no longer this run's.
+    """
     if isinstance(folder, StoredPath):
-        with _usable(folder), leased(folder):
-            yield
+        with ExitStack() as stack:
+            try:
+                lease = stack.enter_context(leased(folder))
+            except OSError as error:
+                raise _unusable(folder, error) from None
+            yield lease.check
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / "lock").open("w")
     except OSError as error:
-        raise RejectedError([Diagnostic("E401", f"cannot use `{folder}` for checkpoints: {error.strerror}")]) from None
+        raise _unusable(folder, error) from None
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise RejectedError([Diagnostic("E408", f"another run is using the checkpoint `{folder}`")]) from None
-        yield
+        # A lock is not lost while its file is open.
+        yield lambda: None
 
 
-@contextmanager
-def _usable(folder: StoredPath) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise RejectedError([Diagnostic("E401", f"cannot use `{folder}` for checkpoints: {error.strerror}")]) from None
+def _unusable(folder: CheckpointPath, error: OSError) -> RejectedError:
+    return RejectedError([Diagnostic("E401", f"cannot use `{folder}` for checkpoints: {error.strerror}")])
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ class EmbeddedCheckpoint:
         self._every = EVERY if every is None else every
         self._clock = clock
         self._stack = ExitStack()
+        self._need_folder: Callable[[], None] = lambda: None
         self._due = 0.0
         self._sinks: dict[str, Sink | ParquetParts] = {}
         self._lengths: Mapping[str, int] = {}
@@ -68,7 +69,7 @@ class EmbeddedCheckpoint:
     def __enter__(self) -> "EmbeddedCheckpoint":
         """Holds the folder and reads it; `RejectedError` where it is not this run's, or the run ended with an error."""
         with ExitStack() as stack:
-            stack.enter_context(locked(self.folder))
+            self._need_folder = stack.enter_context(locked(self.folder))
             self._claim.check(self.folder)
             if (self.folder / STATE).exists():
                 need_manifest(self.folder)
@@ -125,6 +126,7 @@ class EmbeddedCheckpoint:
         self._write(b"", over=True, malformed=None if malformed is None else malformed.render())
 
     def _write(self, state: bytes, **about: Any) -> None:
+        self._need_folder()
         lengths = {name: settled(sink) for name, sink in self._sinks.items()}
         header = encode({"malformed": None, **about, "lengths": lengths}, {})
         replace_file(self.folder / STATE, seal(frame([header, state]), FORMAT))

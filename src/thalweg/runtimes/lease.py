@@ -2,14 +2,16 @@
 
 A run writes a file that says who it is, and writes it anew every few seconds. Another run that finds such a file
 watches it: if it changes, its owner is alive, and the other run is refused; if it stays as it is for longer, its owner
-was lost, and the other run takes its place. No clocks are compared, so those of machines may differ.
+was lost, and the other run takes its place. No clocks are compared, so those of machines may differ. A run that could
+not write its file for as long, or finds another owner in it, must end.
 """
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from secrets import token_hex
 from threading import Event, Thread
+from time import monotonic
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -22,25 +24,66 @@ PATIENCE: Final = 12.0
 """After so many seconds without one a run is taken for lost."""
 
 
+class Lease:
+    """A checkpoint that a run has for as long as it gives signs of life."""
+
+    def __init__(self, file: StoredPath) -> None:
+        self._file, self._owner = file, token_hex(8)
+        self._beats, self._renewed, self._is_lost = 0, 0.0, False
+
+    def check(self) -> None:
+        """`RejectedError` where another run has the checkpoint, or may have it: it was not renewed in time."""
+        if self._is_lost or monotonic() - self._renewed > PATIENCE:
+            taken = "another run has" if self._is_lost else f"after {PATIENCE:g} s without access another run may have"
+            message = f"{taken} taken the checkpoint `{self._file.parent}`"
+            raise RejectedError([Diagnostic("E408", message, help="when no run uses it, the same command goes on")])
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the file says so."""
+        return self._file.exists() and bool(json.loads(self._file.read_bytes())["owner"] == self._owner)
+
+    def renew(self) -> None:
+        """Gives a sign of life."""
+        began = monotonic()
+        self._file.write_bytes(json.dumps({"owner": self._owner, "beats": self._beats}).encode())
+        self._beats, self._renewed = self._beats + 1, began
+
+    def keep(self, done: Event) -> None:
+        """Gives signs of life until all is done, or another run has the checkpoint; what fails is tried again."""
+        while not self._is_lost and not done.wait(BEAT):
+            with suppress(OSError):
+                if self.is_ours:
+                    self.renew()
+                else:
+                    self._is_lost = True
+
+    def end(self) -> None:
+        """Leaves the checkpoint to other runs; where that fails, the lease runs out."""
+        with suppress(OSError):
+            if self.is_ours:
+                self._file.unlink()
+
+
 @contextmanager
-def leased(folder: StoredPath) -> Iterator[None]:
+def leased(folder: StoredPath) -> Iterator[Lease]:
     """Keeps a checkpoint from two runs at once; `RejectedError` where another one is using it."""
     file, done = folder / LEASE, Event()
     _await(file, done)
-    _write(file, owner := token_hex(8), 0)
+    lease = Lease(file)
+    lease.renew()
     # Two may have begun at the same moment: the one that wrote last has it.
     done.wait(BEAT / 3)
-    if _owner(file) != owner:
+    if not lease.is_ours:
         raise _in_use(folder)
-    beating = Thread(target=_beat, args=(file, owner, done), name="lease", daemon=True)
+    beating = Thread(target=lease.keep, args=(done,), name="lease", daemon=True)
     beating.start()
     try:
-        yield
+        yield lease
     finally:
         done.set()
         beating.join()
-        if _owner(file) == owner:
-            file.unlink()
+        lease.end()
 
 
 def _await(file: StoredPath, done: Event) -> None:
@@ -54,21 +97,6 @@ def _await(file: StoredPath, done: Event) -> None:
             return
         if file.read_bytes() != before:
             raise _in_use(file.parent)
-
-
-def _beat(file: StoredPath, owner: str, done: Event) -> None:
-    beats = 0
-    while not done.wait(BEAT):
-        beats += 1
-        _write(file, owner, beats)
-
-
-def _write(file: StoredPath, owner: str, beats: int) -> None:
-    file.write_bytes(json.dumps({"owner": owner, "beats": beats}).encode())
-
-
-def _owner(file: StoredPath) -> str | None:
-    return str(json.loads(file.read_bytes())["owner"]) if file.exists() else None
 
 
 def _in_use(folder: StoredPath) -> RejectedError:

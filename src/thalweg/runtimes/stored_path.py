@@ -1,7 +1,11 @@
 """Paths of checkpoints on other file systems: `s3://lake/runs/city`, with what a `Path` of this machine has.
 
-A checkpoint is a few small files that are replaced as a whole. Object stores do that by themselves; elsewhere a file is
-written under another name and then renamed, and where a run was killed in between, the other name has the content.
+A checkpoint is a few small files that are replaced as a whole. Object stores do that by themselves. Elsewhere a file
+is written under another name first, and the old one must be deleted before the new one gets its name:
+
+    state.writing       is being written, and is never read
+    state.unfinished    has been written as a whole; read where there is no `state`, because a run was killed
+    state
 """
 
 import errno
@@ -15,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 from thalweg.connectors.storage import is_stored, open_filesystem, read_errors, reason_of
 from thalweg.diagnostics import without_secrets
 
+_WRITING: Final = ".writing"
 _UNFINISHED: Final = ".unfinished"
 # Here a file appears, or is replaced, when it is closed.
 _ATOMIC: Final = ("s3", "s3a", "s3n", "gs", "gcs")
@@ -61,7 +66,7 @@ class StoredPath:
 
     def exists(self) -> bool:
         """Whether there is such a file or folder."""
-        return self._is_there(self.place) or self._is_there(self.place + _UNFINISHED)
+        return any(map(self._is_there, self._names))
 
     def iterdir(self) -> "Iterator[StoredPath]":
         """What a folder contains."""
@@ -73,10 +78,11 @@ class StoredPath:
 
     def read_bytes(self) -> bytes:
         """The content of a file; `OSError` where it cannot be read."""
-        place = self.place if self._is_there(self.place) else self.place + _UNFINISHED
-        with _as_os_errors(), self.filesystem.open_input_stream(place) as file:
-            content: bytes = file.read()
-        return content
+        try:
+            return self._read()
+        except FileNotFoundError:
+            # It may have been replaced between the look and the reading.
+            return self._read()
 
     def read_text(self, encoding: str = "utf-8") -> str:
         """The same as text."""
@@ -85,20 +91,48 @@ class StoredPath:
     def write_bytes(self, content: bytes) -> None:
         """Writes a file so that it has either its old content or all of the new one; `OSError` where it cannot."""
         with _as_os_errors():
-            if self.uri.partition("://")[0] in _ATOMIC:
+            if self._is_atomic:
                 self._write(self.place, content)
                 return
             self.filesystem.create_dir(posixpath.dirname(self.place), recursive=True)
-            self._write(self.place + _UNFINISHED, content)
-            if self._is_there(self.place):
-                self.filesystem.delete_file(self.place)
-            self.filesystem.move(self.place + _UNFINISHED, self.place)
+            writing, unfinished = self.place + _WRITING, self.place + _UNFINISHED
+            self._write(writing, content)
+            if self._is_there(unfinished) and not self._is_there(self.place):
+                # The only copy, from when a run was killed.
+                self.filesystem.move(unfinished, self.place)
+            self._move(writing, unfinished)
+            self._move(unfinished, self.place)
 
     def unlink(self) -> None:
-        """Removes a file, if there is one."""
+        """Removes a file, if there is one, and what is left of writing it."""
         with _as_os_errors():
-            if self._is_there(self.place):
-                self.filesystem.delete_file(self.place)
+            if not self._is_atomic:
+                self._delete(self.place + _WRITING)
+                self._delete(self.place + _UNFINISHED)
+            self._delete(self.place)
+
+    @property
+    def _is_atomic(self) -> bool:
+        return self.uri.partition("://")[0] in _ATOMIC
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """Where to look for a file, in turn: one that is just being replaced goes from the second name to the first."""
+        return (self.place,) if self._is_atomic else (self.place, self.place + _UNFINISHED, self.place)
+
+    def _read(self) -> bytes:
+        place = next(filter(self._is_there, self._names), self.place)
+        with _as_os_errors(), self.filesystem.open_input_stream(place) as file:
+            content: bytes = file.read()
+        return content
+
+    def _move(self, place: str, target: str) -> None:
+        self._delete(target)
+        self.filesystem.move(place, target)
+
+    def _delete(self, place: str) -> None:
+        if self._is_there(place):
+            self.filesystem.delete_file(place)
 
     def _write(self, place: str, content: bytes) -> None:
         with self.filesystem.open_output_stream(place) as file:

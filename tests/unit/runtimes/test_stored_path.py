@@ -1,7 +1,12 @@
 """Checkpoints on other file systems: their files are replaced as a whole, and one run at a time uses them."""
 
+from collections.abc import Callable
+from contextlib import suppress
+from errno import EIO
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic, sleep
+from typing import Any
 
 import pytest
 from pyarrow.fs import LocalFileSystem
@@ -10,15 +15,53 @@ from thalweg.diagnostics import RejectedError
 from thalweg.model.sealed import Format, seal_json, unseal_json
 from thalweg.runtimes import lease
 from thalweg.runtimes.checkpoint_folder import Claim, locked, read_sealed, replace_file
+from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint, read_state
 from thalweg.runtimes.stored_path import StoredPath, checkpoint_path
 
 FORMAT = Format(1, 1)
+
+
+class Filesystem:
+    """That of this machine, with what `StoredPath` uses."""
+
+    def __init__(self) -> None:
+        self._local = LocalFileSystem()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._local, name)
+
+    def open_input_stream(self, place: str) -> Any:
+        return self._local.open_input_stream(place)
+
+
+class KilledAfter(Filesystem):
+    """Does some steps, and then nothing more."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def __getattr__(self, name: str) -> Any:
+        self._steps -= 1
+        if self._steps < 0:
+            raise KeyboardInterrupt
+        return super().__getattr__(name)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> StoredPath:
     """A folder on a file system of pyarrow, as `hdfs://` is one: files are written aside, and renamed."""
     return StoredPath("hdfs://host/runs/city", LocalFileSystem(), str(tmp_path / "city"))
+
+
+OTHER = b'{"owner": "other", "beats": 0}'
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Asks again and again, for a minute."""
+    deadline = monotonic() + 60
+    while not condition() and monotonic() < deadline:
+        sleep(0.02)
 
 
 @pytest.fixture
@@ -45,6 +88,50 @@ def test_what_was_written_aside_counts_where_a_run_was_killed(folder: StoredPath
     assert file.read_bytes() == b"before"
     replace_file(file, b"after")
     assert file.read_text() == "after"
+
+
+@pytest.mark.parametrize("steps", range(1, 12))
+def test_wherever_a_run_is_killed_a_file_is_whole(folder: StoredPath, steps: int) -> None:
+    file = folder / "state"
+    replace_file(file, b"first")
+    # A run was killed before: the only copy has the other name.
+    Path(file.place).rename(f"{file.place}.unfinished")
+    with suppress(KeyboardInterrupt):
+        replace_file(StoredPath(file.uri, KilledAfter(steps), file.place), b"second")
+    assert file.exists()
+    assert file.read_bytes() in (b"first", b"second")
+    replace_file(file, b"third")
+    assert file.read_bytes() == b"third"
+    assert [entry.name for entry in folder.iterdir()] == ["state"]
+
+
+def test_half_a_file_is_none(folder: StoredPath) -> None:
+    file = folder / "state"
+    Path(folder.place).mkdir()
+    Path(f"{file.place}.writing").write_bytes(b"ha")
+    assert not file.exists()
+
+
+def test_leftovers_go_with_their_file(folder: StoredPath) -> None:
+    file = folder / "state"
+    replace_file(file, b"first")
+    for ending in ("unfinished", "writing"):
+        Path(f"{file.place}.{ending}").write_bytes(b"second")
+    file.unlink()
+    assert [*folder.iterdir()] == []
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_read_again(folder: StoredPath) -> None:
+    file = folder / "state"
+    replace_file(file, b"first")
+
+    class Replacing(Filesystem):
+        def open_input_stream(self, place: str) -> Any:
+            if place == file.place and not Path(f"{place}.unfinished").exists():
+                Path(place).rename(f"{place}.unfinished")
+            return super().open_input_stream(place)
+
+    assert StoredPath(file.uri, Replacing(), file.place).read_bytes() == b"first"
 
 
 def test_a_claim_is_that_of_one_program(folder: StoredPath) -> None:
@@ -89,6 +176,62 @@ def test_the_lease_of_a_run_that_was_lost_runs_out(folder: StoredPath, monkeypat
     (folder / lease.LEASE).write_bytes(b'{"owner": "lost", "beats": 7}')
     with locked(folder):
         assert b"lost" not in (folder / lease.LEASE).read_bytes()
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_a_run_whose_lease_another_one_took_must_end(folder: StoredPath) -> None:
+    with locked(folder) as need_folder:
+        need_folder()
+        (folder / lease.LEASE).write_bytes(OTHER)
+        with pytest.raises(RejectedError, match=r"E408\]: another run has taken the checkpoint `hdfs:"):
+            wait_until(need_folder)
+    assert (folder / lease.LEASE).read_bytes() == OTHER
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_a_sign_of_life_that_fails_is_given_again(folder: StoredPath) -> None:
+    unreachable, tried = Event(), Event()
+
+    class Unreachable(Filesystem):
+        def open_output_stream(self, place: str) -> Any:
+            if unreachable.is_set():
+                tried.set()
+                raise OSError(EIO, "no route to host")
+            return self._local.open_output_stream(place)
+
+    with locked(StoredPath(folder.uri, Unreachable(), folder.place)) as need_folder:
+        unreachable.set()
+        assert tried.wait(60)
+        before = (folder / lease.LEASE).read_bytes()
+        unreachable.clear()
+        wait_until(lambda: (folder / lease.LEASE).read_bytes() != before)
+        need_folder()
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_a_run_without_a_sign_of_life_for_long_must_end(folder: StoredPath, monkeypatch: pytest.MonkeyPatch) -> None:
+    with locked(folder) as need_folder:
+        monkeypatch.setattr(lease, "PATIENCE", -1.0)
+        with pytest.raises(RejectedError, match=r"E408\]: after .* another run may have taken the checkpoint"):
+            need_folder()
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_a_checkpoint_that_is_lost_is_not_written(folder: StoredPath) -> None:
+    with EmbeddedCheckpoint(folder, Claim("p", "1", {})) as checkpoint:
+        checkpoint.claim()
+        checkpoint.save(lambda: b"first")
+        saved = read_state(folder)
+        (folder / lease.LEASE).write_bytes(OTHER)
+        with pytest.raises(RejectedError, match="E408"):
+            wait_until(lambda: checkpoint.save(lambda: b"first"))
+    assert read_state(folder) == saved
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_errors_of_a_run_are_its_own(folder: StoredPath) -> None:
+    with pytest.raises(FileNotFoundError, match="sensors"), locked(folder):
+        Path("sensors").read_bytes()
 
 
 @pytest.mark.usefixtures("_hasty")

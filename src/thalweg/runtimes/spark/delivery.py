@@ -164,6 +164,8 @@ class Delivery:
         self._warned: set[object] = set()
         self.error: FailedError | RejectedError | None = None
         self._ended = False
+        self.need_folder: Callable[[], None] = lambda: None
+        """Raises where the ledger is no longer this run's."""
         self._writing = Lock()
         self.rows = 0
         self.has_many = False
@@ -190,6 +192,7 @@ class Delivery:
                 return
             try:
                 self._check_end()
+                self.need_folder()
                 self._deliver(batch, _Sent.read(answers), write, chunks)
             except (FailedError, RejectedError) as error:
                 self.error = error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from thalweg.connectors.lake import KAFKA, TABLE, LakeOutput
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.runtimes.spark.answer_frame import AnswerFrame
+from thalweg.runtimes.spark.bucket_answers import BECAME_UNKNOWN, END
 from thalweg.runtimes.spark.dataframe import quoted
 from thalweg.runtimes.spark.session import java_errors
 
@@ -76,14 +77,15 @@ class LakeSink:
             self._columns(session)
 
     def write(self, rows: "DataFrame", run: str, batch: int) -> int:
-        """Writes the answers among the rows of a batch, unless that was done; how many there are."""
+        """Writes the answers among the rows of a batch, unless that was done; how many conclusions they have."""
         from pyspark.sql import functions as F  # noqa: N812
 
-        chosen = rows.where(F.col("kind").isin(self.frame.kinds))
-        count = chosen.count()
+        kind = F.col("kind")
+        chosen = rows.where(kind.isin(self.frame.kinds))
+        ((count, ends),) = chosen.agg(F.count("*"), F.count(F.when(kind.isin(END, BECAME_UNKNOWN), 1))).collect()
         if count:
             self._write(self.frame.answers(chosen, self.tick_length), run, batch)
-        return count
+        return int(count - ends)
 
     def _write(self, answers: "DataFrame", run: str, batch: int) -> None:
         match self.output.format:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 KEY: Final = "thalweg"
 _REGISTERED: Final["WeakSet[SparkSession]"] = WeakSet()
-_WAY_OUT: Final = "go on with the program and options that it was made with, or name a new checkpoint location"
+_AS_BEFORE: Final = "go on with the program and options that it was made with"
+_ANEW: Final = "name a new checkpoint location"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,16 @@ class QueryClaim:
         >>> new.check(json.loads(old.as_text()))
         Traceback (most recent call last):
         thalweg.diagnostics.RejectedError: error[E408]: the checkpoint belongs to a query with `buckets=2`, not 4
-          help: go on with the program and options that it was made with, or name a new checkpoint location
+          help: add `buckets=2`, or name a new checkpoint location
         """
-        if (change := self._change(checkpoint.get(KEY, {}))) is not None:
+        before = checkpoint.get(KEY, {})
+        if (change := self._change(before)) is not None:
             message = f"the checkpoint{f' `{name}`' if name else ''} {change}"
-            raise RejectedError([Diagnostic("E408", message, help=_WAY_OUT)])
+            raise RejectedError([Diagnostic("E408", message, help=f"{self._way_back(before)}, or {_ANEW}")])
+
+    def _way_back(self, before: Mapping[str, Any]) -> str:
+        is_same = FORMAT.reads(before.get("format", 0)) and before["program"] == self.program
+        return f"add `buckets={before['buckets']}`" if is_same and before["buckets"] != self.buckets else _AS_BEFORE
 
     def _change(self, before: Mapping[str, Any]) -> str | None:
         if not FORMAT.reads(before.get("format", 0)):

@@ -143,7 +143,7 @@ def run(
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
         check_path(folder)
-        stack.enter_context(locked(folder))
+        need_folder = stack.enter_context(locked(folder))
         guard = stack.enter_context(Guard(interrupt))
         claim = Claim(job.text, job.fingerprint, {**(options or {}), BUCKETS_OPTION: job.width}, FORMAT)
         claim.check(folder)
@@ -166,6 +166,7 @@ def run(
             _begin(sink, session)
         claim.make(folder)
         delivery = deliver(folder / LEDGER, feed)
+        delivery.need_folder = need_folder
         stack.callback(delivery.close)
         guard.delivering(delivery)
         if warnings is not None:
@@ -173,7 +174,7 @@ def run(
         feed.start()
         stack.callback(feed.stop)
         with _failures(interrupt, delivery):
-            must_stop = partial(_must_stop, interrupt, guard, feed, target)
+            must_stop = partial(_must_stop, interrupt, guard, feed, target, need_folder)
             writing = writer_of(session, job, feed, delivery, folder, sink)
             _move(session, writing, folder, partitions, must_stop)
             query = _triggered(writing, job).start()
@@ -412,8 +413,14 @@ def _check_ended(job: Job, delivery: Delivery) -> None:
         raise FailedError(Diagnostic("E407", message, help=way_out))
 
 
-def _must_stop(interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget) -> bool:
-    """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read."""
+def _must_stop(
+    interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget, need_folder: Callable[[], None]
+) -> bool:
+    """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read.
+
+    `RejectedError` where another run has taken the checkpoint.
+    """
+    need_folder()
     if not interrupt.asked:
         return False
     if target.checkpoint is None:

@@ -41,7 +41,7 @@ LOOPBACK: Final = {
 # What queries of a run need; it can be set while a session is open.
 NEEDED: Final = {
     **QUERY_SETTINGS,
-    # A bucket is a partition: none may be merged away.
+    # Partitions have state: none may be merged away.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Heartbeats carry the time; a batch without data would do nothing.
@@ -49,7 +49,8 @@ NEEDED: Final = {
 }
 # What a context needs; it can be set before it is there.
 STARTED: Final = {
-    # A job that is larger would be broadcast, and the process that starts an operator does not get what is broadcast.
+    # Functions carry a job with Spark Connect only. A large one would be broadcast, and the process that starts an
+    # operator does not get what is broadcast.
     "spark.broadcast.UDFCompressionThreshold": str(1 << 30),
     "spark.python.unix.domain.socket.enabled": "true",
     # The live engine stays in its worker from batch to batch.
