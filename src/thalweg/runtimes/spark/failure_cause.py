@@ -51,10 +51,17 @@ def cause_of(text: str) -> str:
     'ValueError: 3 is too many'
     >>> cause_of("the connection is closed")
     'the connection is closed'
+
+    Java may notice that a worker is gone only when it sends it something:
+
+    >>> cause_of("Caused by: java.net.SocketException: Connection reset")
+    'Python worker exited unexpectedly (Connection reset)'
     """
     if diagnostic := _DIAGNOSTIC.search(text):
         return _plain(diagnostic[0])
     causes = [raised for raised in _exceptions(text) if raised.message]
+    if causes and causes[-1].name == "SocketException":
+        return f"Python worker exited unexpectedly ({causes[-1].message})"
     if causes:
         return _plain(str(causes[-1]))
     lines = [line.strip() for line in text.splitlines() if line.strip() and not _FRAME.match(line)]
