@@ -33,7 +33,7 @@ _AGAIN: Final = "to run it again, name a new folder"
 def locked(folder: CheckpointPath) -> Iterator[Callable[[], None]]:
     """Keeps a checkpoint folder from two runs at once; however a run ends, the folder is free again.
 
-    What it gives is called before something is saved: `RejectedError` where the folder is no longer this run's.
+    Yields a check to call before each save; it raises `RejectedError` if another run has taken the folder.
     """
     if isinstance(folder, StoredPath):
         with ExitStack() as stack:

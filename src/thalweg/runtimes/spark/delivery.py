@@ -165,7 +165,7 @@ class Delivery:
         self.error: FailedError | RejectedError | None = None
         self._ended = False
         self.need_folder: Callable[[], None] = lambda: None
-        """Raises where the ledger is no longer this run's."""
+        """Raises an error if another run has taken the ledger."""
         self._writing = Lock()
         self.rows = 0
         self.has_many = False

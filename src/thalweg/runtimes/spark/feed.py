@@ -48,7 +48,7 @@ STREAMS: Final = "streams.json"
 STOPPED: Final = "stopped.json"
 """The file that says at which malformed line reading has stopped."""
 OBSERVED: Final = 200_000
-"""Facts that are shown to who wants to see what comes."""
+"""The most facts of a run that are shown to an observer."""
 
 Observe = Callable[[int, Batch, Dictionary], object]
 """Sees what comes: the tick, the facts, and what they are coded with."""
@@ -56,7 +56,7 @@ Observe = Callable[[int, Batch, Dictionary], object]
 
 @dataclass(frozen=True, slots=True)
 class FeedOptions:
-    """What is read, and who is told of it.
+    """How streams are read, and the callbacks that hear about it.
 
     `look` sees what each block is about, `observe` the first facts as they are, and `hear` what a `scout` has seen of
     all of them; `report` gets lines that are passed over, and `mapped` what became of mappings.

@@ -11,6 +11,7 @@ tick it is.
 import json
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -109,7 +110,7 @@ class _Written:
         self.size += len(block)
 
 
-class _LogWriter(threading.Thread):
+class _LogWriter(threading.Thread, ABC):
     """Writes segments, as many as there is room for."""
 
     def __init__(self, log: ArrivalLog) -> None:
@@ -133,8 +134,9 @@ class _LogWriter(threading.Thread):
         except BaseException as error:
             self.error = error
 
+    @abstractmethod
     def _receive(self) -> None:
-        raise NotImplementedError
+        """Receives until there is nothing more, or it is to stop."""
 
     def hear(self, highest: Highest) -> None:
         """Nothing depends on it."""
