@@ -113,8 +113,9 @@ def reason(
 
     With `of="jam/1"`, in place of `predicate` and `args` there is a column for each argument, with the name of the
     rule's variable, of numbers where these can be told from the rules and tables. Other kinds of programs have the
-    columns of their tables: `t`, `window` and one for each variable of a SELECT, for example. Ticks are timestamps
-    where times came as such. Options of kinds, such as `window` and `models`, are those of `thalweg.run`.
+    columns of their tables: `t`, `window` and one for each variable of a SELECT, for example. `of=":Jam/1"` chooses an
+    event, with a column for each variable of its pattern. Ticks are timestamps where times came as such. Options of
+    kinds, such as `window` and `models`, are those of `thalweg.run`.
 
     Each table has a watermark of its own, and a tick is answered when all tables have passed it. One that streams and
     brings nothing for `idle`, as in `"30 s"`, does not hold the others back; what it brings behind them is late. A
@@ -360,7 +361,8 @@ class _Reasoning:
             inputs |= _inputs(self._shapes[name], table)
         typed = self._part.typed_columns(self._emit, of, inputs)
         if typed is None:
-            message = f"nothing here answers facts of `{of}`: `of` chooses those of rules, answer sets or a CONSTRUCT"
+            chosen = "`of` chooses facts of rules, answer sets or a CONSTRUCT, a class or an event that is output"
+            message = f"nothing here answers facts of `{of}`: {chosen}"
             raise RejectedError([Diagnostic("E403", message, help="leave it out, and choose among the rows")])
         types = sql_types(typed.types)
         times = TimeFormat(self._timing.calendar, "iso" if self._stamped else "ticks")
