@@ -141,7 +141,7 @@ def reason(
 
     The progress of a query has counts of each batch (`observedMetrics`), under the `name` or one that begins with
     `thalweg`: `answers`, the last tick `decided`, `late`, `malformed`, `empty` and `shed`; where there are several
-    tables, also `malformed p` and `empty p`, of the table `p`.
+    tables, also `late p`, `malformed p` and `empty p`, of the table `p`.
 
     In a declarative pipeline Spark does not say what a table is: `schema` says its columns, as in
     `"sensor string, v int, ts timestamp"`, or a dictionary those of each table, and `streaming` whether tables stream.
@@ -319,12 +319,13 @@ class _Reasoning:
         ]
         optional = frozenset(group + number for group, count in by_value for number in range(count))
         by = next((shape.by for shape in self._shapes.values() if shape.by), None)
-        job = replace(work.job, groups=groups, optional=optional, by=by, bounded=not self._streams)
+        tables = tuple(self._tables) if len(self._tables) > 1 else ()
+        sources = tuple(name for name in tables for _ in range(self._shapes[name].groups))
+        job = replace(work.job, groups=groups, sources=sources, optional=optional, by=by, bounded=not self._streams)
         job = replace(job, idle=clock, closes=self._closes)
         claim = QueryClaim.of(job, [*self._tables]) if self._streams and listens else None
         shipped = ship(self._session, job)
         rows = chain(shipped, self._parcels(shipped, late, claim))
-        tables = tuple(self._tables) if len(self._tables) > 1 else ()
         log = DriverLog(self._part.rules_alone, frame.times, name or f"thalweg {uuid4()}", tables)
         rows = log.watch(rows, self._streams, listens=listens)
         answers = frame.answers(self._checked(rows, frame.kinds), self._timing.clock.tick_length)

@@ -228,7 +228,8 @@ class Inbox:
         if run.signature in job.supplied or not job.reports(run.signature, self._fragment, run.route, self._bucket):
             return
         lists = {"ticks": run.ticks, "watermarks": watermarks, "facts": self._spelled(run.signature, run.rows)}
-        out.append(wrap(OUT, self._bucket, {"kind": LATE, "stream": run.stream}, lists))
+        stream = job.sources[run.group] if job.sources else run.stream
+        out.append(wrap(OUT, self._bucket, {"kind": LATE, "stream": stream}, lists))
 
     def _spelled(self, signature: Predicate, rows: Words) -> list[str]:
         spell = self.words.spell_rows
