@@ -44,7 +44,7 @@ from thalweg.runtimes.spark.partition_count import (
     move,
     partitioned,
     read_log,
-    shuffle_partitions,
+    session_partitions,
     usual_buckets,
 )
 from thalweg.runtimes.spark.query_settings import prepare
@@ -131,10 +131,11 @@ def reason(
     counted in the log of the driver (`thalweg.spark`). With `late=True` they are rows, too: their `op` is `late`, with
     the `watermark` they came behind, or `malformed`, with the reason and the row in `message`, or `warning`.
 
-    Facts are split by their keys into `buckets`, which Spark's `partitions` share: by default those of the session. A
-    query that streams has 64 buckets by default, 8 on one machine, but no fewer than partitions. It goes on from its
-    checkpoint with as many as it began with (give the `buckets` where the default is another one now); with other
-    `partitions` its state is moved to them when it starts (Spark 4.2 and later).
+    Facts are split by their keys into `buckets`, which Spark's `partitions` share: by default what the session sets
+    (`spark.sql.shuffle.partitions`), else one for each core. A query that streams has 64 buckets by default, 8 on one
+    machine, but no fewer than partitions. It goes on from its checkpoint with as many as it began with (give the
+    `buckets` where the default is another one now); with other `partitions` its state is moved to them when it starts
+    (Spark 4.2 and later).
 
     With `memory`, as in `"200M"`, each bucket of each stage has a budget: over it facts are shed, and what may have
     ended by that has the `op` `?`. Where a program cannot go on, the job fails with the diagnostic as its message.
@@ -241,7 +242,7 @@ def _need_counts(**counts: int | None) -> None:
 
 def _width(session: "SparkSession", partitions: int | None, streams: bool) -> int:
     """The number of buckets, where none is stated: a query that streams can be resumed."""
-    width = partitions or shuffle_partitions(session)
+    width = partitions or session_partitions(session)
     return usual_buckets(width, is_local=is_on_one_machine(session)) if streams else width
 
 
@@ -334,7 +335,7 @@ class _Reasoning:
     @contextmanager
     def _starting(self, claim: "QueryClaim", location: str) -> Iterator[None]:
         """Has a query started with its partitions; `RejectedError` where it cannot be started on a checkpoint."""
-        session, partitions = self._session, self._partitions or shuffle_partitions(self._session)
+        session, partitions = self._session, self._partitions or session_partitions(self._session)
         if location:
             self._check_checkpoint(claim, location, partitions)
         with partitioned(session, partitions):

@@ -26,7 +26,7 @@ from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.pace import Pace
 from thalweg.runtimes.spark.pack import Beat, Packer
-from thalweg.runtimes.spark.partition_count import shuffle_partitions
+from thalweg.runtimes.spark.partition_count import session_partitions
 from thalweg.runtimes.spark.read_block import packed, parcels_of
 from thalweg.runtimes.spark.received_block import ReceivedBlock, ReceivedPart, ReceivedSource, can_be_shared
 from thalweg.runtimes.spark.recordings import (
@@ -272,7 +272,7 @@ def read_streams(
     from thalweg.runtimes.spark.wire import parcels_batch
 
     name = f"thalweg_{shipped.job.name}"
-    tasks = max(shuffle_partitions(session), os.cpu_count() or 1)
+    tasks = max(session_partitions(session), os.cpu_count() or 1)
     # Batches are planned in a process of Spark's.
     sizes = recordings.SIZES
 
