@@ -13,9 +13,9 @@ from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
 from thalweg.model.triples import TRIPLES, as_facts
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, wrap
+from thalweg.runtimes.watermark import Watermark
 
 _NO_EVENTS: Final = np.zeros(0, dtype=np.int64)
 
