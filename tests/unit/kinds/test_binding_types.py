@@ -15,7 +15,11 @@ NAMED EVENT :Later AS :Reading
 NAMED EVENT :Jam {{ MATCH EVERY {operands} WITHIN (10 s) IF {{ {clauses} }} }}
 """
 APART = "EVENT :Seen { ?o :speed ?v } EVENT :Later { ?p :weight ?w }"
-INPUTS: Inputs = {Predicate(EX("speed"), 2): ("text", "integer"), Predicate(EX("weight"), 2): ("text", "number")}
+INPUTS: Inputs = {
+    Predicate(EX("speed"), 2): ("text", "integer"),
+    Predicate(EX("weight"), 2): ("text", "number"),
+    Predicate(EX("on"), 0): (),
+}
 
 
 def columns(operands: str, clauses: str, background: str = "", inputs: Inputs = INPUTS) -> TypedColumns:

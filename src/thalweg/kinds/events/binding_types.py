@@ -24,8 +24,8 @@ def binding_types(pattern: Pattern, properties: Mapping[str, Type]) -> dict[str,
     types: dict[str, Type] = {}
     for name in sorted(pattern.bound):
         # A branch of an `OR` binds it by its own clause alone, so each clause must say what it holds.
-        known = [_in_clause(clause, name, properties) for clause in pattern.clauses if name in clause.variables]
-        type_ = None if None in known else joined(known)
+        by_clause = [_in_clause(clause, name, properties) for clause in pattern.clauses if name in clause.variables]
+        type_ = None if None in by_clause else joined(by_clause)
         if type_ is not None and type_ != "text":
             types[name] = type_
     return types
@@ -47,9 +47,11 @@ def property_types(program: AbstractionProgram, inputs: Inputs, concluded: Colle
     """
     mentioned = frozenset(_mentioned(program))
     types: dict[str, Type] = {}
-    for name, (*_, type_) in inputs.items():
-        if type_ is not None and name.arity == 2 and name not in concluded and name.name not in mentioned:
-            types[name.name] = type_
+    for predicate, arguments in inputs.items():
+        if predicate.arity != 2 or predicate in concluded or predicate.name in mentioned:
+            continue
+        if (type_ := arguments[1]) is not None:
+            types[predicate.name] = type_
     for _, name, target in program.triples:
         if name in types:
             types[name] = joined([types[name], term_type(target)]) or "text"

@@ -250,7 +250,9 @@ class SparkFeed:
         shown = [digest for digest in digests if "observed" in digest]
         if not shown:
             return self._known.observed
-        return self.reading.observed - shown[0]["wanted"] + sum(digest["facts"] for digest in shown)
+        wanted: int = shown[0]["wanted"]
+        facts: list[int] = [digest["facts"] for digest in shown]
+        return self.reading.observed - wanted + sum(facts)
 
     def _ahead(self) -> tuple[int, ...]:
         """The recordings that have come further than all live streams, where some go on."""
