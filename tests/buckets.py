@@ -22,7 +22,6 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.bucket_answers import answers_of, opened
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
@@ -31,6 +30,7 @@ from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.shipped_job import sealed, unsealed
 from thalweg.runtimes.spark.wire import FAILURE, OUT, Parcel, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
 LOSSES = ("none", "saved", "replayed")

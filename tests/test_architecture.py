@@ -410,6 +410,7 @@ PIPELINE = (
             "ingest",
             "job",
             "pack",
+            "partition_count",
             "processor",
             "table_checks",
             "wire",

@@ -44,7 +44,7 @@ from thalweg.runtimes.spark.partition_count import (
     move,
     partitioned,
     read_log,
-    shuffle_partitions,
+    session_partitions,
     usual_buckets,
 )
 from thalweg.runtimes.spark.query_settings import prepare
@@ -113,8 +113,9 @@ def reason(
 
     With `of="jam/1"`, in place of `predicate` and `args` there is a column for each argument, with the name of the
     rule's variable, of numbers where these can be told from the rules and tables. Other kinds of programs have the
-    columns of their tables: `t`, `window` and one for each variable of a SELECT, for example. Ticks are timestamps
-    where times came as such. Options of kinds, such as `window` and `models`, are those of `thalweg.run`.
+    columns of their tables: `t`, `window` and one for each variable of a SELECT, for example. `of=":Jam/1"` chooses an
+    event, with a column for each variable of its pattern. Ticks are timestamps where times came as such. Options of
+    kinds, such as `window` and `models`, are those of `thalweg.run`.
 
     Each table has a watermark of its own, and a tick is answered when all tables have passed it. One that streams and
     brings nothing for `idle`, as in `"30 s"`, does not hold the others back; what it brings behind them is late. A
@@ -130,17 +131,18 @@ def reason(
     counted in the log of the driver (`thalweg.spark`). With `late=True` they are rows, too: their `op` is `late`, with
     the `watermark` they came behind, or `malformed`, with the reason and the row in `message`, or `warning`.
 
-    Facts are split by their keys into `buckets`, which Spark's `partitions` share: by default those of the session. A
-    query that streams has 64 buckets by default, 8 on one machine, but no fewer than partitions. It goes on from its
-    checkpoint with as many as it began with (give the `buckets` where the default is another one now); with other
-    `partitions` its state is moved to them when it starts (Spark 4.2 and later).
+    Facts are split by their keys into `buckets`, which Spark's `partitions` share: by default what the session sets
+    (`spark.sql.shuffle.partitions`), else one for each core. A query that streams has 64 buckets by default, 8 on one
+    machine, but no fewer than partitions. It goes on from its checkpoint with as many as it began with (give the
+    `buckets` where the default is another one now); with other `partitions` its state is moved to them when it starts
+    (Spark 4.2 and later).
 
     With `memory`, as in `"200M"`, each bucket of each stage has a budget: over it facts are shed, and what may have
     ended by that has the `op` `?`. Where a program cannot go on, the job fails with the diagnostic as its message.
 
     The progress of a query has counts of each batch (`observedMetrics`), under the `name` or one that begins with
     `thalweg`: `answers`, the last tick `decided`, `late`, `malformed`, `empty` and `shed`; where there are several
-    tables, also `malformed p` and `empty p`, of the table `p`.
+    tables, also `late p`, `malformed p` and `empty p`, of the table `p`.
 
     In a declarative pipeline Spark does not say what a table is: `schema` says its columns, as in
     `"sensor string, v int, ts timestamp"`, or a dictionary those of each table, and `streaming` whether tables stream.
@@ -240,7 +242,7 @@ def _need_counts(**counts: int | None) -> None:
 
 def _width(session: "SparkSession", partitions: int | None, streams: bool) -> int:
     """The number of buckets, where none is stated: a query that streams can be resumed."""
-    width = partitions or shuffle_partitions(session)
+    width = partitions or session_partitions(session)
     return usual_buckets(width, is_local=is_on_one_machine(session)) if streams else width
 
 
@@ -318,12 +320,13 @@ class _Reasoning:
         ]
         optional = frozenset(group + number for group, count in by_value for number in range(count))
         by = next((shape.by for shape in self._shapes.values() if shape.by), None)
-        job = replace(work.job, groups=groups, optional=optional, by=by, bounded=not self._streams)
+        tables = tuple(self._tables) if len(self._tables) > 1 else ()
+        sources = tuple(name for name in tables for _ in range(self._shapes[name].groups))
+        job = replace(work.job, groups=groups, sources=sources, optional=optional, by=by, bounded=not self._streams)
         job = replace(job, idle=clock, closes=self._closes)
         claim = QueryClaim.of(job, [*self._tables]) if self._streams and listens else None
         shipped = ship(self._session, job)
         rows = chain(shipped, self._parcels(shipped, late, claim))
-        tables = tuple(self._tables) if len(self._tables) > 1 else ()
         log = DriverLog(self._part.rules_alone, frame.times, name or f"thalweg {uuid4()}", tables)
         rows = log.watch(rows, self._streams, listens=listens)
         answers = frame.answers(self._checked(rows, frame.kinds), self._timing.clock.tick_length)
@@ -332,7 +335,7 @@ class _Reasoning:
     @contextmanager
     def _starting(self, claim: "QueryClaim", location: str) -> Iterator[None]:
         """Has a query started with its partitions; `RejectedError` where it cannot be started on a checkpoint."""
-        session, partitions = self._session, self._partitions or shuffle_partitions(self._session)
+        session, partitions = self._session, self._partitions or session_partitions(self._session)
         if location:
             self._check_checkpoint(claim, location, partitions)
         with partitioned(session, partitions):
@@ -360,7 +363,8 @@ class _Reasoning:
             inputs |= _inputs(self._shapes[name], table)
         typed = self._part.typed_columns(self._emit, of, inputs)
         if typed is None:
-            message = f"nothing here answers facts of `{of}`: `of` chooses those of rules, answer sets or a CONSTRUCT"
+            chosen = "`of` chooses facts of rules, answer sets or a CONSTRUCT, a class or an event that is output"
+            message = f"nothing here answers facts of `{of}`: {chosen}"
             raise RejectedError([Diagnostic("E403", message, help="leave it out, and choose among the rows")])
         types = sql_types(typed.types)
         times = TimeFormat(self._timing.calendar, "iso" if self._stamped else "ticks")

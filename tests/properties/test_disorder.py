@@ -13,10 +13,10 @@ from thalweg.dataflow.context import Settings
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.wire import ANSWERS, LATE, OUT, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
 PROGRAM = api.load("steady(X) :- p(X) always in [2]. seen(X) :- p(X) in [3]. quiet(X) :- seen(X), not r(X) in [1].")

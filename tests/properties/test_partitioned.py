@@ -29,12 +29,12 @@ from thalweg.model.vocabulary import Triple
 from thalweg.planning.partition import partition
 from thalweg.planning.placing import place_rules
 from thalweg.runtimes.inputs import Values
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import ANSWERS, FAILURE, OUT, Parcel, error_of, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import Changes, Difference, Evaluator, arrived, by_engine, by_semantics
 from thalweg.testing.strategies import Scenario, programs, remembering_scenarios, scenarios
 

@@ -22,10 +22,10 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.time import Calendar
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import Changes, Difference, arrived, batch_of, by_engine, changes_of, differences
 from thalweg.testing.strategies import Scenario, remembering_scenarios, scenarios
 

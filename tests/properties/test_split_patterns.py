@@ -18,8 +18,8 @@ from thalweg.languages.owl.dl.abstraction_program import compile_abstraction
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
 from thalweg.planning.stage_patterns import stage_patterns
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.local import LocalRun
+from thalweg.runtimes.watermark import Watermark
 
 LAST = 14
 DELAY = 3

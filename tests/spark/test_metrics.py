@@ -29,19 +29,24 @@ def streaming(session: "SparkSession", folder: Path, *batches: list[tuple[str | 
     return session.readStream.schema("x string, t long").option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
-def test_the_progress_of_a_query_has_counts(session: "SparkSession", tmp_path: Path) -> None:
+def test_the_progress_of_a_query_has_counts(
+    session: "SparkSession", tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     tables = {
         "p": streaming(session, tmp_path / "p", [("a", 1), (None, 2), ("b", 9)], [("late", 3), ("c", 20)]),
         "q": streaming(session, tmp_path / "q", [("a", 2), ("b", 9)], [("c", 30)]),
     }
     answers = reason(BOTH, tables, emit="changes", name="both")
     query = answers.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "state"))
-    started = query.trigger(availableNow=True).start()
-    started.awaitTermination()
+    with caplog.at_level(logging.WARNING, "thalweg.spark"):
+        started = query.trigger(availableNow=True).start()
+        started.awaitTermination()
+        wait_until(lambda: "the watermark was 9 (1 of `p`)" in caplog.text, f"not in the log: {caplog.messages}")
     counts = [progress.observedMetrics["both"].asDict() for progress in started.recentProgress]
     assert [(batch["decided"], batch["late"], batch["empty"]) for batch in counts] == [(8, 0, 1), (19, 1, 0)]
     assert sum(batch["answers"] for batch in counts) == 4
     assert [(batch["empty p"], batch["empty q"], batch["malformed p"]) for batch in counts] == [(1, 0, 0), (0, 0, 0)]
+    assert [(batch["late p"], batch["late q"]) for batch in counts] == [(0, 0), (1, 0)]
 
 
 def test_a_plan_shows_how_tables_are_split(session: "SparkSession") -> None:

@@ -15,6 +15,7 @@ from spark.processes import run, started, wait_until
 from thalweg.diagnostics import RejectedError
 from thalweg.runtimes.spark import partition_count
 from thalweg.runtimes.spark.run import last_batch
+from thalweg.runtimes.spark.session_settings import SHUFFLE_PARTITIONS
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
@@ -75,10 +76,11 @@ def write(folder: Path, *ticks: int) -> None:
         os.utime(folder / f"{tick}.parquet", (1_000 + tick, 1_000 + tick))
 
 
-def answered(session: "SparkSession", folder: Path, partitions: int) -> list[tuple[Any, ...]]:
-    """What a query answers over the files of a folder that it has not read, and how many partitions it had."""
+def answered(session: "SparkSession", folder: Path, partitions: int, stated: bool = True) -> list[tuple[Any, ...]]:
+    """What a query answers over the files of a folder that it has not read, with so many partitions."""
     stream = session.readStream.schema("x string, t long").parquet(str(folder / "in"))
-    answers = reason("q(X) :- p(X) in [2].", {"p": stream}, emit="changes", of="q/1", partitions=partitions)
+    count = partitions if stated else None
+    answers = reason("q(X) :- p(X) in [2].", {"p": stream}, emit="changes", of="q/1", partitions=count)
     rows: list[tuple[Any, ...]] = []
     writing = answers.writeStream.foreachBatch(lambda batch, _: rows.extend(map(tuple, batch.collect())))
     query = writing.trigger(availableNow=True).start(checkpointLocation=str(folder / "state"))
@@ -90,14 +92,26 @@ def answered(session: "SparkSession", folder: Path, partitions: int) -> list[tup
 
 def test_a_query_goes_on_with_other_partitions(session: "SparkSession", tmp_path: Path) -> None:
     keys = sorted(f"k{key}" for key in range(20))
-    usual = partition_count.shuffle_partitions(session)
+    usual = partition_count.session_partitions(session)
     write(tmp_path / "in", 1, 9)
     assert answered(session, tmp_path, 2) == [(tick, op, key) for tick, op in ((1, "+"), (4, "-")) for key in keys]
     write(tmp_path / "in", 20)
     assert answered(session, tmp_path, 4) == [(tick, op, key) for tick, op in ((9, "+"), (12, "-")) for key in keys]
     write(tmp_path / "in", 30)
     assert answered(session, tmp_path, 1) == [(tick, op, key) for tick, op in ((20, "+"), (23, "-")) for key in keys]
-    assert partition_count.shuffle_partitions(session) == usual
+    assert partition_count.session_partitions(session) == usual
+
+
+def test_a_query_has_a_partition_for_each_core_where_nothing_is_set(session: "SparkSession", tmp_path: Path) -> None:
+    usual = session.conf.get(SHUFFLE_PARTITIONS)
+    session.conf.unset(SHUFFLE_PARTITIONS)
+    try:
+        write(tmp_path / "in", 1, 9)
+        # The session is `local[2]`.
+        assert len(answered(session, tmp_path, 2, stated=False)) == 40
+        assert SHUFFLE_PARTITIONS not in session.conf.getAll
+    finally:
+        session.conf.set(SHUFFLE_PARTITIONS, usual)
 
 
 def test_a_batch_that_is_not_complete_comes_first(session: "SparkSession", tmp_path: Path) -> None:

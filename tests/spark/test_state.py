@@ -23,7 +23,6 @@ from thalweg.diagnostics import RejectedError
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.sealed import Format
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark import job, processor, wire
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.processor import LevelProcessor
@@ -31,6 +30,7 @@ from thalweg.runtimes.spark.progress_line import state_rows
 from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import FAILURE, error_of, joined, unwrap
 from thalweg.runtimes.spark.worker_cache import WORKERS
+from thalweg.runtimes.watermark import Watermark
 from thalweg.spark import reason
 from thalweg.testing.evaluators import arrived
 

@@ -92,6 +92,50 @@ def test_triples_of_one_predicate_are_chosen(speeds: "DataFrame") -> None:
         reason(query, speeds, map=SPEEDS, of="<http://ex.org/slow>/2")
 
 
+EVENTS = """PREFIX : <http://ex.org/>
+NAMED EVENT :Seen AS :Reading
+NAMED EVENT :Later AS :Reading
+NAMED EVENT :Twice { MATCH EVERY :Seen SEQ :Later WITHIN (10 s)
+  IF { EVENT :Seen { ?road :speed ?v } EVENT :Later { ?road :speed ?to } } }
+"""
+READINGS = ["<http://ex.org/Reading>(<http://ex.org/{road}>) at ts", SPEEDS]
+
+
+def test_an_event_is_chosen_with_a_column_for_each_variable(speeds: "DataFrame") -> None:
+    program = Source("e.tw", EVENTS)
+    twice = reason(program, speeds, map=READINGS, of=":Twice/1", late=True)
+    assert dict(twice.dtypes[:7]) == {
+        **dict.fromkeys(("t", "from", "to"), "timestamp"),
+        **{"road": "string", "?to": "bigint", "v": "bigint"},
+        "events": "array<string>",
+    }
+    (row,) = twice.where("op is null").collect()
+    assert (row.t, row["from"]) == (datetime(2026, 11, 15, 8, 0, 1), datetime(2026, 11, 15, 8))
+    assert (row.road, row.v, row["?to"], len(row.events)) == ("<http://ex.org/a>", 30, 40, 2)
+    with pytest.raises(RejectedError, match=r"(?s)nothing derives `<http://ex.org/Seen>/1`.*or it is not output"):
+        reason(program, speeds, map=READINGS, of=":Seen/1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beside", [(), ("odd(X) :- <http://ex.org/speed>(X,V), V > 99.",)], ids=["alone", "mixed"])
+def test_a_class_of_events_is_chosen(speeds: "DataFrame", beside: tuple[str, ...]) -> None:
+    options = {"event": [":Seen", ":Twice"], "emit": "changes"}
+    seen = reason([Source("e.tw", EVENTS), *beside], speeds, map=READINGS, of=":Seen/1", **options)
+    assert seen.columns == ["t", "from", "to", "individual", "graph"]
+    assert [(row.individual, row.graph) for row in seen.orderBy("t").collect()] == [("<http://ex.org/a>", None)] * 2
+
+
+@pytest.mark.slow
+def test_a_class_of_an_ontology_is_chosen(speeds: "DataFrame") -> None:
+    pytest.importorskip("pyhornedowl")
+    options = {"as_": "abstraction", "profile": "dl"}
+    hot = reason(Source("o.ofn", ONTOLOGY), speeds, map=SPEEDS, of="<http://ex.org/Hot>/1", **options)
+    assert hot.columns == ["t", "from", "to", "individual", "graph"]
+    assert [row.individual for row in hot.collect()] == ["<http://ex.org/a>"] * 2
+    with pytest.raises(RejectedError, match=r"nothing derives `<http://ex\.org/Hott>/1`"):
+        reason(Source("o.ofn", ONTOLOGY), speeds, map=SPEEDS, of="<http://ex.org/Hott>/1", **options)
+
+
 ONTOLOGY = "Prefix(:=<http://ex.org/>) Ontology(DisjointClasses(:Hot :Cold) DataPropertyDomain(:speed :Hot))"
 
 
@@ -107,6 +151,7 @@ ONTOLOGY = "Prefix(:=<http://ex.org/>) Ontology(DisjointClasses(:Hot :Cold) Data
                 (Source("r.lp", "on :- not off. #show on/0."), "clingo", {"window": 1}),
                 (Source("o.ofn", ONTOLOGY), "pyhornedowl", {"as_": "consistency", "window": 0}),
                 (Source("o.ofn", ONTOLOGY), "pyhornedowl", {"as_": "abstraction", "profile": "dl"}),
+                (Source("e.tw", EVENTS), "pyoxigraph", {"event": [":Seen", ":Twice"]}),
                 ([Source("r.lp", "on :- not off. #show on/0."), "q(X) :- <http://ex.org/speed>(X,V)."], "clingo", {}),
             )
         ),

@@ -9,6 +9,7 @@
     CONSTRUCT     t, window, predicate, args
     ASK           t, window, answer
     events        t, event, from, to, individual, graph, bindings, events, rejected
+                  of one: t, from, to, then individual, graph of a class, or the variables of a pattern and events
     several       kind, and the columns of all kinds
 
 `args` is a list; where one predicate is output, its arguments are columns of their own. A window is a list of its first
@@ -72,6 +73,8 @@ class AnswerColumns(Protocol):
 
 _T: Final = Column("t", "time")
 _WINDOW: Final = Column("window", "window")
+_SPAN: Final = (Column("from", "time"), Column("to", "time"))
+_EVENTS: Final = Column("events", "list")
 _BEFORE: Final[dict[str, tuple[Column, ...]]] = {"changes": (_T, Column("op", "text")), "snapshot": (_T,)}
 _AFTER: Final[dict[str, tuple[Column, ...]]] = {"intervals": (Column("from", "time"), Column("until", "time"))}
 
@@ -315,12 +318,11 @@ class EventColumns(AnswerColumns):
         return (
             _T,
             Column("event", "text"),
-            Column("from", "time"),
-            Column("to", "time"),
+            *_SPAN,
             Column("individual", "text"),
             Column("graph", "text"),
             Column("bindings", "pairs"),
-            Column("events", "list"),
+            _EVENTS,
             Column("rejected", "text"),
         )
 
@@ -353,6 +355,73 @@ class EventColumns(AnswerColumns):
             case _:
                 for graph in line.graphs:
                     yield line.t, None, None, None, None, graph or None, None, None, line.why
+
+
+@dataclass(frozen=True)
+class MemberColumns(AnswerColumns):
+    """The individuals of one class of events.
+
+    >>> high, low = AbstractLine(5, "<High>", "<obs1>", "<g1>"), AbstractLine(5, "<Low>", "<obs2>")
+    >>> list(MemberColumns("<High>").rows(Answer("events", 5, ((high, low),)), TimeFormat()))
+    [(5, 5, 5, '<obs1>', '<g1>')]
+    """
+
+    event: str
+
+    kind: ClassVar[str] = "event"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return _T, *_SPAN, Column("individual", "text"), Column("graph", "text")
+
+    def fits(self, answer: Answer) -> bool:
+        return answer.kind == "events"
+
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        for line in answer.columns[0]:
+            if isinstance(line, AbstractLine) and line.event == self.event:
+                at = line.t if line.at is None else line.at
+                yield line.t, at, at, line.individual, line.graph or None
+
+
+@dataclass(frozen=True)
+class MatchColumns(AnswerColumns):
+    """The matches of one pattern, with a column for each variable that it binds.
+
+    A variable named like one of the other columns is written with its question mark.
+
+    >>> from thalweg.ir.pattern_semantics import Instance
+    >>> high = Instance("<High>", 5, 5, "<obs1>", "<g1>")
+    >>> jam = ComplexLine(12, Instance("<Jam>", 5, 12, events=(high,)), (("loc", "<loc1>"),))
+    >>> list(MatchColumns("<Jam>", ("loc", "v")).rows(Answer("events", 12, ((jam,),)), TimeFormat()))[0][:5]
+    (12, 5, 12, '<loc1>', None)
+    """
+
+    event: str
+    variables: tuple[str, ...] = ()
+
+    kind: ClassVar[str] = "event"
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return _T, *_SPAN, *(Column(name, "value") for name in self.names.values()), _EVENTS
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The names of columns by those of variables."""
+        taken = {column.name for column in (_T, *_SPAN, _EVENTS)}
+        return {name: f"?{name}" if name in taken else name for name in self.variables}
+
+    def fits(self, answer: Answer) -> bool:
+        return answer.kind == "events"
+
+    def rows(self, answer: Answer, times: TimeFormat) -> Iterator[Row]:
+        for line in answer.columns[0]:
+            if isinstance(line, ComplexLine) and line.event == self.event:
+                instance, bound = line.instance, dict(line.bindings)
+                values = (cell(bound[name]) if name in bound else None for name in self.variables)
+                events = [event_json(event, times) for event in instance.events]
+                yield line.t, instance.start, instance.end, *values, events
 
 
 # Several ------------------------------------------------------------------------------------------------------------

@@ -260,7 +260,7 @@ def run_on_spark(
     resumed = is_claimed(target.checkpoint)
     with _streaming(on, timing, mapped, _lakes(on, timing, mapped, observer)) as (items, transports):
         context = _context(settings, timing, observer, interrupt, transports)
-        count = partitions or partitions_of(target.checkpoint)
+        count = partitions or partitions_of(target)
         work = spread(part, replace(context, split=options.split or "auto"), buckets_of(target, count))
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
@@ -291,11 +291,11 @@ def run_on_spark(
             deliver,
             interrupt,
             report,
+            count,
             options=unchanging,
             compiles=part.compiles,
             warnings=_live_warnings(report, mapped) if observer.warns_live and is_live else None,
             sink=None if elsewhere is None else _sink(part, elsewhere, options),
-            partitions=count,
         )
     outcome = _ended(outcome, report)
     for warning in chain(() if resumed else work.watch.summary(), _mapped(mapped, resumed)):

@@ -96,7 +96,7 @@ def _background(
     from thalweg.runtimes.spark.run import partitions_of
 
     place = target.target(sources.streams)
-    partitions = target.partitions or partitions_of(place.checkpoint)
+    partitions = target.partitions or partitions_of(place)
     return read_lakes(sources.background, place, sources.streams, delivery.elsewhere, partitions)
 
 

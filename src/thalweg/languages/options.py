@@ -604,7 +604,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         Option(
             "partitions",
             int | None,
-            "Number of partitions on Spark; by default 2.",
+            "Number of partitions on Spark; by default one for each core.",
             metavar="N",
             python="partitions",
             key=Key("runtime", "partitions"),
@@ -613,7 +613,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
         Option(
             "partitions",
             int,
-            "Buckets of a stage on Spark: as many as there are partitions; with a checkpoint 64, on one machine 8.",
+            "Buckets of a stage on Spark. A run has as many as partitions, by default one for each core; with a "
+            "checkpoint 64, on one machine 8.",
             2,
             verbs=("explain",),
             metavar="N",

@@ -113,12 +113,21 @@ def _places(arguments: tuple[Expression, ...], types: Types) -> Iterator[tuple[s
             yield argument.name, type_
 
 
+def term_type(term: str) -> Type:
+    """The type of a term as it is written.
+
+    >>> term_type("-3"), term_type("0.5"), term_type("<http://ex.org/a>")
+    ('integer', 'number', 'text')
+    """
+    return ("integer" if term.lstrip("-").isdigit() else "number") if is_number(term) else "text"
+
+
 def _type(expression: Expression, bound: Mapping[str, Type]) -> Type | None:
     match expression:
         case Variable(name):
             return bound.get(name)
         case Constant(term):
-            return ("integer" if term.lstrip("-").isdigit() else "number") if is_number(term) else "text"
+            return term_type(term)
         case Operation():
             return "number"
         case Call(function):

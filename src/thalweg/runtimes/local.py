@@ -317,8 +317,9 @@ class LocalRun:
 
     def save(self, position: dict[str, Any]) -> bytes:
         """The state of the run between two items; `position` is where the input goes on."""
-        stamped = self._settings.calendar.clock.notation.stamped
-        header = {"position": position, "shedding": self._shedding.save(), "stamped": stamped}
+        notation = self._settings.calendar.clock.notation
+        written = {"stamped": notation.stamped, "bare": notation.bare}
+        header = {"position": position, "shedding": self._shedding.save(), **written}
         state = b"" if self.executor.now is None else self.snapshot()
         return frame([encode(header, {}), self.intake.save(), state])
 
@@ -337,7 +338,10 @@ class LocalRun:
         """Brings the operators, and nothing else, to a saved state."""
         about, _, state = unframe(saved)
         # What is answered before more is read is written as before.
-        self._settings.calendar.clock.notation.stamped |= decode(about)[0]["stamped"]
+        header, notation = decode(about)[0], self._settings.calendar.clock.notation
+        notation.stamped |= header["stamped"]
+        # Earlier versions did not write this down.
+        notation.bare |= header.get("bare", False)
         if state:
             self.resume(state)
 

@@ -15,8 +15,8 @@ from thalweg.ir.nodes import Program
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.pack import Arrived
+from thalweg.runtimes.watermark import Watermark
 
 
 @dataclass(frozen=True, slots=True)

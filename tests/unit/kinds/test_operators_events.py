@@ -40,11 +40,11 @@ from thalweg.model.fact import Fact
 from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json, of_json
 from thalweg.model.time import Clock
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, OUT, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.watermark import Watermark
 
 LAST = 30
 

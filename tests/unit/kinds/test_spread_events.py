@@ -17,12 +17,12 @@ from thalweg.languages.compile_options import OntologyOptions
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
 from thalweg.model.time import Clock
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import FAILURE, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.watermark import Watermark
 
 LAST = 30
 

@@ -10,8 +10,9 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER, NEVER
-from thalweg.runtimes.intake import FAR, Intake, Late, Reorder, Watermark
+from thalweg.runtimes.intake import Intake, Late, Reorder
 from thalweg.runtimes.plausible_times import Far
+from thalweg.runtimes.watermark import FAR, Watermark
 
 TICKS = st.lists(st.integers(0, 30))
 DELAYS = st.integers(0, 10)

@@ -9,7 +9,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.kinds.rules.rule_part import Rules
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
-from thalweg.model.time import Clock
+from thalweg.model.time import Calendar, Clock
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.observer import Observer
 
@@ -185,3 +185,17 @@ def test_any_order_inside_the_delay_gives_the_same_answers(events, data):
     expected = Run(*in_order, last=15).lines()
     assert Run(*shuffled, delay=4, last=15).lines() == expected
     assert Run(*waits, delay=4, last=15).lines() == expected
+
+
+@pytest.mark.parametrize("way", ["stamped", "bare"])
+def test_a_run_that_is_resumed_knows_how_times_were_written(way):
+    def run():
+        calendar = Calendar(Clock())
+        context = Context(Settings(calendar=calendar), calendar.clock, lambda diagnostic: None)
+        return LocalRun(Rules(RECENT), context), calendar.clock.notation
+
+    first, written = run()
+    setattr(written, way, True)
+    again, notation = run()
+    again.load(first.save({}))
+    assert notation == written

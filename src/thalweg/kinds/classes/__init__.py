@@ -13,9 +13,11 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.nodes import Program
 from thalweg.kinds.member import Neighbours, StandsAlone
 from thalweg.kinds.part import Watch
+from thalweg.kinds.typed_columns import Inputs, TypedColumns
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl.axioms import show
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
+from thalweg.model.predicate import Predicate
 
 if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
@@ -53,6 +55,16 @@ class Abstraction(StandsAlone):
         from thalweg.answers.answer_columns import EventColumns
 
         return EventColumns()
+
+    def typed_columns(self, emit: str, of: Predicate | None, inputs: Inputs) -> TypedColumns | None:
+        """Those of all classes, or of one by its name."""
+        from thalweg.answers.answer_columns import MemberColumns
+
+        return TypedColumns(self.answer_columns(emit) if of is None else MemberColumns(of.name))
+
+    def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
+        """The classes that events are classified by."""
+        return frozenset(Predicate(asked.label, 1) for asked in self.program.asked)
 
     def watch(self, context: Context, partitions: int | None) -> Watch:
         return ClassWatch()

@@ -22,6 +22,7 @@ from thalweg.ir.pattern_semantics import TripleTerms
 from thalweg.ir.patterns import Pattern
 from thalweg.kinds.classes import Abstraction
 from thalweg.kinds.member import Member, Neighbours
+from thalweg.kinds.typed_columns import Inputs, TypedColumns
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl import structure
@@ -104,6 +105,26 @@ class EventCascade(Member):
         from thalweg.answers.answer_columns import EventColumns
 
         return EventColumns()
+
+    def typed_columns(self, emit: str, of: Predicate | None, inputs: Inputs) -> TypedColumns | None:
+        """Those of all events, or of one by its name: variables of a pattern have types where the stream says so."""
+        from thalweg.answers.answer_columns import MatchColumns, MemberColumns
+        from thalweg.kinds.events.binding_types import binding_types, property_types
+
+        if of is None:
+            return TypedColumns(self.answer_columns(emit))
+        pattern = self.patterns.get(of.name)
+        if pattern is None:
+            return TypedColumns(MemberColumns(of.name))
+        columns = MatchColumns(of.name, tuple(sorted(pattern.bound)))
+        # What a CONSTRUCT makes is an event whose triples hold anything.
+        streamed = {} if self.beside.streams else inputs
+        types = binding_types(pattern, property_types(self.classifier().program, streamed, self.beside.known))
+        return TypedColumns(columns, {columns.names[name]: type_ for name, type_ in types.items()})
+
+    def answerable(self, predicate: Predicate) -> frozenset[Predicate] | None:
+        """The events that are output."""
+        return frozenset(Predicate(name, 1) for name in self.output)
 
     @property
     def names(self) -> frozenset[str]:

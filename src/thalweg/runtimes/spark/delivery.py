@@ -73,6 +73,8 @@ class Delivered:
     over: bool = False
     cut: bool = False
     stamped: bool = False
+    bare: bool = False
+    """Whether times were timestamps so far, or bare ticks."""
     run: str = ""
     """What tells this run from all others."""
     has_read: bool = False
@@ -84,7 +86,9 @@ class Delivered:
     def read(cls, ledger: CheckpointPath) -> "Delivered":
         """What a ledger says; `RejectedError` where it is damaged."""
         data = read_sealed(ledger, FORMAT, unseal_json)
-        return cls(**{field.name: data[field.name] for field in fields(cls)} | {"waiting": tuple(data["waiting"])})
+        # What an earlier version has not written down is as by default.
+        written = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        return cls(**written | {"waiting": tuple(data["waiting"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +158,7 @@ class Delivery:
         self._notation = times.calendar.clock.notation
         # What is answered before more is read is written as before.
         self._notation.stamped |= self.done.stamped
+        self._notation.bare |= self.done.bare
         self._emit = emit
         self._listen = listen
         self._format = written.formatter()
@@ -329,7 +334,8 @@ class Delivery:
         return shown
 
     def _settle(self, done: Delivered) -> None:
-        self.done = replace(done, stamped=self._notation.stamped, run=self.done.run)
+        notation = self._notation
+        self.done = replace(done, stamped=notation.stamped, bare=notation.bare, run=self.done.run)
         replace_file(self._ledger, seal_json(asdict(self.done), FORMAT))
 
     def _report_shed(self, rows: list[dict[str, Any]], first: int, last: int) -> None:

@@ -13,7 +13,7 @@ The counts are in the progress of the query, too, under the name of the job:
 
     answers, decided                       rows of answers, and the last tick that is answered
     late, malformed, empty, shed           facts and rows, in this batch
-    malformed p, empty p                   rows of the table `p`, where there are several
+    late p, malformed p, empty p           those of the table `p`, where there are several
 """
 
 import logging
@@ -162,10 +162,11 @@ class DriverLog:
     def see(self, metrics: Mapping[str, Any]) -> None:
         """Takes the counts of a batch, and reports what is new."""
         # Spark Connect leaves out what is null.
-        metrics = {**_NO_METRICS, **{name: metrics[name] for name in _NO_METRICS if name in metrics}}
+        metrics = {**_NO_METRICS, **metrics}
         with self._lock:
             for kind in _COUNTED:
-                self._counts[kind] = self._counts.get(kind, 0) + (metrics[kind] or 0)
+                for count in (kind, *(f"{kind} {table}" for table in self.tables)):
+                    self._counts[count] = self._counts.get(count, 0) + (metrics.get(count) or 0)
                 if (first := metrics[f"first {kind}"]) is not None:
                     self._firsts.setdefault(kind, self._late(first) if kind == LATE_FACT else first)
                 if self._due.get(kind, 0.0) <= monotonic():
@@ -195,7 +196,14 @@ class DriverLog:
             self._reported[kind], self._due[kind] = count, monotonic() + PAUSE
             sentence, single, many = _SENTENCES[kind]
             number = f"1 {single}" if count == 1 else f"{count} {many}"
-            _warn(Diagnostic(_COUNTED[kind], sentence.format(number, self._firsts[kind]), help=_WAYS_OUT[kind]))
+            message = sentence.format(number, self._firsts[kind]) + self._by_table(kind)
+            _warn(Diagnostic(_COUNTED[kind], message, help=_WAYS_OUT[kind]))
+
+    def _by_table(self, kind: str) -> str:
+        """How many of them each table brought, where there are several."""
+        counts = ((self._counts.get(f"{kind} {table}", 0), table) for table in self.tables)
+        listed = ", ".join(f"{count} of `{table}`" for count, table in counts if count)
+        return f" ({listed})" if listed else ""
 
     def _meet(self, metrics: Mapping[str, Any]) -> None:
         """Sees which predicates came; where rules read none of them, there is no need to wait for the end."""
@@ -215,10 +223,11 @@ class DriverLog:
 
 
 def _counts_of(table: str) -> "Iterator[Column]":
-    """How many rows of a table hold no fact."""
+    """How many facts of a table are late, and how many of its rows hold no fact."""
     from pyspark.sql import functions as F  # noqa: N812
 
     is_here = F.col("stream") == table
+    yield F.count(F.when(is_here & (F.col("kind") == LATE_FACT), 1)).alias(f"{LATE_FACT} {table}")
     for problem in (MALFORMED, EMPTY):
         rows = F.sum(F.when(is_here & (F.col("kind") == problem), F.col("until")))
         yield F.coalesce(rows, F.lit(0)).alias(f"{problem} {table}")

@@ -237,12 +237,23 @@ class SparkFeed:
     def _note(self, digests: Sequence[dict[str, Any]]) -> None:
         """Writes down what the next batch must know."""
         readers = {str(digest["place"][0]): digest["known"] for digest in digests if "known" in digest}
-        observed = self._known.observed + sum(digest["facts"] for digest in digests if "observed" in digest)
         heard = tuple(self._heard.highest), tuple(sorted(self._heard.ended))
-        known = Known({**self._known.readers, **readers}, *heard, self._ahead(), observed)
+        known = Known({**self._known.readers, **readers}, *heard, self._ahead(), self._observed(digests))
         if known != self._known:
             self._known = known
             known.save(self.sources.folder)
+
+    def _observed(self, digests: Sequence[dict[str, Any]]) -> int:
+        """How many facts have been shown behind a batch; it was known when the batch was planned how many before it.
+
+        The batch that a run was killed in comes again, and may have been counted.
+        """
+        shown = [digest for digest in digests if "observed" in digest]
+        if not shown:
+            return self._known.observed
+        wanted: int = shown[0]["wanted"]
+        facts: list[int] = [digest["facts"] for digest in shown]
+        return self.reading.observed - wanted + sum(facts)
 
     def _ahead(self) -> tuple[int, ...]:
         """The recordings that have come further than all live streams, where some go on."""

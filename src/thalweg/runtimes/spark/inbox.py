@@ -13,9 +13,9 @@ from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
 from thalweg.model.triples import TRIPLES, as_facts
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, Parcel, Words, wrap
+from thalweg.runtimes.watermark import Watermark
 
 _NO_EVENTS: Final = np.zeros(0, dtype=np.int64)
 
@@ -228,7 +228,8 @@ class Inbox:
         if run.signature in job.supplied or not job.reports(run.signature, self._fragment, run.route, self._bucket):
             return
         lists = {"ticks": run.ticks, "watermarks": watermarks, "facts": self._spelled(run.signature, run.rows)}
-        out.append(wrap(OUT, self._bucket, {"kind": LATE, "stream": run.stream}, lists))
+        stream = job.sources[run.group] if job.sources else run.stream
+        out.append(wrap(OUT, self._bucket, {"kind": LATE, "stream": stream}, lists))
 
     def _spelled(self, signature: Predicate, rows: Words) -> list[str]:
         spell = self.words.spell_rows

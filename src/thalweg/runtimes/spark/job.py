@@ -38,7 +38,8 @@ Address = tuple[int, int, Exchange | None]
 class Job:
     """A plan made ready for many processes; what is split has `width` buckets, in however many partitions of Spark.
 
-    `groups` is the number of groups of streams (see `watermark`).
+    `groups` is the number of groups of streams (see `watermark`); `sources` are the names of the tables that they are
+    of, where late facts are to be counted by table.
 
     Of the `optional` groups, those that have brought nothing yet hold no other back; they are those of the values of a
     column, `by`.
@@ -53,6 +54,7 @@ class Job:
     settings: Settings = field(default_factory=Settings)
     width: int = 2
     groups: int = 1
+    sources: tuple[str, ...] = ()
     optional: frozenset[int] = frozenset()
     by: str | None = None
     bounded: bool = False

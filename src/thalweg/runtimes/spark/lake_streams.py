@@ -148,10 +148,7 @@ def _reader(source: LakeSource, words: Dictionary, clock: Clock, tally: Tally) -
 
 
 class LakeBlock(BlockTask):
-    """The work on the rows of one task that are of one group.
-
-    Between the blocks of a batch there is no order, so no fact is late because of another one that came with it.
-    """
+    """The work on the rows of one task that are of one group."""
 
     ordered = False
 

@@ -3,12 +3,21 @@
     buckets       how facts are split by their keys; as many as when the checkpoint was begun, for as long as it lives
     partitions    how many tasks share the buckets; a run may go on with more or fewer
 
+Where no number of partitions is stated there is one for each core, as far as settings say how many there are:
+
+    spark.sql.shuffle.partitions, spark.default.parallelism      as they say
+    local[4], local[*], local-cluster[2,3,1024]                  4, the cores of this machine, 2 × 3
+    spark.executor.instances × spark.executor.cores              so many, or what spark.cores.max says
+    any other cluster                                            8
+
 Spark keeps the number of partitions in the checkpoint and takes it from there, whatever a session says. Since version
 4.2 it can write the state of a checkpoint anew for another number, while no query uses it. That needs a checkpoint
 whose last batch is complete.
 """
 
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,14 +29,13 @@ from urllib.parse import quote
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.session import java_errors
-from thalweg.runtimes.spark.session_settings import SHUFFLE_PARTITIONS, is_local
+from thalweg.runtimes.spark.session_settings import LOCAL, SHUFFLE_PARTITIONS, is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-USUAL: Final = 2
-"""The number of partitions of a run, where none is stated."""
-
+# A cluster of which no setting says how large it is.
+_SOME_CLUSTER: Final = 8
 _BUCKETS: Final = 64
 # On one machine few partitions share them, and each costs something in every batch.
 _BUCKETS_HERE: Final = 8
@@ -42,9 +50,50 @@ def usual_buckets(partitions: int, *, is_local: bool) -> int:
     return max(partitions, _BUCKETS_HERE if is_local else _BUCKETS)
 
 
-def shuffle_partitions(session: "SparkSession") -> int:
-    """The number of partitions of a session's shuffles."""
-    return int(session.conf.get(SHUFFLE_PARTITIONS) or USUAL)
+def usual_partitions(settings: Mapping[str, str]) -> int:
+    """The number of partitions where none is stated, by the settings of a session.
+
+    >>> usual_partitions({"spark.master": "local[3,4]"}), usual_partitions({"spark.master": "local"})
+    (3, 1)
+    >>> cluster = {"spark.master": "yarn", "spark.executor.instances": "4", "spark.executor.cores": "3"}
+    >>> usual_partitions(cluster), usual_partitions({**cluster, SHUFFLE_PARTITIONS: "20"})
+    (12, 20)
+    """
+    stated = _count(settings, SHUFFLE_PARTITIONS) or _count(settings, "spark.default.parallelism")
+    return stated or _cores(settings.get("spark.master", LOCAL), settings)
+
+
+def _cores(master: str, settings: Mapping[str, str]) -> int:
+    """The cores that a session has, as far as its settings say so."""
+    if is_local(master):
+        threads = master.removeprefix("local").strip("[]").partition(",")[0] or "1"
+        return int(threads) if threads.isdigit() else cores_here()
+    if pair := re.match(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)", master):
+        return int(pair[1]) * int(pair[2])
+    executors = _count(settings, "spark.executor.instances")
+    of_all = executors and executors * (_count(settings, "spark.executor.cores") or 1)
+    return of_all or _count(settings, "spark.cores.max") or _SOME_CLUSTER
+
+
+def _count(settings: Mapping[str, str], key: str) -> int | None:
+    value = settings.get(key) or ""
+    return int(value) or None if value.isdigit() else None
+
+
+def cores_here(limits: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """The cores that this process may use, as Java counts them: a container may be limited to the time of a few."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        share, period = map(int, limits.read_text().split())
+    except (OSError, ValueError):
+        # There are no such limits here, or they are `max`.
+        return cores
+    return max(1, min(cores, -(-share // period)))
+
+
+def session_partitions(session: "SparkSession") -> int:
+    """The number of partitions of queries in a session, where none is stated."""
+    return usual_partitions(session.conf.getAll)
 
 
 def is_on_one_machine(session: "SparkSession") -> bool:
@@ -55,12 +104,15 @@ def is_on_one_machine(session: "SparkSession") -> bool:
 @contextmanager
 def partitioned(session: "SparkSession", partitions: int) -> Iterator[None]:
     """A session whose shuffles have so many partitions for a while: queries keep those that they are started with."""
-    before = str(shuffle_partitions(session))
+    before = session.conf.getAll.get(SHUFFLE_PARTITIONS)
     session.conf.set(SHUFFLE_PARTITIONS, str(partitions))
     try:
         yield
     finally:
-        session.conf.set(SHUFFLE_PARTITIONS, before)
+        if before is None:
+            session.conf.unset(SHUFFLE_PARTITIONS)
+        else:
+            session.conf.set(SHUFFLE_PARTITIONS, before)
 
 
 @dataclass(frozen=True, slots=True)

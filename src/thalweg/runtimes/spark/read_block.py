@@ -8,6 +8,7 @@ with the first fact of each, how many events and facts there were, what is malfo
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -76,7 +77,7 @@ class Digest:
                 self.came[key] = [words.spell(int(word)) for word in rows[: predicate.arity]]
 
 
-class BlockTask:
+class BlockTask(ABC):
     """The work of one task on a block of a group, which has a place among those of its group.
 
     With `ended` the group ends behind it. Where blocks of a group are `ordered`, facts are late by those before them.
@@ -151,15 +152,16 @@ class BlockTask:
         }
         if digest.observed:
             header["observed"] = as_plain(*batch_columns(digest.observed, self._packer.words))
+            header["wanted"] = self._reading.observed
         if self._scout is not None:
             header["scouted"] = as_json(self._scout.note())
         return wrap(OUT, self._job.buckets(0)[0], header, {})
 
     # What differs -----------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _items(self) -> Iterator[Timed | Far]:
         """The items of the block, whose times are decided."""
-        raise NotImplementedError
 
     def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
         """A diagnostic with the number of its line."""

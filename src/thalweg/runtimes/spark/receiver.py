@@ -388,20 +388,26 @@ class ItemReceiver(_LogWriter):
         self._items = items
 
     def _receive(self) -> None:
-        waiting: list[Coded] = []
         if 0 in self._over:
             return
+        waiting: list[Coded] = []
         skipped = self._counts.get(0, 0) if self._items.repeats else 0
-        for item in self._items:
-            if self._stopped.is_set():
-                return
-            if item is not None and skipped:
-                skipped -= 1
-            elif item is not None:
-                waiting.append(item)
-            if waiting and (item is None or len(waiting) >= _ITEMS):
+        try:
+            for item in self._items:
+                if self._stopped.is_set():
+                    return
+                if item is not None and skipped:
+                    skipped -= 1
+                elif item is not None:
+                    waiting.append(item)
+                if waiting and (item is None or len(waiting) >= _ITEMS):
+                    written, waiting = waiting, []
+                    self._take(written)
+        except BaseException:
+            # What came before it is not lost with it.
+            if waiting:
                 self._take(waiting)
-                waiting = []
+            raise
         self._next.ended.append(0)
         self._take(waiting)
 

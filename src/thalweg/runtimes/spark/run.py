@@ -30,7 +30,7 @@ from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.packages import missing_package
-from thalweg.runtimes.spark.partition_count import USUAL, LastBatch, move, usual_buckets
+from thalweg.runtimes.spark.partition_count import LastBatch, move, usual_buckets, usual_partitions
 from thalweg.runtimes.spark.progress_line import ProgressLine
 from thalweg.runtimes.spark.query_settings import NO_DATA
 from thalweg.runtimes.spark.session import (
@@ -39,10 +39,10 @@ from thalweg.runtimes.spark.session import (
     log_error,
     log_hint,
     open_session,
-    running_master,
+    running_settings,
     stop_session,
 )
-from thalweg.runtimes.spark.session_settings import SessionOptions, is_local
+from thalweg.runtimes.spark.session_settings import LOCAL, is_local
 from thalweg.runtimes.spark.shipped_job import ship
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.stream_reader import ends_with_others
@@ -86,10 +86,15 @@ class SparkTarget:
     session: "SparkSession | None" = None
 
     @property
+    def settings(self) -> dict[str, str]:
+        """What is known of the session of a run there before it is open."""
+        stated = {} if self.master is None else {"spark.master": self.master}
+        return {"spark.master": LOCAL, **running_settings(), **stated, **self.conf}
+
+    @property
     def is_local(self) -> bool:
         """Whether the session of a run there has no other machine."""
-        stated = self.master or self.conf.get("spark.master") or running_master()
-        return is_local(SessionOptions(stated, self.conf).place)
+        return is_local(self.settings["spark.master"])
 
     def open_session(self, partitions: int) -> "SparkSession":
         """The session that was opened for the run, the one that is open, or a new one there."""
@@ -127,12 +132,12 @@ def run(
     deliver: Callable[[CheckpointPath, SparkFeed], Delivery],
     interrupt: Interrupt,
     report: Callable[[Diagnostic], None],
+    partitions: int,
     watch: "Callable[[StreamingQuery, Delivery], None] | None" = None,
     options: Mapping[str, object] | None = None,
     compiles: bool = True,
     warnings: LiveWarnings | None = None,
     sink: "LakeSink | None" = None,
-    partitions: int = USUAL,
 ) -> RunOutcome:
     """Runs a job to the end of its streams, or until it is interrupted; `open_feed` opens what brings facts to it.
 
@@ -238,10 +243,10 @@ def compile_kernels() -> None:
         RuleEngine(Program()).advance(0)
 
 
-def partitions_of(folder: CheckpointPath | None) -> int:
-    """The number of partitions of a run, where none is stated: those that it had, or the usual ones."""
-    last = None if folder is None else last_batch(folder)
-    return USUAL if last is None else last.partitions
+def partitions_of(target: SparkTarget) -> int:
+    """The number of partitions of a run, where none is stated: those that it had, or one for each core."""
+    last = None if target.checkpoint is None else last_batch(target.checkpoint)
+    return usual_partitions(target.settings) if last is None else last.partitions
 
 
 def buckets_of(target: SparkTarget, partitions: int) -> int:

@@ -197,15 +197,23 @@ def _open_already() -> "SparkSession | None":
     return None if SparkContext._active_spark_context is None else SparkSession.builder.getOrCreate()
 
 
-def running_master() -> str | None:
-    """The master of the session that a run would use: one that is open, or that of `spark-submit`; None for our own."""
+def running_settings() -> dict[str, str]:
+    """The settings of the session that a run would use: an open one, or that of `spark-submit`; none for our own."""
     if "pyspark" in sys.modules:
         from pyspark import SparkContext
+        from pyspark.sql import SparkSession
 
-        if (context := SparkContext._active_spark_context) is not None:
-            return str(context.master)
-    # Which one it is, Java knows.
-    return "spark-submit" if _SUBMITTED in os.environ else None
+        if SparkContext._active_spark_context is not None:
+            return dict(SparkSession.builder.getOrCreate().conf.getAll)
+    if _SUBMITTED not in os.environ:
+        return {}
+    from pyspark import SparkConf
+
+    try:
+        return dict(SparkConf(_jvm=_submitted_gateway().jvm).getAll())
+    except java_errors():
+        # What is wrong with that Java is reported where the session is opened.
+        return {"spark.master": "spark-submit"}
 
 
 def _borrowed(session: "SparkSession", options: SessionOptions, partitions: int) -> "SparkSession":
@@ -251,11 +259,10 @@ def _put_back(session: "SparkSession") -> None:
 def _submitted(options: SessionOptions, partitions: int) -> "SparkSession":
     """A session in the Java that started this process, with the settings that it was started with."""
     from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     with _own_signals():
-        gateway = SparkContext._gateway or launch_gateway()
+        gateway = SparkContext._gateway or _submitted_gateway()
         theirs = SparkConf(_jvm=gateway.jvm)
         submitted = dict(theirs.getAll())
         for key, value in submitted_settings(options, partitions, submitted).items():
@@ -268,6 +275,14 @@ def _submitted(options: SessionOptions, partitions: int) -> "SparkSession":
             raise _failed(error, help_="the log of `spark-submit` has more") from error
     _OPENED.add(session)
     return session
+
+
+@cache
+def _submitted_gateway() -> Any:
+    """The way to the Java that started this process."""
+    from pyspark.java_gateway import launch_gateway
+
+    return launch_gateway()
 
 
 # A Java of our own --------------------------------------------------------------------------------------------------

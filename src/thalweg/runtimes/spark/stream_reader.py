@@ -36,11 +36,11 @@ def read_streams(
 
     from thalweg.model.plain_data import as_data
     from thalweg.runtimes.spark import recordings
-    from thalweg.runtimes.spark.partition_count import shuffle_partitions
+    from thalweg.runtimes.spark.partition_count import session_partitions
     from thalweg.runtimes.spark.processor import PARCELS
 
     name = f"thalweg_{shipped.job.name}"
-    tasks = max(shuffle_partitions(session), os.cpu_count() or 1)
+    tasks = max(session_partitions(session), os.cpu_count() or 1)
     streams = as_data((sources, reading))
     # Batches are planned in a process of Spark's.
     planning = as_data((recordings.SIZES, tasks))

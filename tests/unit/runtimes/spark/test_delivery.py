@@ -10,10 +10,10 @@ from thalweg.answers.answer_formats import FORMATS, AnswerFormat, formatter
 from thalweg.answers.jsonl import jsonl
 from thalweg.answers.record import changes, interval, snapshots
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
-from thalweg.runtimes.intake import FAR
 from thalweg.runtimes.spark.bucket_answers import BEGIN, LATE_FACT, OVER
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.wire import warning_text
+from thalweg.runtimes.watermark import FAR
 
 A, B = "<http://ex.org/C>(<http://ex.org/a>)", "<http://ex.org/p>(<http://ex.org/b>,3)"
 DONE = {"kind": OVER, "t": 4, "until": 3, "fact": "", "stream": None}

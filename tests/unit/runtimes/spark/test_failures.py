@@ -20,7 +20,6 @@ from thalweg.engine import Delta
 from thalweg.kinds.rules.rule_engine import RuleEngine as Engine
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.bucket_answers import FAILED, OVER, opened
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.job import Job
@@ -30,6 +29,7 @@ from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import FAILURE, error_of, failure, unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import WORKERS, WorkerCache, WorkerTask
+from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
 PROGRAM = "q(X) :- p(X) in [1]."

@@ -18,11 +18,11 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.vocabulary import OWL, RDFS, SAME_AS, TYPE, XSD, Triple
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.ingest import CodedFacts, admitted
 from thalweg.runtimes.spark.pack import Packer, gather
 from thalweg.runtimes.spark.wire import LATE, OUT, Content, unwrap
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived, batch_of
 
 ONTOLOGY: list[Triple] = [

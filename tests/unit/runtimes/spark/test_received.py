@@ -18,12 +18,14 @@ from thalweg.cli import app
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import TextTransport
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.event import Batch
 from thalweg.model.time import Clock
 from thalweg.runtimes.spark import receiver as receiving
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment, lines_in
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.received_block import ReceivedBlock
-from thalweg.runtimes.spark.receiver import BlockReceiver
+from thalweg.runtimes.spark.receiver import BlockReceiver, ItemReceiver, load_items
 from thalweg.runtimes.spark.stream_source import BatchPlanner, Known
 from thalweg.runtimes.wall_clock import PassingTime
 
@@ -33,6 +35,7 @@ TICKS = st.lists(st.integers(0, 12), min_size=1, max_size=14)
 TERMS = ("x", "y", "z")
 START = 1_794_729_600_000
 """Milliseconds of 2026-11-15T08:00:00Z."""
+STAMP = "@2026-11-15T08:00:00Z"
 
 
 class LiveText:
@@ -457,6 +460,32 @@ def test_what_came_before_a_transport_failed_is_written_down(tmp_path):
     assert run.log.head(run.log.end - 1).ended == ()
 
 
+class FailingItems:
+    """Values of Python that come one after the other, until something fails."""
+
+    repeats = False
+
+    def __init__(self, items: Sequence[tuple[int, Batch]]) -> None:
+        self._items = items
+
+    def __iter__(self) -> Iterator[tuple[int, Batch]]:
+        yield from self._items
+        raise ZeroDivisionError("it divides")
+
+    def waiting(self) -> Sequence[Batch]:
+        return ()
+
+
+def test_what_came_before_values_of_python_failed_is_written_down(tmp_path):
+    words, log = Dictionary(), ArrivalLog(tmp_path)
+    receiver = ItemReceiver(log, words, FailingItems([(tick, Batch(stream="in")) for tick in range(5)]))
+    receiver.run()
+    assert isinstance(receiver.error, ZeroDivisionError)
+    (block,) = [block for _, block in log.of_group(0, log.numbers())]
+    assert [tick for tick, _ in load_items(block, Dictionary())] == [*range(5)]
+    assert log.head(log.end - 1).ended == (), "there may be more"
+
+
 @pytest.mark.parametrize("left", [0, 1, 30, -1])
 def test_a_damaged_segment_is_refused(tmp_path, left):
     log = ArrivalLog(tmp_path)
@@ -519,6 +548,45 @@ def test_the_first_facts_are_shown_to_who_wants_to_see_them(tmp_path, monkeypatc
     run.delivery.close()
     assert [fact for fact in seen if fact[1]] == [(tick, f"{name}({tick})") for tick in range(3) for name in "ab"]
     assert seen[-1] == (5, ""), "how far time has come is known of all of them"
+
+
+def test_a_batch_that_comes_again_after_a_crash_is_counted_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("thalweg.runtimes.spark.feed.OBSERVED", 100)
+    blocks = [f"a({tick}) at {tick}. b({tick}) at {tick}.\n".encode() for tick in range(6)]
+
+    def opened() -> TaskRun:
+        return TaskRun(tmp_path, JOIN, [LiveText("s.facts", blocks)], observe=lambda *_: None)
+
+    first = opened()
+    received(first.log, [blocks], [0], 1)
+    first.read_arrivals([2])
+    assert Known.load(tmp_path).observed == 4
+    planned, ledger = first.behind(4), (tmp_path / "ledger").read_bytes()
+    first.batch(planned)
+    first.delivery.close()
+    assert Known.load(tmp_path).observed == 8
+    # Killed when the driver had heard of the batch, and before it was delivered.
+    (tmp_path / "ledger").write_bytes(ledger)
+    again = opened()
+    again.offset, again.batches = first.planner._offset({}, 2, Known()), 1
+    again.batch(planned)
+    again.delivery.close()
+    assert Known.load(tmp_path).observed == 8
+
+
+@pytest.mark.parametrize("ways", [("3", STAMP), (STAMP, "3")], ids=["ticks", "timestamps"])
+def test_times_written_in_two_ways_are_found_across_a_resume(tmp_path, ways):
+    before, after = (f"a(x) at {time}.\n".encode() for time in ways)
+    first = TaskRun(tmp_path, JOIN, [LiveText("s.facts")])
+    first.log.add(Segment(((0, START, len(before)),)), [before])
+    first.read_arrivals([1])
+    first.delivery.close()
+    again = TaskRun(tmp_path, JOIN, [LiveText("s.facts")])
+    again.offset, again.workers, again.batches = first.offset, first.workers, first.batches
+    again.log.add(Segment(((0, START, len(after)),)), [after])
+    with pytest.raises(RejectedError, match="E309"):
+        again.read_arrivals([2])
+    again.delivery.close()
 
 
 def test_rules_that_never_held_are_known_by_what_tasks_have_seen(tmp_path):

@@ -14,7 +14,8 @@ from pyspark import SparkContext
 
 from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.runtimes.spark import java, session
-from thalweg.runtimes.spark.run import SparkTarget, buckets_of
+from thalweg.runtimes.spark.partition_count import cores_here
+from thalweg.runtimes.spark.run import SparkTarget, buckets_of, partitions_of
 from thalweg.runtimes.spark.session import need_spark, open_session
 from thalweg.runtimes.spark.session_settings import SessionOptions, check_master, settings
 
@@ -215,5 +216,41 @@ def test_a_run_has_more_buckets_where_there_may_be_other_machines(
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     assert buckets_of(SparkTarget(checkpoint=folder), 2) == 8
+    # A Java that does not answer.
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    monkeypatch.setenv("PYSPARK_GATEWAY_SECRET", "none")
     assert buckets_of(SparkTarget(checkpoint=folder), 2) == 64
+
+
+@pytest.mark.parametrize(
+    ("target", "partitions"),
+    [
+        (SparkTarget("local[5]"), 5),
+        (SparkTarget("local"), 1),
+        (SparkTarget("local[*]"), cores_here()),
+        (SparkTarget(), cores_here()),
+        (SparkTarget("local-cluster[2, 3, 1024]"), 6),
+        (SparkTarget("spark://host:7077", conf={"spark.cores.max": "12"}), 12),
+        (SparkTarget("yarn", conf={"spark.executor.instances": "5"}), 5),
+        (SparkTarget("yarn", conf={"spark.executor.instances": "5", "spark.executor.cores": "4"}), 20),
+        (SparkTarget("k8s://host", conf={"spark.default.parallelism": "30", "spark.executor.instances": "5"}), 30),
+        (SparkTarget("local[2]", conf={"spark.sql.shuffle.partitions": "3"}), 3),
+        (SparkTarget("local[2]", conf={"spark.sql.shuffle.partitions": "auto"}), 2),
+        (SparkTarget(conf={"spark.master": "local[7]"}), 7),
+        (SparkTarget("yarn"), 8),
+    ],
+)
+def test_a_run_has_a_partition_for_each_core(
+    monkeypatch: pytest.MonkeyPatch, target: SparkTarget, partitions: int
+) -> None:
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    assert partitions_of(target) == partitions
+
+
+@pytest.mark.parametrize(
+    ("limits", "cores"), [("max 100000", None), ("100000 100000", 1), ("5000 100000", 1), ("", None)]
+)
+def test_a_container_may_have_the_time_of_a_few_cores(tmp_path: Path, limits: str, cores: int | None) -> None:
+    (tmp_path / "cpu.max").write_text(limits)
+    assert cores_here(tmp_path / "cpu.max") == (cores or cores_here(tmp_path / "none"))

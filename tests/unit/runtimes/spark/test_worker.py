@@ -12,13 +12,13 @@ from thalweg import api
 from thalweg.dataflow.context import Settings
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.shipped_job import ShippedJob, sealed
 from thalweg.runtimes.spark.wire import DOUBTS, HELD, OUT, Content, Parcel, unwrap, warning_of
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import WorkerCache, WorkerTask
+from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
 # Two stages: `q` is keyed by Y, and negated by X.

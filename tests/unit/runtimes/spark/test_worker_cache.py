@@ -18,12 +18,12 @@ from thalweg import api
 from thalweg.dataflow.context import Settings
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
-from thalweg.runtimes.intake import Watermark
 from thalweg.runtimes.spark import worker_cache
 from thalweg.runtimes.spark.pack import Packer
 from thalweg.runtimes.spark.wire import unwrap
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.spark.worker_cache import Done, WorkerCache, WorkerTask
+from thalweg.runtimes.watermark import Watermark
 from thalweg.testing.evaluators import arrived
 
 JOB = rule_job(api.load("q(X) :- p(X) in [3]."), Settings(emit="changes"), partitions=1)
