@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.api.run_options import RunOptions
 from thalweg.api.sources import On, absolute, named, on_command_line, unnamed
@@ -19,8 +19,10 @@ from thalweg.connectors.named_source import NamedSource
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.kinds.part import Part
+from thalweg.languages.options import ChangeName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import without_files
 from thalweg.model.time import TimeFormat
 from thalweg.runtimes.observer import Observer
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from thalweg.connectors.transport import Transport
     from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+    from thalweg.runtimes.kept_program import Handover
     from thalweg.runtimes.intake import Items
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
     from thalweg.runtimes.stored_path import CheckpointPath
     from thalweg.runtimes.wall_clock import PassingTime
+
+_MOST_NAMED: Final = 6
+"""Units of a changed program that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +91,23 @@ def start(
     settings = _settings(options, observer.with_until)
     interrupt = interrupt or Interrupt()
     transports = _opened(on, mapped, resumable=checkpoint is not None)
-    context = _context(settings, timing, observer, interrupt, transports)
+    context = replace(
+        _context(settings, timing, observer, interrupt, transports),
+        saves=saves or checkpoint is not None,
+        explains=explains,
+    )
     try:
+        planned = None if checkpoint is None else checkpoint.plan(part, context)
         run = LocalRun(
             part,
-            replace(context, saves=saves or checkpoint is not None, explains=explains),
+            context,
             observer,
             checkpoint=checkpoint,
             warnings=_live_warnings(observer.report, mapped) if observer.warns_live else None,
             mapped=mapped,
             times=timing.format,
+            plan=None if planned is None else planned.plan,
+            begins={} if planned is None else planned.begins,
         )
     except BaseException:
         for transport in transports:
@@ -106,7 +119,27 @@ def start(
     job = PreparedRun(run, items, transports, timing.format)
     if checkpoint is not None:
         _resume(job, checkpoint)
+        if checkpoint.handover is not None:
+            observer.report(_taken_over(checkpoint.handover, timing))
     return job
+
+
+def _taken_over(handover: "Handover", timing: Timing) -> Diagnostic:
+    """What goes on and what begins with a changed program."""
+    change, first = handover.change, timing.format.text(handover.first)
+    parts = [
+        f"{_listed(change.begun)} {'begin' if len(change.begun) > 1 else 'begins'} at {first}" if change.begun else "",
+        f"{_listed(change.same)} {'go' if len(change.same) > 1 else 'goes'} on" if change.same else "",
+        f"{_listed(change.gone)} {'are' if len(change.gone) > 1 else 'is'} gone" if change.gone else "",
+    ]
+    return Diagnostic("W422", f"the program has changed: {'; '.join(filter(None, parts))}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of units as they stand in a sentence; some of many."""
+    shown = [name if " " in name else f"`{name}`" for name in map(without_files, names[:_MOST_NAMED])]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def started(part: Part, options: RunOptions, report: Callable[[Diagnostic], None]) -> "LocalRun":
@@ -146,7 +179,9 @@ def _resume(job: PreparedRun, checkpoint: "EmbeddedCheckpoint") -> None:
 
     assert isinstance(job.inputs, Streams)
     try:
-        if checkpoint.state is not None:
+        if checkpoint.state is not None and checkpoint.handover is not None:
+            job.inputs.seek(job.run.begin(checkpoint.state, checkpoint.handover.succession))
+        elif checkpoint.state is not None:
             job.inputs.seek(job.run.load(checkpoint.state))
         job.inputs.hold()
         checkpoint.claim()
@@ -167,17 +202,32 @@ def open_checkpoint(
     out: str | None = None,
     late: str | None = None,
     format: str = "jsonl",
+    on_change: ChangeName = "refuse",
 ) -> "EmbeddedCheckpoint":
     """The checkpoint folder of a run in this process, to be used in a `with`, which reads it.
 
-    `RejectedError` where the part cannot be resumed.
+    `on_change` says what becomes of a folder that belongs to another program. `RejectedError` where the part cannot be
+    resumed.
     """
+    from thalweg.kinds.units import units_of
     from thalweg.runtimes.checkpoint_folder import Claim
     from thalweg.runtimes.embedded_checkpoint import FORMAT, EmbeddedCheckpoint
+    from thalweg.runtimes.kept_program import RunProgram
 
     text, fingerprint = _identity(part, options)
     unchanging = _unchanging(on, options, {"--out": out, "--late": late}, format) | {"--emit": options.emit}
-    return EmbeddedCheckpoint(folder, Claim(text, fingerprint, unchanging, FORMAT))
+    settings = _settings(options)
+    mappings = [(mapping.predicate, str(mapping)) for mapping in (options.mapped.mappings if options.mapped else ())]
+    units = units_of(part, Context(settings, options.timing.clock, lambda diagnostic: None), mappings)
+    program = RunProgram(_named_settings(settings), units, on_change == "begin")
+    return EmbeddedCheckpoint(folder, Claim(text, fingerprint, unchanging, FORMAT), program=program)
+
+
+def _named_settings(settings: Settings) -> dict[str, str]:
+    """The settings that stay the same for all of a run, by their options."""
+    named = {"first": "--from", "last": "--to"}
+    names = (attribute.name for attribute in fields(Settings) if attribute.repr)
+    return {named.get(name, f"--{name.replace('_', '-')}"): repr(getattr(settings, name)) for name in names}
 
 
 def identity(part: Part, options: RunOptions) -> str:

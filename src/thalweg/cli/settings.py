@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from thalweg.cli.errors import misfits, refuse, usage
 from thalweg.cli.parameters import Values
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.languages.options import ChangeName
 
 if TYPE_CHECKING:
     from thalweg.connectors.lake import LakeOutput
@@ -28,6 +30,7 @@ class RuntimeOptions:
     conf: Mapping[str, str]
     archive: str | None
     verbose: bool
+    on_change: ChangeName = "refuse"
 
     @classmethod
     def of(cls, values: Values) -> "RuntimeOptions":
@@ -40,7 +43,7 @@ class RuntimeOptions:
         place = values["runtime"], values["master"], values["partitions"], values["split"], checkpoint
         with usage():
             conf = read_settings(values["conf"] or ())
-        return cls(*place, jars, conf, values["archive"], values["verbose"])
+        return cls(*place, jars, conf, values["archive"], values["verbose"], _on_change(values, checkpoint is not None))
 
     @property
     def on_spark(self) -> bool:
@@ -66,6 +69,18 @@ class RuntimeOptions:
         return SparkTarget(
             self.master, self.checkpoint, self.jars, self.verbose, short, conf=self.conf, archive=self.archive
         )
+
+
+def _on_change(values: Values, can_resume: bool) -> ChangeName:
+    """What becomes of a checkpoint of another program."""
+    chosen: ChangeName | None = values["on_change"]
+    if chosen is not None and not can_resume:
+        refuse("`--on-change` says what becomes of a checkpoint of another program: give `--checkpoint`")
+    if chosen == "begin" and values["runtime"] == "spark":
+        message = "on Spark a run goes on with its own program only: Spark keeps the state of a fixed number of stages"
+        way_out = "leave `--on-change begin` out and name a new folder, or run embedded"
+        raise RejectedError([Diagnostic("E423", message, help=way_out)])
+    return chosen or "refuse"
 
 
 @dataclass(frozen=True, slots=True)
