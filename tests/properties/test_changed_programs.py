@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from changed_programs import ChangingRun, by_tick
 from thalweg.ir.dependency import formulas, strata
 from thalweg.ir.nodes import Program
-from thalweg.ir.semantics import Pairs, Timeline, _apply, _evaluate
+from thalweg.ir.semantics import Pairs, Timeline, _apply
 from thalweg.ir.text import show
 from thalweg.kinds.rules.rule_part import Rules
 from thalweg.model.event import Event
@@ -78,7 +78,9 @@ class Meaning:
         derived: Pairs = {}
         outputs = []
         for number, (program, first, recorded) in enumerate(self.parts):
-            seen = [(fact, one.tick, one.stream) for one in self.events if first <= one.tick <= tick for fact in one.facts]
+            seen = [
+                (fact, one.tick, one.stream) for one in self.events if first <= one.tick <= tick for fact in one.facts
+            ]
             timeline = begun_model(program, Timeline(first, tick, seen, derived=derived, recorded=recorded))
             self.parts[number] = program, first, timeline.remember(program)
             own = {name: timeline.derived.get(name, set()) for name in program.derived}
@@ -88,7 +90,9 @@ class Meaning:
         return outputs
 
 
-def expected(old: Program, new: Program, first: int, cut: int, last: int, events: tuple[Event, ...]) -> Iterator[object]:
+def expected(
+    old: Program, new: Program, first: int, cut: int, last: int, events: tuple[Event, ...]
+) -> Iterator[object]:
     """The changes at each tick."""
     meaning = Meaning(old, first, events)
     before: list[frozenset[Fact]] = [frozenset()]
@@ -124,11 +128,6 @@ def changes(draw: st.DrawFn, remembering: bool = False):
     assume(not any(found.severity == "error" for found in check(new)))
     assume(not any(found.severity == "error" for found in check(old)))
     return scenario, new, draw(st.integers(scenario.first, max(scenario.first, scenario.last - 1)))
-
-
-def test_the_meaning_of_one_part_is_that_of_the_program() -> None:
-    program = Program()
-    assert _evaluate(program, Timeline(0, 0, [])).derived == begun_model(program, Timeline(0, 0, [])).derived
 
 
 @pytest.mark.parametrize("remembering", [False, True])

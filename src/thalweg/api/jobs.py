@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from thalweg.connectors.transport import Transport
     from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
-    from thalweg.runtimes.kept_program import Handover
     from thalweg.runtimes.intake import Items
+    from thalweg.runtimes.kept_program import Handover
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
     from thalweg.runtimes.spark.feed import SparkFeed

@@ -80,9 +80,9 @@ class Arrivals:
         self.records += more.records
         self.doubts += more.doubts
 
-    def read_here(self, named: Collection[tuple[Predicate | None, bool | None]], numbers: Mapping[int, int]) -> "Arrivals":
-        """What of it an operator of another plan reads, which calls held facts so and has other numbers."""
-        held = [change for change in self.held if (change.signature, change.timed) in named]
+    def read_here(self, keys: Collection[object], numbers: Mapping[int, int]) -> "Arrivals":
+        """What of it an operator of another plan reads: held facts of some keys, and what has a number there."""
+        held = [change for change in self.held if (change.signature, change.timed) in keys]
         heard = [(stream, numbers[source], change) for stream, source, change in self.heard if source in numbers]
         return Arrivals(list(self.events), held, heard, list(self.records), list(self.doubts))
 
@@ -435,11 +435,11 @@ class Node:
         self.union.take_over(other.union)
         if self.presence is not None and other.presence is not None:
             self.presence.take_over(other.presence, numbers)
-        named = {(edge.called, edge.key and edge.key[1]) for edge in self.edges if edge.what == "held"}
-        self.late = other.late.read_here(named, numbers)
-        self.waiting = other.waiting and (other.waiting[0], other.waiting[1].read_here(named, numbers))
+        keys = {(edge.called or edge.key[0], edge.key[1]) for edge in self.edges if edge.what == "held" and edge.key}
+        self.late = other.late.read_here(keys, numbers)
+        self.waiting = other.waiting and (other.waiting[0], other.waiting[1].read_here(keys, numbers))
         for tick, arrivals in other.received.items():
-            self.receive(tick, arrivals.read_here(named, numbers))
+            self.receive(tick, arrivals.read_here(keys, numbers))
 
     @property
     def is_decided(self) -> bool:
@@ -678,7 +678,8 @@ class Executor:
 
 def saved_tick(data: bytes) -> int | None:
     """The last tick of an executor that was saved."""
-    now: int | None = decode(unframe(unsealed(FORMAT, data))[0])[0]["now"]
+    about, *_ = unframe(unsealed(FORMAT, data))
+    now: int | None = decode(about)[0]["now"]
     return now
 
 

@@ -162,7 +162,7 @@ class Operator(ABC):
     def load(self, data: bytes) -> None:
         """Brings one that has not begun to where another was saved."""
 
-    # Where a run goes on with a changed program ------------------------------------------------------------------------
+    # Where a run goes on with a changed program ----------------------------------------------------------------------
 
     def take_over(self, other: "Operator") -> None:
         """Brings one that has not begun to where another one is, of which it does the same or a part."""

@@ -13,6 +13,7 @@ A fingerprint stands for all of that, so programs are compared without having bo
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import TypeGuard
 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Plan
@@ -87,7 +88,7 @@ def halves(part: Part) -> tuple[Program, tuple[Member, ...]]:
     return Program(), (part,) if _is_member(part) else ()
 
 
-def _is_member(part: Part) -> "TypeGuard[PartMember]":
+def _is_member(part: object) -> TypeGuard[Member]:
     return Member in type(part).__mro__
 
 
@@ -250,11 +251,12 @@ def aged_plan(part: Part, context: Context, units: Units) -> AgedPlan:
             raise RejectedError([_no_budget()])
     plan = part.plan(context, None)
     owners = tuple(_owners(part, plan, members))
-    begins = {}
-    for number, owner in enumerate(owners):
-        tick = since.get(min(map(str, heads(plan, number)), default="")) if owner is None else units.by_name[owner].since
-        begins |= {} if tick is None else {number: tick}
-    return AgedPlan(plan, owners, begins)
+    ticks = {
+        number: units.by_name[min(map(str, heads(plan, number))) if owner is None else owner].since
+        for number, owner in enumerate(owners)
+        if owner is not None or heads(plan, number)
+    }
+    return AgedPlan(plan, owners, {number: tick for number, tick in ticks.items() if tick is not None})
 
 
 def _no_budget() -> Diagnostic:

@@ -94,7 +94,9 @@ class Claim:
     def check_options(self, folder: CheckpointPath, may_differ: Collection[str] = ()) -> None:
         """Refuses a folder that belongs to a run with other options."""
         manifest = self._manifest(folder)
-        for option, value in self.options.items() if manifest is not None else ():
+        if manifest is None:
+            return
+        for option, value in self.options.items():
             if option not in may_differ and manifest["options"].get(option) != value:
                 raise refused(f"the checkpoint `{folder}` belongs to a run with another `{option}`")
 

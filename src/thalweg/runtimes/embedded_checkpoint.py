@@ -215,7 +215,7 @@ def read_kept(folder: CheckpointPath, key: str | None) -> KeptProgram | None:
 
 
 def _kept_nothing(folder: CheckpointPath) -> RejectedError:
-    message = f"the checkpoint `{folder}` does not say what its program was: a version of Thalweg made it that kept less"
+    message = f"the checkpoint `{folder}` does not say what its program was: an earlier version of Thalweg made it"
     way_out = "resume it for a moment with the program that it was made with, then with the changed one"
     return RejectedError([Diagnostic("E408", message, help=way_out)])
 

@@ -26,7 +26,7 @@ from thalweg.dataflow.plan import Plan
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.engine import Delta
 from thalweg.kinds.part import Part
-from thalweg.model.arrow import decode, encode, frame, unframe
+from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -418,8 +418,11 @@ class LocalRun:
     @staticmethod
     def last_tick(saved: bytes) -> int | None:
         """The last tick that was evaluated when a run was saved; None before the first."""
-        state = unframe(saved)[2]
-        return saved_tick(unframe(state)[2]) if state else None
+        _, _, state = unframe(saved)
+        if not state:
+            return None
+        _, _, executor = unframe(state)
+        return saved_tick(executor)
 
     def load_operators(self, saved: bytes) -> None:
         """Brings the operators, and nothing else, to a saved state."""
@@ -443,7 +446,8 @@ class LocalRun:
 
     def resume(self, data: bytes) -> None:
         """Goes on where a snapshot was taken of a plan of the same parts; this one has not begun."""
-        self.executor.load(unframe(data)[2])
+        _, _, executor = unframe(data)
+        self.executor.load(executor)
         self._load_answers(data)
 
     def _load_answers(self, data: bytes) -> None:
@@ -459,7 +463,7 @@ class LocalRun:
         ]
 
 
-def _counted(opened: list[list[int]] | int | None, changes: "Lists") -> list[list[int]]:
+def _counted(opened: list[list[int]] | int | None, changes: Lists) -> list[list[int]]:
     """The open ticks, and how many facts begin and end at each; format 8 has the tick alone."""
     if isinstance(opened, list):
         return opened
