@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context, Settings
 from thalweg.kinds.part import Part
-from thalweg.kinds.units import Change, Units, units_of
+from thalweg.kinds.units import ProgramChange, Units, units_of
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import Clock
 from thalweg.runtimes.kept_program import KeptProgram, RunProgram
@@ -43,7 +43,7 @@ class ChangingRun:
         self.run = LocalRun(part, self.context, plan=self.kept.planned.plan, begins=self.kept.planned.begins)
         self.run.load(saved)
 
-    def change(self, part: Part) -> Change:
+    def change(self, part: Part) -> ProgramChange:
         """Goes on with another program."""
         saved = self.run.save({})
         last = LocalRun.last_tick(saved)

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from thalweg.answers.record import Answer
     from thalweg.connectors.lake import LakeOutput
     from thalweg.connectors.transport import Transport
+    from thalweg.kinds.units import Units
     from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.intake import Items
-    from thalweg.runtimes.kept_program import Handover
+    from thalweg.runtimes.kept_program import Handover, KeptProgram, RunProgram
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
     from thalweg.runtimes.spark.feed import SparkFeed
@@ -120,12 +121,12 @@ def start(
     if checkpoint is not None:
         _resume(job, checkpoint)
         if checkpoint.handover is not None:
-            observer.report(_taken_over(checkpoint.handover, timing))
+            observer.report(taken_over(checkpoint.handover, timing))
     return job
 
 
-def _taken_over(handover: "Handover", timing: Timing) -> Diagnostic:
-    """What goes on and what begins with a changed program."""
+def taken_over(handover: "Handover", timing: Timing) -> Diagnostic:
+    """W422: what goes on and what begins with a changed program."""
     change, first = handover.change, timing.format.text(handover.first)
     parts = [
         f"{_listed(change.begun)} {'begin' if len(change.begun) > 1 else 'begins'} at {first}" if change.begun else "",
@@ -142,12 +143,20 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
-def started(part: Part, options: RunOptions, report: Callable[[Diagnostic], None]) -> "LocalRun":
-    """Opens the operators without any stream, so that they can be brought to a saved state."""
+def started(
+    part: Part, options: RunOptions, report: Callable[[Diagnostic], None], kept: "KeptProgram | None" = None
+) -> "LocalRun":
+    """Opens the operators without any stream, so that they can be brought to a saved state.
+
+    What is `kept` of the program says which of them began later than the run.
+    """
     from thalweg.runtimes.local import LocalRun
 
-    context = _context(_settings(options), options.timing, Observer(report), Interrupt(), ())
-    return LocalRun(part, replace(context, saves=True))
+    context = replace(_context(_settings(options), options.timing, Observer(report), Interrupt(), ()), saves=True)
+    if kept is None:
+        return LocalRun(part, context)
+    planned = kept.resumed(part, context, _units(part, options)).planned
+    return LocalRun(part, context, plan=planned.plan, begins=planned.begins)
 
 
 def _settings(options: RunOptions, with_until: bool = False) -> Settings:
@@ -209,18 +218,28 @@ def open_checkpoint(
     `on_change` says what becomes of a folder that belongs to another program. `RejectedError` where the part cannot be
     resumed.
     """
-    from thalweg.kinds.units import units_of
     from thalweg.runtimes.checkpoint_folder import Claim
     from thalweg.runtimes.embedded_checkpoint import FORMAT, EmbeddedCheckpoint
-    from thalweg.runtimes.kept_program import RunProgram
 
     text, fingerprint = _identity(part, options)
     unchanging = _unchanging(on, options, {"--out": out, "--late": late}, format) | {"--emit": options.emit}
-    settings = _settings(options)
-    mappings = [(mapping.predicate, str(mapping)) for mapping in (options.mapped.mappings if options.mapped else ())]
-    units = units_of(part, Context(settings, options.timing.clock, lambda diagnostic: None), mappings)
-    program = RunProgram(_named_settings(settings), units, on_change == "begin")
+    program = replace(run_program(part, options), begins=on_change == "begin")
     return EmbeddedCheckpoint(folder, Claim(text, fingerprint, unchanging, FORMAT), program=program)
+
+
+def run_program(part: Part, options: RunOptions) -> "RunProgram":
+    """What a changed program must know of one that runs."""
+    from thalweg.runtimes.kept_program import RunProgram
+
+    return RunProgram(_named_settings(_settings(options)), _units(part, options))
+
+
+def _units(part: Part, options: RunOptions) -> "Units":
+    """What may go on, or begin, where the program of a run changes."""
+    from thalweg.kinds.units import units_of
+
+    mappings = [(mapping.predicate, str(mapping)) for mapping in (options.mapped.mappings if options.mapped else ())]
+    return units_of(part, Context(_settings(options), options.timing.clock, lambda diagnostic: None), mappings)
 
 
 def _named_settings(settings: Settings) -> dict[str, str]:

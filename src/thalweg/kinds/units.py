@@ -59,7 +59,7 @@ class Units:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ProgramChange:
     """The names of units that go on, that begin, and that are gone."""
 
     same: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ def units_of(part: Part, context: Context, mappings: Mappings = ()) -> Units:
     >>> texts = "a(X) :- p(X). b(X) :- a(X).", "a(X) :- p(X). b(X) :- a(X), q(X)."
     >>> old, new = (units_of(Rules(read(Source("r", text))), context) for text in texts)
     >>> changed(old, new)
-    Change(same=('a/1',), begun=('b/1',), gone=())
+    ProgramChange(same=('a/1',), begun=('b/1',), gone=())
     """
     program, members = halves(part)
     if not members and not isinstance(part, Rules | Mixed):
@@ -201,7 +201,7 @@ def _with_reads(own: Mapping[Needed, str], read: Mapping[Needed, set[Needed]]) -
 # Changes --------------------------------------------------------------------------------------------------------------
 
 
-def changed(old: Units, new: Units, first: int | None = None) -> Change:
+def changed(old: Units, new: Units, first: int | None = None) -> ProgramChange:
     """What goes on of a program, what begins and what is gone; units that begin at tick `first` have not begun.
 
     `RejectedError` where a window counts the facts of all streams, and these are others now.
@@ -218,7 +218,7 @@ def changed(old: Units, new: Units, first: int | None = None) -> Change:
             if unit.own is not None and name in old.by_name and old.by_name[name].own == unit.own:
                 raise RejectedError([_other_input(name)])
     order = sorted(new.by_name)
-    return Change(
+    return ProgramChange(
         tuple(name for name in order if name in same),
         tuple(name for name in order if name not in same),
         tuple(name for name in sorted(old.by_name) if name not in new.by_name),
@@ -230,7 +230,7 @@ def _other_input(name: str) -> Diagnostic:
     return Diagnostic("E408", message, help="name the predicate that it counts, or begin with a new folder")
 
 
-def aged(old: Units, new: Units, change: Change, first: int) -> Units:
+def aged(old: Units, new: Units, change: ProgramChange, first: int) -> Units:
     """The units of a changed program: those that begin do so at tick `first`."""
     since = {name: old.by_name[name].since for name in change.same} | dict.fromkeys(change.begun, first)
     by_name = {name: replace(unit, since=since[name]) for name, unit in new.by_name.items()}
@@ -281,7 +281,7 @@ def heads(plan: Plan, number: int) -> frozenset[Predicate]:
     return frozenset(name for name in names if not name.name.startswith("'now "))
 
 
-def origins(old: AgedPlan, new: AgedPlan, change: Change) -> dict[int, int]:
+def origins(old: AgedPlan, new: AgedPlan, change: ProgramChange) -> dict[int, int]:
     """The operators that go on, by their numbers in the new plan and in the old one.
 
     `RejectedError` where rules that are unchanged would be evaluated together in another way.
@@ -316,7 +316,7 @@ def shown_by(plan: Plan) -> frozenset[Predicate]:
     return frozenset[Predicate]().union(*shown)
 
 
-def is_same(change: Change, name: Predicate) -> bool:
+def is_same(change: ProgramChange, name: Predicate) -> bool:
     """Whether what is shown of a predicate goes on; what no rule derives by name goes on with all rules."""
     if str(name) in change.same or str(name) in change.begun:
         return str(name) in change.same

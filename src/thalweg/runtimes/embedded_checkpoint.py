@@ -145,7 +145,7 @@ class EmbeddedCheckpoint:
         if self.is_changed:
             if earlier is None:
                 raise _kept_nothing(self.folder)
-            program.check_settings(earlier, self.folder)
+            program.check_settings(earlier, f"the checkpoint `{self.folder}`")
         if earlier is None or last is None:
             self._kept = program.fresh(part, context)
         elif self.is_changed:

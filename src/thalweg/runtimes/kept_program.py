@@ -14,7 +14,7 @@ from thalweg.dataflow.context import Context
 from thalweg.kinds.part import Part
 from thalweg.kinds.units import (
     AgedPlan,
-    Change,
+    ProgramChange,
     Unit,
     Units,
     aged,
@@ -28,7 +28,6 @@ from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.plain_data import as_data, of_data
 from thalweg.runtimes.checkpoint_folder import refused
 from thalweg.runtimes.local import Succession
-from thalweg.runtimes.stored_path import CheckpointPath
 
 
 @dataclass(frozen=True)
@@ -104,17 +103,17 @@ class RunProgram:
         """The program at the beginning of a run."""
         return KeptProgram(self.settings, self.units, aged_plan(part, context, self.units))
 
-    def check_settings(self, earlier: KeptProgram, folder: CheckpointPath) -> None:
-        """`RejectedError` where settings are others that must not change with the program."""
+    def check_settings(self, earlier: KeptProgram, saved: str) -> None:
+        """`RejectedError` where what was `saved` has other settings, which must not change with the program."""
         for option in sorted(self.settings.keys() | earlier.settings.keys()):
             if self.settings.get(option) != earlier.settings.get(option):
-                raise refused(f"the checkpoint `{folder}` belongs to a run with another `{option}`")
+                raise refused(f"{saved} belongs to a run with another `{option}`")
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
     """A changed program takes over: what goes on and what begins, and at which tick."""
 
-    change: Change
+    change: ProgramChange
     succession: Succession
     first: int

@@ -122,16 +122,11 @@ class LocalRun:
 
         The `plan` is the part's own, unless some operators began later than the run: `begins` has their first ticks.
         """
-        self._context = context
+        self.context = context
         self._settings = settings = context.settings
         self._emitter = emitter_of(settings.emit, Lasting(part.guaranteed()) if settings.with_until else None)
-        plan = part.plan(context, None) if plan is None else plan
         self.dictionary = words = Dictionary()
-        self.executor = open_fragment(plan, plan.numbers, context, words, begins=begins)
-        self.executor.first = settings.first
-        self.derivations = Derivations(plan, self.executor)
-        self._only_rules = self.derivations.only_rules
-        self._operators = [node.operator for node in self.executor.nodes]
+        self._open_plan(part.plan(context, None) if plan is None else plan, begins)
         self._watch = watch = part.watch(context, None)
         self._report = report = context.report
         look = [look for look in (watch.look(words), observer.look) if look is not None]
@@ -148,6 +143,18 @@ class LocalRun:
         self._shown: int | None = None
         self._open: list[Delta | TextDelta] = []
         """Changes at the last tick, while there may be more."""
+
+    def _open_plan(self, plan: Plan, begins: Mapping[int, int]) -> None:
+        self.executor = open_fragment(plan, plan.numbers, self.context, self.dictionary, begins=begins)
+        self.executor.first = self._settings.first
+        self.derivations = Derivations(plan, self.executor)
+        self._only_rules = self.derivations.only_rules
+        self._operators = [node.operator for node in self.executor.nodes]
+
+    def reopen(self, plan: Plan, begins: Mapping[int, int]) -> None:
+        """Opens the operators of another plan in place of its own; nothing has been evaluated yet."""
+        self.executor.close()
+        self._open_plan(plan, begins)
 
     @property
     def now(self) -> int | None:
@@ -391,7 +398,7 @@ class LocalRun:
 
     def _succeed(self, state: bytes, succession: Succession) -> None:
         _, _, executor = unframe(state)
-        plan, context = succession.earlier, self._context
+        plan, context = succession.earlier, self.context
         earlier = open_fragment(plan, plan.numbers, context, self.dictionary, begins=succession.begins)
         earlier.load(executor)
         self._load_answers(state)
