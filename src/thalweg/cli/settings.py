@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from thalweg.cli.errors import misfits, refuse, usage
 from thalweg.cli.parameters import Values
-from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.languages.options import ChangeName
 
 if TYPE_CHECKING:
@@ -77,9 +76,9 @@ def _on_change(values: Values, can_resume: bool) -> ChangeName:
     if chosen is not None and not can_resume:
         refuse("`--on-change` says what becomes of a checkpoint of another program: give `--checkpoint`")
     if chosen == "begin" and values["runtime"] == "spark":
-        message = "on Spark a run goes on with its own program only: Spark keeps the state of a fixed number of stages"
-        way_out = "leave `--on-change begin` out and name a new folder, or run embedded"
-        raise RejectedError([Diagnostic("E423", message, help=way_out)])
+        from thalweg.runtimes.checkpoint_folder import fixed_on_spark
+
+        raise fixed_on_spark()
     return chosen or "refuse"
 
 
