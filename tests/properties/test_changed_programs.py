@@ -262,7 +262,8 @@ class MixedMeaning:
         names = {*texts.rules.derived, "solved"}
         same = {one for one in names & self.since.keys() if self.own(texts, one) == self.own(self.texts, one)}
         both = {one: self.reads(texts, one) | self.reads(self.texts, one) for one in same}
-        while wrong := {one for one in same if both[one] - same}:
+        derived = names | self.since.keys()
+        while wrong := {one for one in same if (both[one] & derived) - same}:
             same -= wrong
         ended = [str(fact) for name, facts in self.before.items() if name not in same for fact in facts]
         self.before = {name: facts for name, facts in self.before.items() if name in same}

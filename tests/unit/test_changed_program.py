@@ -271,3 +271,67 @@ def test_why_asks_rules_that_began_at_different_ticks(stop: Stop) -> None:
     result = thalweg("why", "rules.lars", "jam(a)", "--checkpoint", "kept")
     assert result.exit_code == 0, result.output
     assert "slow(a)" in result.output
+
+
+CITY = """program = ["city.lars"]
+[streams.speeds]
+from = "speeds.jsonl"
+map = "speed(s, v) at t"
+{more}[output]
+to = "out.jsonl"
+[runtime]
+checkpoint = "kept"
+on_change = "begin"
+"""
+SLOW = "slow(S) :- speed(S,V) in [9], V < 9.\n"
+WET = """[streams.rain]
+from = "rain.jsonl"
+map = "rain(s) at t"
+"""
+
+
+def test_a_stream_may_be_new_where_its_mapping_says_what_it_brings(stop: Stop) -> None:
+    for name, key in (("speeds", "v"), ("rain", "w")):
+        rows = ({"s": "ab"[tick % 2], key: tick * 5 % 23, "t": tick} for tick in range(40))
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    Path("city.lars").write_text(SLOW)
+    Path("city.toml").write_text(CITY.format(more="").replace("out.jsonl", "whole.jsonl").replace("kept", "other"))
+    assert thalweg("run", "city.toml", "--times", "ticks").exit_code == 0
+    Path("city.toml").write_text(CITY.format(more=""))
+    stopped(stop, "run", "city.toml", "--times", "ticks")
+    Path("city.lars").write_text(f"{SLOW}wet(S) :- rain(S) in [3].\n")
+    Path("city.toml").write_text(CITY.format(more=WET))
+    result = thalweg("run", "city.toml", "--times", "ticks")
+    assert "`wet/1` begins at 20; `slow/1` goes on" in result.output, result.output
+    # What the new stream brought before has no place any more.
+    assert "W302" in result.output
+    found = changes()
+    assert about("slow", found) == about("slow", changes("whole.jsonl"))
+    assert about("wet", found)[0] == (20, ["wet(a)"], [])
+
+
+def test_a_stream_that_may_bring_anything_begins_all(stop: Stop) -> None:
+    stopped(stop, *COMMAND)
+    Path("more.facts").write_text("speed(c,1) at 25.\n")
+    refused = thalweg(*COMMAND, "--stream", "more.facts")
+    assert "belongs to a run with another `--stream`" in refused.output
+    result = thalweg(*BEGIN, "--stream", "more.facts")
+    assert "`jam/1`, `seen/1`, `slow/1` begin at 20" in result.output, result.output
+    assert (25, ["seen(c)"], []) in about("seen", changes())
+
+
+def test_a_stream_may_go(stop: Stop) -> None:
+    Path("more.facts").write_text("".join(f"speed(c,1) at {tick}.\n" for tick in range(40)))
+    stopped(stop, *COMMAND, "--stream", "more.facts")
+    assert thalweg(*BEGIN).exit_code == 0
+    found = changes()
+    assert [tick for tick, begin, _ in about("slow", found) if "slow(c)" in begin] == [0]
+    assert [tick for tick, _, end in about("slow", found) if "slow(c)" in end] == [CUT]
+
+
+def test_a_window_that_counts_all_facts_needs_the_same_streams(stop: Stop) -> None:
+    Path("rules.lars").write_text("last(R) :- speed(R,_) [3 #].\n")
+    stopped(stop, *COMMAND)
+    Path("more.facts").write_text("speed(c,1) at 25.\n")
+    result = thalweg(*BEGIN, "--stream", "more.facts")
+    assert (result.exit_code, "counts the facts of all streams" in result.output) == (1, True), result.output

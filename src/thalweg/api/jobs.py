@@ -14,6 +14,7 @@ from thalweg.api.timing import Timing
 from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lake import KAFKA, TABLES, lake_stream
+from thalweg.connectors.mapping.mapping import Mapping
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.dataflow.context import Context, Settings
@@ -22,7 +23,7 @@ from thalweg.kinds.part import Part
 from thalweg.languages.options import ChangeName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.predicate import without_files
+from thalweg.model.predicate import Predicate, without_files
 from thalweg.model.time import TimeFormat
 from thalweg.runtimes.observer import Observer
 
@@ -98,7 +99,7 @@ def start(
         explains=explains,
     )
     try:
-        planned = None if checkpoint is None else checkpoint.plan(part, context)
+        planned = None if checkpoint is None else checkpoint.plan(part, context, _named_sources(on, transports))
         run = LocalRun(
             part,
             context,
@@ -189,7 +190,8 @@ def _resume(job: PreparedRun, checkpoint: "EmbeddedCheckpoint") -> None:
     assert isinstance(job.inputs, Streams)
     try:
         if checkpoint.state is not None and checkpoint.handover is not None:
-            job.inputs.seek(job.run.begin(checkpoint.state, checkpoint.handover.succession))
+            handover = checkpoint.handover
+            job.inputs.seek(job.run.begin(checkpoint.state, handover.succession, handover.moved))
         elif checkpoint.state is not None:
             job.inputs.seek(job.run.load(checkpoint.state))
         job.inputs.hold()
@@ -223,23 +225,40 @@ def open_checkpoint(
 
     text, fingerprint = _identity(part, options)
     unchanging = _unchanging(on, options, {"--out": out, "--late": late}, format) | {"--emit": options.emit}
-    program = replace(run_program(part, options), begins=on_change == "begin")
+    program = replace(run_program(part, options, on), begins=on_change == "begin")
     return EmbeddedCheckpoint(folder, Claim(text, fingerprint, unchanging, FORMAT), program=program)
 
 
-def run_program(part: Part, options: RunOptions) -> "RunProgram":
-    """What a changed program must know of one that runs."""
+def run_program(part: Part, options: RunOptions, on: On = ()) -> "RunProgram":
+    """What a changed program must know of one that runs over streams."""
     from thalweg.runtimes.kept_program import RunProgram
 
-    return RunProgram(_named_settings(_settings(options)), _units(part, options))
+    return RunProgram(_named_settings(_settings(options)), _units(part, options, on))
 
 
-def _units(part: Part, options: RunOptions) -> "Units":
+def _units(part: Part, options: RunOptions, on: On = ()) -> "Units":
     """What may go on, or begin, where the program of a run changes."""
     from thalweg.kinds.units import units_of
 
-    mappings = [(mapping.predicate, str(mapping)) for mapping in (options.mapped.mappings if options.mapped else ())]
-    return units_of(part, Context(_settings(options), options.timing.clock, lambda diagnostic: None), mappings)
+    mappings = options.mapped.mappings if options.mapped is not None else ()
+    # Which streams a mapping is for is said of these.
+    texts = [(mapping.predicate, repr(replace(mapping, stream=None))) for mapping in mappings]
+    streams = list(named(on) or ())
+    sources = [(absolute(source), _brought(source, mappings, is_only=len(streams) == 1)) for source in streams]
+    return units_of(part, Context(_settings(options), options.timing.clock, lambda diagnostic: None), texts, sources)
+
+
+def _brought(source: object, mappings: Sequence[Mapping], is_only: bool) -> frozenset[Predicate] | None:
+    """The predicates that a stream with mappings of its own brings; None where it may be any."""
+    if not isinstance(source, NamedSource):
+        return None
+    names = {source.name, None} if is_only else {source.name}
+    return frozenset(mapping.predicate for mapping in mappings if mapping.stream in names) or None
+
+
+def _named_sources(on: On, transports: "Sequence[Transport]") -> "list[tuple[str, bool]]":
+    """The streams of a run, and which of them are live."""
+    return [(absolute(name), transport.live) for name, transport in zip(named(on) or (), transports, strict=True)]
 
 
 def _named_settings(settings: Settings) -> dict[str, str]:

@@ -34,6 +34,9 @@ from thalweg.planning.wire_parts import Layer, Needed, dependencies
 Mappings = Sequence[tuple[Predicate, str]]
 """The mappings of a run: the predicate of each, and its text."""
 
+Sources = Sequence[tuple[str, frozenset[Predicate] | None]]
+"""The streams of a run: a name, and the predicates that mappings make of what it brings; None where it may be any."""
+
 ONLY_PART = "the program"
 """The unit of a part that cannot stand beside others."""
 
@@ -95,7 +98,7 @@ def _is_member(part: object) -> TypeGuard[Member]:
 # Units ----------------------------------------------------------------------------------------------------------------
 
 
-def units_of(part: Part, context: Context, mappings: Mappings = ()) -> Units:
+def units_of(part: Part, context: Context, mappings: Mappings = (), sources: Sources = ()) -> Units:
     """The units of a part as they are at the beginning of a run.
 
     >>> from thalweg.dataflow.context import Settings
@@ -109,26 +112,52 @@ def units_of(part: Part, context: Context, mappings: Mappings = ()) -> Units:
     ProgramChange(same=('a/1',), begun=('b/1',), gone=())
     """
     program, members = halves(part)
+    inputs = _Inputs(mappings, sources)
     if not members and not isinstance(part, Rules | Mixed):
-        return Units({ONLY_PART: Unit(_digest(part.identity(context)[1], *sorted(text for _, text in mappings)))})
+        return Units({ONLY_PART: Unit(_digest(part.identity(context)[1], inputs.all()))}, inputs.all())
     names = _names(members)
     ports = [member.ports for member in members]
     read: dict[Needed, set[Needed]] = {node: set() for node in (*sorted(program.derived), *range(len(members)))}
     for node, needed in dependencies(program, ports):
         read[node].add(needed)
-    own: dict[Needed, str] = dict(_rule_texts(program, read, mappings))
+    own: dict[Needed, str] = dict(_rule_texts(program, read, inputs))
     own |= {
-        number: _member_text(member, context, not isinstance(part, Mixed), mappings)
+        number: _member_text(member, context, not isinstance(part, Mixed), inputs)
         for number, member in enumerate(members)
     }
     total = _with_reads(own, read)
-    counting = {rule.head.signature for rule in program.rules if counts_everything(rule)}
+    counting = _counting(program)
     by_name = {
-        names[node] if isinstance(node, int) else str(node): Unit(text, own=own[node] if node in counting else None)
+        names[node] if isinstance(node, int) else str(node): Unit(text, own=counting.get(node))
         for node, text in total.items()
     }
     made = sorted(f"{names[number]} {total[number]}" for number, port in enumerate(ports) if port.streams)
-    return Units(by_name, _digest(*context.streams, *made))
+    return Units(by_name, _digest(inputs.all(), *made))
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    """What comes from outside: mappings and streams."""
+
+    mappings: Mappings
+    sources: Sources
+
+    def of(self, name: Predicate) -> str:
+        """The mappings and streams that may bring facts of a predicate."""
+        mapped = sorted(text for predicate, text in self.mappings if predicate == name)
+        return repr((mapped, [source for source, brought in self.sources if brought is None or name in brought]))
+
+    def all(self) -> str:
+        """All mappings and streams."""
+        return repr((sorted(text for _, text in self.mappings), [source for source, _ in self.sources]))
+
+
+def _counting(program: Program) -> dict[Needed, str]:
+    """The rules of predicates that count the facts of all streams."""
+    counting = {rule.head.signature for rule in program.rules if counts_everything(rule)}
+    return {
+        name: _digest(*sorted(show(rule) for rule in program.rules if rule.head.signature == name)) for name in counting
+    }
 
 
 def _names(members: Sequence[Member]) -> list[str]:
@@ -145,12 +174,12 @@ def _digest(*texts: str) -> str:
 
 
 def _rule_texts(
-    program: Program, read: Mapping[Needed, set[Needed]], mappings: Mappings
+    program: Program, read: Mapping[Needed, set[Needed]], inputs: _Inputs
 ) -> Iterator[tuple[Predicate, str]]:
     """All that the facts of a predicate depend on, apart from other units."""
     if is_one_unit(program):
         everything = fingerprint(replace(program, interface=replace(program.interface, outputs=None)))
-        text = _digest(everything, *sorted(text for _, text in mappings))
+        text = _digest(everything, inputs.all())
         yield from ((name, text) for name in program.derived)
         return
     rules: dict[Predicate, list[str]] = {}
@@ -159,14 +188,11 @@ def _rule_texts(
     background: dict[Predicate, list[str]] = {}
     for fact in program.background:
         background.setdefault(fact.signature, []).append(str(fact))
-    mapped: dict[Predicate, list[str]] = {}
-    for name, text in mappings:
-        mapped.setdefault(name, []).append(text)
     flags = program.recorded, program.interface.inputs, program.hints.static
     for head, texts in rules.items():
         touched = sorted({head, *(name for name in read[head] if not isinstance(name, int))})
         about = [
-            repr((name, *(name in flag for flag in flags), sorted(background.get(name, ())), mapped.get(name)))
+            repr((name, *(name in flag for flag in flags), sorted(background.get(name, ())), inputs.of(name)))
             for name in touched
         ]
         yield head, _digest(*sorted(texts), *about)
@@ -179,11 +205,16 @@ def is_one_unit(program: Program) -> bool:
     return is_whole or is_made or any(name.name.startswith("'") for name in program.derived)
 
 
-def _member_text(member: Member, context: Context, is_alone: bool, mappings: Mappings) -> str:
+def _member_text(member: Member, context: Context, is_alone: bool, inputs: _Inputs) -> str:
     ports = member.ports
     # What hears streams reads all that they bring.
-    texts = sorted(text for name, text in mappings if ports.streams or ports.reads(name))
-    return _digest(member.fingerprint(context, is_alone), *texts)
+    read = [text for name, text in inputs.mappings if ports.streams or ports.reads(name)]
+    sources = [
+        source
+        for source, brought in inputs.sources
+        if ports.streams or brought is None or any(ports.reads(name) for name in brought)
+    ]
+    return _digest(member.fingerprint(context, is_alone), *sorted(read), *sources)
 
 
 def _with_reads(own: Mapping[Needed, str], read: Mapping[Needed, set[Needed]]) -> dict[Needed, str]:

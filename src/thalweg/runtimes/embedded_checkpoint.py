@@ -9,7 +9,7 @@ exists is not this run's. After a crash the outputs are cut to the lengths that 
 from its position, and the answers that were cut off come again: a file has every answer once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
@@ -36,15 +36,15 @@ from thalweg.runtimes.checkpoint_folder import (
     replace_file,
 )
 from thalweg.runtimes.continued_output import continued, need_no_output, settled
-from thalweg.runtimes.kept_program import Handover, KeptProgram, RunProgram
+from thalweg.runtimes.kept_program import Handover, KeptProgram, RunProgram, Source
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.stored_path import CheckpointPath
 
 FORMAT: Final = Format(9, oldest=8)
 """The number changes when what a checkpoint holds does. From 8 on, a version reads what the one before has saved."""
 
-MAPPINGS: Final = "--map"
-"""The option that is part of the program: predicates that read what is mapped in another way are changed."""
+_OF_PROGRAM: Final = ("--map", "--stream")
+"""The options that are part of the program: predicates that read what they bring are changed with them."""
 
 EVERY: Final = 3.0
 """Seconds from one checkpoint to the next."""
@@ -73,7 +73,8 @@ class EmbeddedCheckpoint:
         self.folder = folder
         self._claim = claim
         self._program = program
-        self._key = sha256(repr((claim.fingerprint, claim.options.get(MAPPINGS))).encode()).hexdigest()[:32]
+        what = claim.fingerprint, *(claim.options.get(option) for option in _OF_PROGRAM)
+        self._key = sha256(repr(what).encode()).hexdigest()[:32]
         self._saved_key: str | None = None
         self._kept: KeptProgram | None = None
         self._is_claimed = False
@@ -113,7 +114,7 @@ class EmbeddedCheckpoint:
         self.is_changed = not is_own and (other is not None or self._saved_key is not None)
         if other is not None and not is_own and not begins:
             raise other
-        self._claim.check_options(self.folder, {MAPPINGS} if begins or is_own else ())
+        self._claim.check_options(self.folder, _OF_PROGRAM if begins or is_own else ())
         if self.is_changed and not begins:
             raise refused(f"the checkpoint `{self.folder}` belongs to another program")
 
@@ -132,7 +133,7 @@ class EmbeddedCheckpoint:
         key: str | None = header.get("program")
         return key
 
-    def plan(self, part: Part, context: Context) -> AgedPlan | None:
+    def plan(self, part: Part, context: Context, sources: Sequence[Source]) -> AgedPlan | None:
         """The plan of the run, and from which tick on each of its operators runs; None where the part's own will do.
 
         A changed program takes over here: `RejectedError` where it cannot.
@@ -147,9 +148,9 @@ class EmbeddedCheckpoint:
                 raise _kept_nothing(self.folder)
             program.check_settings(earlier, f"the checkpoint `{self.folder}`")
         if earlier is None or last is None:
-            self._kept = program.fresh(part, context)
+            self._kept = program.fresh(part, context, sources)
         elif self.is_changed:
-            self._kept, self.handover = earlier.succeeded(part, context, program.units, last + 1)
+            self._kept, self.handover = earlier.succeeded(part, context, program.units, last + 1, sources)
         else:
             self._kept = earlier.resumed(part, context, program.units)
         return self._kept.planned

@@ -10,7 +10,7 @@ answers of all operators come before the changes of rules, which are joined to o
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, islice
 from operator import attrgetter
@@ -79,6 +79,33 @@ class Succession:
     origins: Mapping[int, int]
     stay: frozenset[Predicate] = frozenset()
     appear: frozenset[Predicate] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class MovedStreams:
+    """Where the live and the recorded streams of a run were among those it had before; None for one that is new."""
+
+    live: tuple[int | None, ...]
+    recorded: tuple[int | None, ...]
+    had_recorded: bool
+
+    def position(self, saved: dict[str, Any]) -> dict[str, Any]:
+        """The position from which the streams go on; new ones from their beginning."""
+        places = {"live": self.live, "recorded": self.recorded}
+        return {
+            kind: [None if place is None else saved[kind][place] for place in numbers]
+            for kind, numbers in places.items()
+        }
+
+    def groups(self, count: int) -> list[int | None]:
+        """The number that each group of streams had among `count`; recorded streams are one, behind the live ones."""
+        recorded = count - 1 if self.had_recorded else None
+        return [*self.live, *([recorded] if self.recorded else [])] or [None]
+
+    @property
+    def has_more_recorded(self) -> bool:
+        """Whether there are recorded streams that are new."""
+        return None in self.recorded
 
 
 class Checkpoint(Protocol):
@@ -380,10 +407,10 @@ class LocalRun:
         position: dict[str, Any] = header["position"]
         return position
 
-    def begin(self, saved: bytes, succession: Succession) -> dict[str, Any]:
+    def begin(self, saved: bytes, succession: Succession, moved: MovedStreams | None = None) -> dict[str, Any]:
         """Goes on where a run of another plan was saved; operators that are new begin at the next tick.
 
-        What rules said to hold, and nothing derives any more, ends there.
+        What rules said to hold, and nothing derives any more, ends there. Streams may have `moved`.
         """
         about, intake, state = unframe(saved)
         header, _ = decode(about)
@@ -394,11 +421,16 @@ class LocalRun:
             self._succeed(state, succession)
         self.intake.load(intake)
         position: dict[str, Any] = header["position"]
-        return position
+        if moved is None:
+            return position
+        watermark = self.intake.watermark
+        watermark.regroup(moved.groups(len(watermark.highs)), moved.has_more_recorded)
+        return moved.position(position)
 
     def _succeed(self, state: bytes, succession: Succession) -> None:
         _, _, executor = unframe(state)
-        plan, context = succession.earlier, self.context
+        # What the earlier plan has to report was reported.
+        plan, context = succession.earlier, replace(self.context, report=lambda diagnostic: None)
         earlier = open_fragment(plan, plan.numbers, context, self.dictionary, begins=succession.begins)
         earlier.load(executor)
         self._load_answers(state)
