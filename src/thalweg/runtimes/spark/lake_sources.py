@@ -16,7 +16,7 @@ from thalweg.runtimes.spark.columns import GROUPS_OF_TABLE
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.packages import PACKAGES
 from thalweg.runtimes.spark.recordings import ReadingOptions, is_recorded
-from thalweg.runtimes.spark.stream_source import ends_with_others
+from thalweg.runtimes.spark.stream_reader import ends_with_others
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from thalweg.runtimes.spark.session import (
 from thalweg.runtimes.spark.session_settings import SessionOptions, is_local
 from thalweg.runtimes.spark.shipped_job import ship
 from thalweg.runtimes.spark.shutdown import Guard
-from thalweg.runtimes.spark.stream_source import ends_with_others
+from thalweg.runtimes.spark.stream_reader import ends_with_others
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 from thalweg.runtimes.stored_path import CheckpointPath, StoredPath
 
