@@ -127,6 +127,8 @@ CATALOGUE: Final = {
     "E420": "file of SHACL shapes is not an ontology",
     "W420": "SHACL shapes are not used",
     "E421": "checkpoint has another version",
+    "W422": "the program has changed",
+    "E423": "a changed program cannot go on",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",

@@ -35,6 +35,7 @@ from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
 from thalweg.planning.argument_types import DecimalType
+from thalweg.runtimes.checkpoint_folder import fixed_on_spark
 from thalweg.runtimes.intake import unzoned
 from thalweg.runtimes.spark.declared_tables import analysing, declared
 from thalweg.runtimes.spark.job import SparkWork, spread
@@ -96,6 +97,7 @@ def reason(
     name: str | None = None,
     late: bool = False,
     on_error: Literal["skip", "stop"] = "skip",
+    on_change: Literal["refuse", "begin"] = "refuse",
     schema: "StructType | str | Mapping[str, StructType | str] | None" = None,
     streaming: bool | None = None,
     **kinds: Unpack[KindKeywords],
@@ -135,7 +137,8 @@ def reason(
     (`spark.sql.shuffle.partitions`), else one for each core. A query that streams has 64 buckets by default, 8 on one
     machine, but no fewer than partitions. It goes on from its checkpoint with as many as it began with (give the
     `buckets` where the default is another one now); with other `partitions` its state is moved to them when it starts
-    (Spark 4.2 and later).
+    (Spark 4.2 and later). It belongs to its program: another one is refused when it starts, and
+    `on_change="begin"`, which runs in one process know, at once (E423).
 
     With `memory`, as in `"200M"`, each bucket of each stage has a budget: over it facts are shed, and what may have
     ended by that has the `op` `?`. Where a program cannot go on, the job fails with the diagnostic as its message.
@@ -154,6 +157,9 @@ def reason(
         tables = declared(facts if isinstance(facts, Mapping) else {"": facts}, schema)
         check_keywords(kinds, KindKeywords.__annotations__)
         need_choice("on_error", on_error, "skip", "stop")
+        need_choice("on_change", on_change)
+        if on_change == "begin":
+            raise fixed_on_spark()
         _need_counts(partitions=partitions, buckets=buckets)
         if until not in (None, "available"):
             raise wrong_usage(f"`until` cannot be `{until}`; it is `available`, or left out")

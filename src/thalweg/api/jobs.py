@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.api.run_options import RunOptions
 from thalweg.api.sources import On, absolute, named, on_command_line, unnamed
@@ -14,13 +14,16 @@ from thalweg.api.timing import Timing
 from thalweg.connectors.held_tables import HeldTable
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lake import KAFKA, TABLES, lake_stream
+from thalweg.connectors.mapping.mapping import Mapping
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.named_source import NamedSource
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.kinds.part import Part
+from thalweg.languages.options import ChangeName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate, without_files
 from thalweg.model.time import TimeFormat
 from thalweg.runtimes.observer import Observer
 
@@ -30,9 +33,11 @@ if TYPE_CHECKING:
     from thalweg.answers.record import Answer
     from thalweg.connectors.lake import LakeOutput
     from thalweg.connectors.transport import Transport
+    from thalweg.kinds.units import Units
     from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.intake import Items
+    from thalweg.runtimes.kept_program import Handover, KeptProgram, RunProgram
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
     from thalweg.runtimes.spark.feed import SparkFeed
@@ -40,6 +45,9 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
     from thalweg.runtimes.stored_path import CheckpointPath
     from thalweg.runtimes.wall_clock import PassingTime
+
+_MOST_NAMED: Final = 6
+"""Units of a changed program that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +93,23 @@ def start(
     settings = _settings(options, observer.with_until)
     interrupt = interrupt or Interrupt()
     transports = _opened(on, mapped, resumable=checkpoint is not None)
-    context = _context(settings, timing, observer, interrupt, transports)
+    context = replace(
+        _context(settings, timing, observer, interrupt, transports),
+        saves=saves or checkpoint is not None,
+        explains=explains,
+    )
     try:
+        planned = None if checkpoint is None else checkpoint.plan(part, context, _named_sources(on, transports))
         run = LocalRun(
             part,
-            replace(context, saves=saves or checkpoint is not None, explains=explains),
+            context,
             observer,
             checkpoint=checkpoint,
             warnings=_live_warnings(observer.report, mapped) if observer.warns_live else None,
             mapped=mapped,
             times=timing.format,
+            plan=None if planned is None else planned.plan,
+            begins={} if planned is None else planned.begins,
         )
     except BaseException:
         for transport in transports:
@@ -106,15 +121,43 @@ def start(
     job = PreparedRun(run, items, transports, timing.format)
     if checkpoint is not None:
         _resume(job, checkpoint)
+        if checkpoint.handover is not None:
+            observer.report(taken_over(checkpoint.handover, timing))
     return job
 
 
-def started(part: Part, options: RunOptions, report: Callable[[Diagnostic], None]) -> "LocalRun":
-    """Opens the operators without any stream, so that they can be brought to a saved state."""
+def taken_over(handover: "Handover", timing: Timing) -> Diagnostic:
+    """W422: what goes on and what begins with a changed program."""
+    change, first = handover.change, timing.format.text(handover.first)
+    parts = [
+        f"{_listed(change.begun)} {'begin' if len(change.begun) > 1 else 'begins'} at {first}" if change.begun else "",
+        f"{_listed(change.same)} {'go' if len(change.same) > 1 else 'goes'} on" if change.same else "",
+        f"{_listed(change.gone)} {'are' if len(change.gone) > 1 else 'is'} gone" if change.gone else "",
+    ]
+    return Diagnostic("W422", f"the program has changed: {'; '.join(filter(None, parts))}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of units as they stand in a sentence; some of many."""
+    shown = [name if " " in name else f"`{name}`" for name in map(without_files, names[:_MOST_NAMED])]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+
+
+def started(
+    part: Part, options: RunOptions, report: Callable[[Diagnostic], None], kept: "KeptProgram | None" = None
+) -> "LocalRun":
+    """Opens the operators without any stream, so that they can be brought to a saved state.
+
+    What is `kept` of the program says which of them began later than the run.
+    """
     from thalweg.runtimes.local import LocalRun
 
-    context = _context(_settings(options), options.timing, Observer(report), Interrupt(), ())
-    return LocalRun(part, replace(context, saves=True))
+    context = replace(_context(_settings(options), options.timing, Observer(report), Interrupt(), ()), saves=True)
+    if kept is None:
+        return LocalRun(part, context)
+    planned = kept.resumed(part, context, _units(part, options)).planned
+    return LocalRun(part, context, plan=planned.plan, begins=planned.begins)
 
 
 def _settings(options: RunOptions, with_until: bool = False) -> Settings:
@@ -146,7 +189,10 @@ def _resume(job: PreparedRun, checkpoint: "EmbeddedCheckpoint") -> None:
 
     assert isinstance(job.inputs, Streams)
     try:
-        if checkpoint.state is not None:
+        if checkpoint.state is not None and checkpoint.handover is not None:
+            handover = checkpoint.handover
+            job.inputs.seek(job.run.begin(checkpoint.state, handover.succession, handover.moved))
+        elif checkpoint.state is not None:
             job.inputs.seek(job.run.load(checkpoint.state))
         job.inputs.hold()
         checkpoint.claim()
@@ -167,17 +213,59 @@ def open_checkpoint(
     out: str | None = None,
     late: str | None = None,
     format: str = "jsonl",
+    on_change: ChangeName = "refuse",
 ) -> "EmbeddedCheckpoint":
     """The checkpoint folder of a run in this process, to be used in a `with`, which reads it.
 
-    `RejectedError` where the part cannot be resumed.
+    `on_change` says what becomes of a folder that belongs to another program. `RejectedError` where the part cannot be
+    resumed.
     """
     from thalweg.runtimes.checkpoint_folder import Claim
     from thalweg.runtimes.embedded_checkpoint import FORMAT, EmbeddedCheckpoint
 
     text, fingerprint = _identity(part, options)
     unchanging = _unchanging(on, options, {"--out": out, "--late": late}, format) | {"--emit": options.emit}
-    return EmbeddedCheckpoint(folder, Claim(text, fingerprint, unchanging, FORMAT))
+    program = replace(run_program(part, options, on), begins=on_change == "begin")
+    return EmbeddedCheckpoint(folder, Claim(text, fingerprint, unchanging, FORMAT), program=program)
+
+
+def run_program(part: Part, options: RunOptions, on: On = ()) -> "RunProgram":
+    """What a changed program must know of one that runs over streams."""
+    from thalweg.runtimes.kept_program import RunProgram
+
+    return RunProgram(_named_settings(_settings(options)), _units(part, options, on))
+
+
+def _units(part: Part, options: RunOptions, on: On = ()) -> "Units":
+    """What may go on, or begin, where the program of a run changes."""
+    from thalweg.kinds.units import units_of
+
+    mappings = options.mapped.mappings if options.mapped is not None else ()
+    # Which streams a mapping is for is said of these.
+    texts = [(mapping.predicate, repr(replace(mapping, stream=None))) for mapping in mappings]
+    streams = list(named(on) or ())
+    sources = [(absolute(source), _brought(source, mappings, is_only=len(streams) == 1)) for source in streams]
+    return units_of(part, Context(_settings(options), options.timing.clock, lambda diagnostic: None), texts, sources)
+
+
+def _brought(source: object, mappings: Sequence[Mapping], is_only: bool) -> frozenset[Predicate] | None:
+    """The predicates that a stream with mappings of its own brings; None where it may be any."""
+    if not isinstance(source, NamedSource):
+        return None
+    names = {source.name, None} if is_only else {source.name}
+    return frozenset(mapping.predicate for mapping in mappings if mapping.stream in names) or None
+
+
+def _named_sources(on: On, transports: "Sequence[Transport]") -> "list[tuple[str, bool]]":
+    """The streams of a run, and which of them are live."""
+    return [(absolute(name), transport.live) for name, transport in zip(named(on) or (), transports, strict=True)]
+
+
+def _named_settings(settings: Settings) -> dict[str, str]:
+    """The settings that stay the same for all of a run, by their options."""
+    named = {"first": "--from", "last": "--to"}
+    names = (attribute.name for attribute in fields(Settings) if attribute.repr)
+    return {named.get(name, f"--{name.replace('_', '-')}"): repr(getattr(settings, name)) for name in names}
 
 
 def identity(part: Part, options: RunOptions) -> str:

@@ -8,14 +8,15 @@ the delay) has been pushed.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from thalweg.api.answer_values import Tick, tick_value, values_of
-from thalweg.api.kind_options import usage
+from thalweg.api.jobs import taken_over
+from thalweg.api.kind_options import need_choice, usage
 from thalweg.api.naming import fact_of
 from thalweg.api.pushed_rows import Message, PushedRows, messages_of
 from thalweg.api.sources import Table
@@ -23,6 +24,7 @@ from thalweg.api.timing import Moment, Timing
 from thalweg.connectors.batches import code_facts
 from thalweg.connectors.held_tables import is_table
 from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.languages.options import ChangeName
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact, PythonFact
 from thalweg.model.prefixes import Prefixes
@@ -33,6 +35,17 @@ if TYPE_CHECKING:
     from thalweg.api.jobs import PreparedRun
     from thalweg.engine.absence import Absence
     from thalweg.engine.proof import Proof
+    from thalweg.kinds.part import Part
+    from thalweg.runtimes.kept_program import RunProgram
+
+
+@dataclass(frozen=True)
+class SessionProgram:
+    """The program of a session: its part, what a changed one must know of it, and what a snapshot must agree with."""
+
+    part: "Part"
+    run_program: "Callable[[], RunProgram]"
+    identity: Callable[[], str]
 
 
 class Session:
@@ -47,12 +60,13 @@ class Session:
     """
 
     def __init__(
-        self, job: "PreparedRun", timing: Timing, identity: Callable[[], str], prefixes: Prefixes, rows: PushedRows
+        self, job: "PreparedRun", timing: Timing, program: SessionProgram, prefixes: Prefixes, rows: PushedRows
     ) -> None:
         self._job = job
+        self._program = program
+        self._kept: bytes | None = None
         self._rows = rows
         self._timing = timing
-        self._identity = identity
         self._prefixes = prefixes
         self._pushed: list[Event] = []
         self._lock = Lock()
@@ -170,14 +184,31 @@ class Session:
         from thalweg.model.sealed import seal
         from thalweg.runtimes.embedded_checkpoint import FORMAT
 
-        header = encode({"program": self._identity(), "order": self._rows.clock.save()}, {})
+        header = encode({"program": self._program.identity(), "order": self._rows.clock.save()}, {})
         with self._lock:
             self._need_open()
             self._take_pushed()
-            return seal(frame([header, self._job.run.save({})]), FORMAT)
+            if self._kept is None:
+                self._kept = self._program.run_program().fresh(self._program.part, self._job.run.context).save()
+            return seal(frame([header, self._job.run.save({}), self._kept]), FORMAT)
 
-    def restore(self, snapshot: bytes) -> None:
-        """Goes on where a snapshot was taken; `RejectedError` where it is of another program, or damaged."""
+    def restore(self, snapshot: bytes, on_change: ChangeName = "refuse") -> None:
+        """Goes on where a snapshot was taken; `RejectedError` where it is of another program, or damaged.
+
+        With `on_change="begin"` it may be of another program: what is unchanged goes on, and all else begins at the
+        next tick.
+
+        >>> from thalweg import open
+        >>> with open("slow(S) :- speed(S,V) in [9], V < 20.") as session:
+        ...     session.push("speed", "a", 12, at=3)
+        ...     taken, saved = session.advance(), session.snapshot()
+        >>> changed = "slow(S) :- speed(S,V) in [9], V < 20. jam(S) :- slow(S)."
+        >>> with open(changed, report=lambda diagnostic: None) as session:
+        ...     session.restore(saved, on_change="begin")
+        ...     print(*session.advance(to=4))
+        {"t":4,"begin":["jam(a)"],"end":[]}
+        """
+        need_choice("on_change", on_change)
         from thalweg.model.arrow import DamagedError, decode, unframe
         from thalweg.model.sealed import OtherFormatError, unseal
         from thalweg.runtimes.embedded_checkpoint import FORMAT
@@ -185,18 +216,42 @@ class Session:
         if self.now is not None or self._latest() is not None:
             raise RuntimeError("this session has begun: restore a snapshot into a new one")
         try:
-            about, state = unframe(unseal(snapshot, FORMAT))
+            about, state, *kept = unframe(unseal(snapshot, FORMAT))
         except OtherFormatError as error:
             raise RejectedError([Diagnostic("E408", f"the snapshot {error}")]) from None
         except DamagedError:
             raise RejectedError([Diagnostic("E408", "this is not a snapshot of a session, or it is damaged")]) from None
         header, _ = decode(about)
-        if header.get("program") != self._identity():
+        is_other = header.get("program") != self._program.identity()
+        if is_other and (on_change == "refuse" or not kept):
             message = "the snapshot is of another program, or of other options"
             raise RejectedError([Diagnostic("E408", message, help="open the session as it was when it was taken")])
         with self._lock:
-            self._job.run.load(state)
+            self._go_on(state, kept[0] if kept else None, is_other)
             self._rows.clock.load(header.get("order", {}))
+
+    def _go_on(self, state: bytes, saved: bytes | None, is_other: bool) -> None:
+        """Brings the run to a saved state, perhaps that of another program."""
+        from thalweg.runtimes.kept_program import KeptProgram
+        from thalweg.runtimes.local import LocalRun
+
+        run, part = self._job.run, self._program.part
+        last = LocalRun.last_tick(state)
+        if saved is None or last is None:
+            run.load(state)
+            return
+        earlier, program = KeptProgram.load(saved), self._program.run_program()
+        if not is_other:
+            kept = earlier.resumed(part, run.context, program.units)
+            run.reopen(kept.planned.plan, kept.planned.begins)
+            run.load(state)
+        else:
+            program.check_settings(earlier, "the snapshot")
+            kept, handover = earlier.succeeded(part, run.context, program.units, last + 1)
+            run.reopen(kept.planned.plan, kept.planned.begins)
+            run.begin(state, handover.succession)
+            run.context.report(taken_over(handover, self._timing))
+        self._kept = kept.save()
 
     def close(self) -> None:
         """Ends the session; facts of ticks that were not closed are given up, except to an `async for`."""

@@ -35,11 +35,12 @@ def saved_reasoner(checkpoint: str | Path, part: Part, timing: Timing, report: C
     from thalweg.engine.checkpoint import MismatchError
     from thalweg.model.arrow import DamagedError
     from thalweg.runtimes.checkpoint_folder import refused as mismatched
+    from thalweg.runtimes.embedded_checkpoint import read_kept
     from thalweg.runtimes.stored_path import checkpoint_path
 
     folder = checkpoint_path(str(checkpoint))
-    emit, state = _saved(folder, timing)
-    run = started(part, RunOptions(timing, emit), report)
+    emit, key, state = _saved(folder, timing)
+    run = started(part, RunOptions(timing, emit), report, read_kept(folder, key))
     if not run.derivations.explains_facts:
         raise refused("a checkpoint of events or of a query alone does not keep what answers rest on", _BY_RECORDING)
     try:
@@ -51,8 +52,8 @@ def saved_reasoner(checkpoint: str | Path, part: Part, timing: Timing, report: C
     return run.derivations
 
 
-def _saved(folder: "CheckpointPath", timing: Timing) -> tuple[str, bytes]:
-    """The `--emit` of the run and the state of its runtime."""
+def _saved(folder: "CheckpointPath", timing: Timing) -> tuple[str, str | None, bytes]:
+    """The `--emit` of the run, the key of its program and the state of its runtime."""
     from thalweg.model.sealed import unseal_json
     from thalweg.runtimes.checkpoint_folder import MANIFEST, read_sealed
     from thalweg.runtimes.checkpoint_folder import refused as mismatched
@@ -72,7 +73,7 @@ def _saved(folder: "CheckpointPath", timing: Timing) -> tuple[str, bytes]:
     header, state = read_state(folder)
     if header["over"]:
         raise refused(f"the run of checkpoint `{folder}` is complete, and its state is gone", _BY_RECORDING)
-    return emit, state
+    return emit, header.get("program"), state
 
 
 def refused(message: str, help: str) -> RejectedError:

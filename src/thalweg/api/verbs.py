@@ -15,7 +15,7 @@ from thalweg.api import jobs
 from thalweg.api.answer_stream import Answers
 from thalweg.api.deployed_call import verb
 from thalweg.api.kind_options import ResolvedOptions, need_choice, resolve_options, usage, wrong_usage
-from thalweg.api.live_session import Session
+from thalweg.api.live_session import Session, SessionProgram
 from thalweg.api.loading import EVERYTHING, analyse_resolved, examine, load_part, load_resolved
 from thalweg.api.naming import fact_of
 from thalweg.api.pushed_rows import PushedRows
@@ -177,8 +177,9 @@ def open(
     resolved, part = _prepared(program, iter(()), background, options, report)
     job = jobs.start(part, iter(()), resolved.run, Observer(report, late), explains=True, saves=True)
     identity = partial(jobs.identity, part, resolved.run)
+    live = SessionProgram(part, partial(jobs.run_program, part, resolved.run), identity)
     rows = PushedRows(resolved.timing.clock, resolved.mapped, on_error, report)
-    return Session(job, resolved.timing, identity, resolved.prefixes, rows)
+    return Session(job, resolved.timing, live, resolved.prefixes, rows)
 
 
 @verb

@@ -232,7 +232,14 @@ class _Run:
 
         out, late = self.delivery.out, self.delivery.late
         with api.open_checkpoint(
-            folder, self.part, self.streams, self.options, out=out, late=late, format=self.delivery.format
+            folder,
+            self.part,
+            self.streams,
+            self.options,
+            out=out,
+            late=late,
+            format=self.delivery.format,
+            on_change=self.target.on_change,
         ) as checkpoint:
             if checkpoint.over is not None:
                 return checkpoint.over

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.cli.errors import misfits, refuse, usage
 from thalweg.cli.parameters import Values
+from thalweg.languages.options import ChangeName
 
 if TYPE_CHECKING:
     from thalweg.connectors.lake import LakeOutput
@@ -28,6 +29,7 @@ class RuntimeOptions:
     conf: Mapping[str, str]
     archive: str | None
     verbose: bool
+    on_change: ChangeName = "refuse"
 
     @classmethod
     def of(cls, values: Values) -> "RuntimeOptions":
@@ -40,7 +42,7 @@ class RuntimeOptions:
         place = values["runtime"], values["master"], values["partitions"], values["split"], checkpoint
         with usage():
             conf = read_settings(values["conf"] or ())
-        return cls(*place, jars, conf, values["archive"], values["verbose"])
+        return cls(*place, jars, conf, values["archive"], values["verbose"], _on_change(values, checkpoint is not None))
 
     @property
     def on_spark(self) -> bool:
@@ -66,6 +68,18 @@ class RuntimeOptions:
         return SparkTarget(
             self.master, self.checkpoint, self.jars, self.verbose, short, conf=self.conf, archive=self.archive
         )
+
+
+def _on_change(values: Values, can_resume: bool) -> ChangeName:
+    """What becomes of a checkpoint of another program."""
+    chosen: ChangeName | None = values["on_change"]
+    if chosen is not None and not can_resume:
+        refuse("`--on-change` says what becomes of a checkpoint of another program: give `--checkpoint`")
+    if chosen == "begin" and values["runtime"] == "spark":
+        from thalweg.runtimes.checkpoint_folder import fixed_on_spark
+
+        raise fixed_on_spark()
+    return chosen or "refuse"
 
 
 @dataclass(frozen=True, slots=True)

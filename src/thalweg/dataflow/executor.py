@@ -9,13 +9,16 @@ its answers waits with the last tick (`Operator.is_settled`).
 
     held     a fact that two operators give begins with the first of them, and ends with the last
     heard    what holds becomes an event of a stream at each tick that its reader looks at
+
+Where a run goes on with a changed program, operators that are new begin at the next tick. What others hold then begins
+for them: it is netted with what these give at that tick.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush, merge
-from itertools import groupby, tee
+from itertools import filterfalse, groupby, tee
 from operator import itemgetter
 from typing import Any, Final
 
@@ -77,6 +80,12 @@ class Arrivals:
         self.records += more.records
         self.doubts += more.doubts
 
+    def read_here(self, keys: Collection[object], numbers: Mapping[int, int]) -> "Arrivals":
+        """What of it an operator of another plan reads: held facts of some keys, and what has a number there."""
+        held = [change for change in self.held if (change.signature, change.timed) in keys]
+        heard = [(stream, numbers[source], change) for stream, source, change in self.heard if source in numbers]
+        return Arrivals(list(self.events), held, heard, list(self.records), list(self.doubts))
+
     def updates(self, changes: list[Given]) -> Updates:
         """The updates for an operator, with `changes` of held facts as it sees them."""
         return Updates(self.events, changes, self.records, self.doubts)
@@ -133,6 +142,12 @@ class Union:
 
     def __init__(self, shared: Iterable[HeldKey]) -> None:
         self._count: dict[HeldKey, Counter[Row]] = {key: Counter() for key in shared}
+
+    def take_over(self, other: "Union") -> None:
+        """Goes on where another one is, for the predicates that are counted here."""
+        for key, count in other._count.items():
+            if key in self._count:
+                self._count[key] = count
 
     def counts(self, key: HeldKey) -> bool:
         """Whether facts of a key are counted, because several operators give them."""
@@ -219,6 +234,12 @@ class Heard:
                 rows.pop(row, None)
             rows.update(dict.fromkeys(map(tuple, change.begun.tolist())))
 
+    def take_over(self, other: "Heard", numbers: Mapping[int, int]) -> None:
+        """Goes on where another one is, for the operators that have numbers here."""
+        for (stream, source, name), rows in other._holding.items():
+            if source in numbers:
+                self._holding[stream, numbers[source], name] = rows
+
     def events(self) -> list[Batch]:
         """An event of each stream on which something holds."""
         streams: dict[str, dict[Predicate, dict[Row, None]]] = {}
@@ -244,6 +265,12 @@ class Heard:
             self._holding[stream, source, Predicate.read(name)] = dict.fromkeys(map(tuple, rows.tolist()))
 
 
+def _from(first: int, change: Given) -> Given:
+    """A change without facts of ticks before the first."""
+    begun, ended = (rows[rows[:, -1] >> 2 >= first] for rows in (change.begun, change.ended))
+    return replace(change, begun=begun, ended=ended)
+
+
 def _table(rows: list[Row], width: int) -> Words:
     return np.array(rows, dtype=np.int64).reshape(len(rows), width)
 
@@ -257,9 +284,19 @@ class Node:
     Edges whose source is in the same fragment are `inside`; by the others, updates are handed in (`receive`).
     """
 
-    def __init__(self, number: int, operator: Operator, edges: Sequence[Edge], inside: Collection[int], reads: bool):
+    def __init__(
+        self,
+        number: int,
+        operator: Operator,
+        edges: Sequence[Edge],
+        inside: Collection[int],
+        reads: bool,
+        begins: int | None = None,
+    ) -> None:
+        """`begins` is the first tick of an operator that began later than the run."""
         self.number = number
         self.operator = operator
+        self.begins = begins
         self.reads_streams = reads
         self.edges = tuple(edges)
         near = [edge for edge in edges if edge.source in inside]
@@ -340,7 +377,13 @@ class Node:
                     self.late.held.append(replace(change, signature=edge.called or change.signature))
 
     def advance(self, tick: int, arrivals: Arrivals) -> Iterator[Output]:
-        """Takes in what has come at a tick."""
+        """Takes in what has come at a tick; what has come before the operator begins holds when it does."""
+        if self.begins is not None:
+            if tick < self.begins:
+                self._expect(arrivals)
+                return
+            held = self._net(arrivals.held) if tick <= self.begins + 1 else arrivals.held
+            arrivals.held = [_from(self.begins, change) if change.timed else change for change in held]
         if self.presence is not None:
             yield from self._listen(self.presence, tick, arrivals)
         self.reached = tick
@@ -355,6 +398,48 @@ class Node:
                 yield from self.operator.advance(look, Updates(events))
         presence.change(arrivals.heard)
         arrivals.events += presence.events()
+
+    def _net(self, held: Sequence[Given]) -> list[Given]:
+        """Changes of a tick, each predicate once, apart from those that are counted anyway."""
+        is_counted = lambda change: self.union.counts((change.signature, change.timed))  # noqa: E731
+        return [*filter(is_counted, held), *netted([*filterfalse(is_counted, held)])]
+
+    def _expect(self, arrivals: Arrivals) -> None:
+        """Keeps what holds from before the first tick."""
+        assert self.begins is not None
+        if self.presence is not None:
+            self.presence.change(arrivals.heard)
+        if arrivals.held:
+            self.receive(self.begins, Arrivals(held=arrivals.held))
+
+    def expect(self, source: int, holding: Sequence[Given]) -> None:
+        """Takes what another operator holds before this one begins; what comes a tick later begins a tick later."""
+        assert self.begins is not None
+        now, later = Arrivals(), Arrivals()
+        for given in holding:
+            for edge in self.edges:
+                if edge.what == "held" and edge.source == source and edge.key in (None, (given.signature, given.timed)):
+                    change = replace(given, signature=edge.called or given.signature)
+                    self.take(later if edge.delayed else now, edge, change)
+        if self.presence is not None:
+            self.presence.change(now.heard)
+        for tick, arrivals in ((self.begins, now), (self.begins + 1, later)):
+            if arrivals.held:
+                self.receive(tick, Arrivals(held=arrivals.held))
+
+    def take_over(self, other: "Node", numbers: Mapping[int, int]) -> None:
+        """Brings one that has not begun to where another one is; `numbers` are the operators here by those there."""
+        self.begins, self.reached = other.begins, other.reached
+        if other.reached is not None:
+            self.operator.take_over(other.operator)
+        self.union.take_over(other.union)
+        if self.presence is not None and other.presence is not None:
+            self.presence.take_over(other.presence, numbers)
+        keys = {(edge.called or edge.key[0], edge.key[1]) for edge in self.edges if edge.what == "held" and edge.key}
+        self.late = other.late.read_here(keys, numbers)
+        self.waiting = other.waiting and (other.waiting[0], other.waiting[1].read_here(keys, numbers))
+        for tick, arrivals in other.received.items():
+            self.receive(tick, arrivals.read_here(keys, numbers))
 
     @property
     def is_decided(self) -> bool:
@@ -439,7 +524,7 @@ class Executor:
         if self.now is None:
             self.first = to if self.first is None else self.first
             for node in self.nodes:
-                node.operator.first = self.first
+                node.operator.first = self.first if node.begins is None else node.begins
         self.now = to
 
     def advance_single(self, node: Node, to: int, batches: Sequence[Batch]) -> Iterable[Output]:
@@ -561,8 +646,29 @@ class Executor:
         header, _ = decode(about)
         self.first, self.now = header["first"], header["now"]
         for node, saved in zip(self.nodes, nodes, strict=True):
-            node.operator.first = self.first
+            node.operator.first = self.first if node.begins is None else node.begins
             node.load(saved, self.dictionary)
+
+    def take_over(self, other: "Executor", origins: Mapping[int, int]) -> None:
+        """Goes on where another one is; `origins` has, for operators that do so, their numbers there.
+
+        All others begin at the next tick, and what operators hold that they read begins for them.
+        """
+        assert other.now is not None
+        self.first, self.now = other.first, other.now
+        numbers = {there: here for here, there in origins.items()}
+        for node in self.nodes:
+            if node.number in origins:
+                node.operator.first = self.first if node.begins is None else node.begins
+                node.take_over(other._by_number[origins[node.number]], numbers)
+            else:
+                node.operator.first = node.begins
+        fresh = [node for node in self.nodes if node.number not in origins]
+        for source in (node for node in self.nodes if node.number in origins and node.reached is not None):
+            readers = [node for node in fresh if any(edge.source == source.number for edge in node.edges)]
+            holding = tuple(source.operator.holding()) if readers else ()
+            for node in readers:
+                node.expect(source.number, holding)
 
     def close(self) -> None:
         """Nothing more will be asked."""
@@ -570,23 +676,44 @@ class Executor:
             node.operator.close()
 
 
+def saved_tick(data: bytes) -> int | None:
+    """The last tick of an executor that was saved."""
+    about, *_ = unframe(unsealed(FORMAT, data))
+    now: int | None = decode(about)[0]["now"]
+    return now
+
+
 def open_fragment(
-    plan: Plan, numbers: Sequence[int], context: Context, dictionary: Dictionary, share: Share = Share()
+    plan: Plan,
+    numbers: Sequence[int],
+    context: Context,
+    dictionary: Dictionary,
+    share: Share = Share(),
+    begins: Mapping[int, int] = {},
 ) -> Executor:
-    """Opens the operators of a fragment, by their numbers in the plan; all of them, in one process."""
+    """Opens the operators of a fragment, by their numbers in the plan; all of them, in one process.
+
+    `begins` has the first tick of operators that began later than the run.
+    """
     return Executor(
         [
             Node(
                 number,
-                plan.operators[number].open(context, dictionary, share),
+                plan.operators[number].open(_beginning(context, begins.get(number)), dictionary, share),
                 plan.incoming[number],
                 numbers,
                 plan.operators[number].reads_streams,
+                begins.get(number),
             )
             for number in numbers
         ],
         dictionary,
     )
+
+
+def _beginning(context: Context, first: int | None) -> Context:
+    """The context of an operator whose first tick is another one than that of the run."""
+    return context if first is None else replace(context, settings=replace(context.settings, first=first))
 
 
 def _tick(numbered: Numbered) -> int:

@@ -162,6 +162,20 @@ class Operator(ABC):
     def load(self, data: bytes) -> None:
         """Brings one that has not begun to where another was saved."""
 
+    # Where a run goes on with a changed program ----------------------------------------------------------------------
+
+    def take_over(self, other: "Operator") -> None:
+        """Brings one that has not begun to where another one is, of which it does the same or a part."""
+        self.load(other.save())
+
+    def holding(self) -> Iterable[Given]:
+        """The held facts that it gives others now, as if all of them began."""
+        return ()
+
+    def showing(self) -> Iterable[tuple[Predicate, list[str]]]:
+        """The facts that its answers say to hold, by their predicates."""
+        return ()
+
     def close(self) -> None:
         """Nothing more will be asked."""
         return

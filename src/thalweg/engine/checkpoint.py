@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.engine.completeness import current_target
+from thalweg.engine.completeness import current_target, weigh
 from thalweg.engine.feeds import Feeds
 from thalweg.engine.layout import FEED_FOREVER, FEED_SEEN, FIRST
 from thalweg.engine.remember import Note
@@ -22,7 +22,7 @@ from thalweg.ir.fingerprint import fingerprint
 from thalweg.model.arrow import Lists, decode, encode, recoded
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import FOREVER
-from thalweg.planning.rule_plan import RulePlan
+from thalweg.planning.rule_plan import Relation, RulePlan
 
 if TYPE_CHECKING:
     from thalweg.engine.engine import PlanEngine
@@ -159,6 +159,34 @@ def rebuild(engine: "PlanEngine", plan: RulePlan) -> None:
     state = save(engine)
     engine.adopt(plan)
     load(engine, state)
+
+
+def take_over(engine: "PlanEngine", other: "PlanEngine") -> None:
+    """Brings an engine without history to where another one is, whose rules include its own.
+
+    What only other rules need is left behind.
+    """
+    state = save(other)
+    own = engine.program.derived | {name for name, _ in engine.program.interface.imports}
+    engine.doubts = {key: names for key, names in other.doubts.items() if key in engine.plan.imports}
+    engine.adopt(engine.replan(replace(current_target(engine), mixed=other.plan.target.mixed & own)))
+    memories, fed = engine.plan.memories, fed_relations(engine)
+    engine.lacking = {name: until for name, until in other.lacking.items() if name in memories}
+    weigh(engine)
+    state.memories = {name: saved for name, saved in state.memories.items() if _is_fed(memories.get(name), fed)}
+    for number in fed - {memories[name].number for name in state.memories}:
+        relation = engine.plan.relations[number]
+        nothing = np.zeros(0, dtype=np.int64)
+        state.memories[relation.name] = SavedMemory(np.zeros((0, relation.arity), np.int64), nothing, nothing)
+    windows = {(saved.feed.window, saved.feed.stream): (saved.total, list(saved.inside)) for saved in other.tuples}
+    state.windows = [windows[window.feed.window, window.feed.stream] for window in engine.tuples]
+    state.notes = [(name, saved) for name, saved in state.notes if name in memories]
+    state.waiting = [(name, saved) for name, saved in state.waiting if name in memories]
+    load(engine, state)
+
+
+def _is_fed(relation: Relation | None, fed: set[int]) -> bool:
+    return relation is not None and relation.number in fed
 
 
 def snapshot(engine: "PlanEngine") -> bytes:

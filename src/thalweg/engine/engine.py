@@ -57,7 +57,7 @@ from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import is_term
 from thalweg.model.time import FOREVER, NEVER, Calendar
 from thalweg.model.triples import TRIPLES, as_triples
-from thalweg.planning.rule_plan import PlanTarget, RulePlan
+from thalweg.planning.rule_plan import PlanTarget, Relation, RulePlan
 
 if TYPE_CHECKING:
     from thalweg.engine.absence import Absence
@@ -470,6 +470,12 @@ class PlanEngine:
         """The rows of the output at `now`."""
         rows = self.arrays.rows[self._living_output()]
         return rows if self.equals is None else self.equals.visible(rows)
+
+    def rows_of(self, relation: Relation) -> Rows:
+        """The columns of the rows of a relation that hold at `now`."""
+        places = np.flatnonzero((self.arrays.relations == relation.number) & (self.arrays.horizons >= (self.now or 0)))
+        rows = self.arrays.rows[places]
+        return self.decoder.columns(relation, rows if self.equals is None else self.equals.visible(rows))
 
     def _living_output(self) -> Rows:
         """Where the rows of the output at `now` stand, hidden or not."""

@@ -111,6 +111,10 @@ class Member(StandsAlone, Protocol):
     def identity(self, context: Context) -> tuple[str, str]:
         """What a saved state of it must agree with: the program as people read it, and a fingerprint."""
 
+    def fingerprint(self, context: Context, is_alone: bool) -> str:
+        """A text that is the same only where it answers the same of what it reads, and the same state fits."""
+        return f"{self.identity(context)[1]} {is_alone}"
+
     @property
     def is_costly(self) -> bool:
         """Whether its work on streams is worth a shuffle, also where it reads other parts."""

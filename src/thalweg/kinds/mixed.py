@@ -40,6 +40,8 @@ class Mixed:
 
     around: Rules
     members: tuple[Member, ...]
+    since: frozenset[tuple[Predicate, int]] = frozenset()
+    """The predicates whose rules began later than the run, and the tick at which they did."""
 
     @property
     def size(self) -> str:
@@ -57,7 +59,7 @@ class Mixed:
     @cached_property
     def wiring(self) -> Wiring:
         """`RejectedError` where a member would read what rests on its own results."""
-        return wire(self.around.rules, [member.ports for member in self.members])
+        return wire(self.around.rules, [member.ports for member in self.members], dict(self.since))
 
     def contradictions(self) -> list[Diagnostic]:
         """The contradictions that its members find."""

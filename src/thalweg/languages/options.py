@@ -19,6 +19,7 @@ Passing = Literal["events", "wall"]
 OnError = Literal["stop", "skip"]
 RuntimeName = Literal["embedded", "spark"]
 SplitName = Literal["auto", "always"]
+ChangeName = Literal["refuse", "begin"]
 ProfileName = Literal["rdfs", "pd", "rl", "ql", "dl"]
 Task = Literal["entailment", "consistency", "abstraction"]
 TopologyName = Literal["ntm", "ltm", "auto"]
@@ -638,6 +639,13 @@ OPTIONS: Final[tuple[Option, ...]] = (
             "or Ctrl-C, when the same command is run again; a file given with `--out` gets every answer exactly once.",
             metavar="DIR",
             key=Key("runtime", "checkpoint", "a file"),
+        ),
+        Option(
+            "on_change",
+            ChangeName | None,
+            "When the program of a `--checkpoint` is another one now: `refuse` to go on (the default), or `begin` what "
+            "has changed at the next tick and go on with the rest.",
+            key=Key("runtime", "on_change"),
         ),
         Option(
             "checkpoint",

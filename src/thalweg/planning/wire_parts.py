@@ -13,9 +13,12 @@ A loop must pass through `before`: what a part gave up to the last tick is known
 `green(R) before [3]` of a part that rests on the rule, it is given what held a tick ago:
 
     last(R) :- green(R) before [3].                 last(R) :- 'before green(R) in [2].    which is recorded
+
+Where a run goes on with a changed program, rules that began later have engines of their own, because windows that they
+share with others must not know what came before: a layer has rules of one age.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -39,6 +42,7 @@ from thalweg.ir.nodes import (
 )
 from thalweg.ir.rewrite import mapped
 from thalweg.model.predicate import Predicate
+from thalweg.model.time import FOREVER, NEVER
 from thalweg.planning.cliques import components
 
 Touches = Callable[[Predicate], bool]
@@ -46,6 +50,9 @@ Touches = Callable[[Predicate], bool]
 
 Needed = Predicate | int
 """What something needs: a predicate that rules derive, or a part by its number."""
+
+Rank = tuple[int, int]
+"""The place of a layer: its level, and the tick at which its rules began, `NEVER` where that was with the run."""
 
 _PRESENT: Final = "'now "
 BEFORE: Final = "'before "
@@ -161,8 +168,11 @@ def loops(sources: Sequence[Iterable[int]], ends: Iterable[tuple[int, int]]) -> 
         joined += between
 
 
-def wire(program: Program, parts: Sequence[Ports]) -> Wiring:
+def wire(program: Program, parts: Sequence[Ports], since: Mapping[Predicate, int] = {}) -> Wiring:
     """Splits rules into layers; `RejectedError` where a part would read what rests on what it gives.
+
+    `since` has the predicates whose rules began later than the run, with the tick at which they did. No predicate reads
+    one that began after it.
 
     >>> from thalweg.diagnostics import Source
     >>> from thalweg.languages.lars import read
@@ -172,12 +182,29 @@ def wire(program: Program, parts: Sequence[Ports]) -> Wiring:
     >>> sorted(upper.program.derived), [(link.source, link.name) for link in (*lights.links, *upper.links)]
     (['go/1'], [(0, 'load/1'), (1, 'green/1')])
     """
+    return _Wires(_without_aliases(program, parts), parts, since).wiring()
+
+
+def dependencies(program: Program, parts: Sequence[Ports]) -> Iterator[tuple[Needed, Needed]]:
+    """What rules and parts read: pairs of a predicate or part, and one that it needs at some tick.
+
+    >>> from thalweg.diagnostics import Source
+    >>> from thalweg.languages.lars import read
+    >>> rules = read(Source("r.lars", "load(R) :- car(C,R) in [60]."))
+    >>> lights = Ports("the answer set program", "lights", {"load/1"}.__contains__, {"green/1"}.__contains__)
+    >>> list(dependencies(rules, [lights]))
+    [('load/1', 'car/2'), (0, 'load/1')]
+    """
+    return ((node, needed) for node, needed, _ in _Wires(_without_aliases(program, parts), parts)._needs())
+
+
+def _without_aliases(program: Program, parts: Sequence[Ports]) -> Program:
+    """Rules that call the streams of parts by their names."""
     names = {alias: part.name for part in parts if part.streams for alias in part.aliases}
-    if names:
-        renamed = lambda formula: replace(formula, stream=names.get(formula.stream, formula.stream))  # noqa: E731
-        rules = tuple(replace(rule, body=mapped(rule.body, renamed)) for rule in program.rules)
-        program = replace(program, rules=rules)
-    return _Wires(program, parts).wiring()
+    if not names:
+        return program
+    renamed = lambda formula: replace(formula, stream=names.get(formula.stream, formula.stream))  # noqa: E731
+    return replace(program, rules=tuple(replace(rule, body=mapped(rule.body, renamed)) for rule in program.rules))
 
 
 def resting_on_part(program: Program, parts: Sequence[Ports], number: int) -> frozenset[Needed]:
@@ -189,6 +216,7 @@ def resting_on_part(program: Program, parts: Sequence[Ports], number: int) -> fr
 class _Wires:
     program: Program
     parts: Sequence[Ports]
+    since: Mapping[Predicate, int] = field(default_factory=dict)
     _levels: dict[Needed, int] = field(default_factory=dict)
     _place_of: dict[Needed, int] = field(default_factory=dict)
     _past: bool = False
@@ -204,25 +232,29 @@ class _Wires:
             if levels is None:
                 raise RejectedError(list(self._loops(needs)))
         self._levels = levels
-        order: list[tuple[int, int | None]] = []
+        order: list[tuple[Rank, int | None]] = []
         for level in sorted({*levels.values()}):
             heads = [name for name in self.program.derived if levels[name] == level]
-            self._place_of |= dict.fromkeys(heads, len(order))
-            order += [(level, None)] if heads else []
+            for rank in sorted({*map(self._rank, heads)}):
+                self._place_of |= {name: len(order) for name in heads if self._rank(name) == rank}
+                order.append((rank, None))
             for part in range(len(self.parts)):
                 if levels[part] == level:
                     self._place_of[part] = len(order)
-                    order.append((level, part))
-        links = {number: tuple(self._links(level, part)) for number, (level, part) in enumerate(order)}
-        delayed = {number: tuple(self._delayed(level)) for number, (level, part) in enumerate(order) if part is None}
+                    order.append(((level, FOREVER), part))
+        links = {number: tuple(self._links(rank, part)) for number, (rank, part) in enumerate(order)}
+        delayed = {number: tuple(self._delayed(rank)) for number, (rank, part) in enumerate(order) if part is None}
         exported = [link for group in (*links.values(), *delayed.values()) for link in group]
         places = (
-            self._layer(number, level, links[number], delayed[number], exported)
+            self._layer(number, rank, links[number], delayed[number], exported)
             if part is None
             else Station(part, links[number], *self._of_parts(part))
-            for number, (level, part) in enumerate(order)
+            for number, (rank, part) in enumerate(order)
         )
         return Wiring(tuple(places))
+
+    def _rank(self, name: Predicate) -> Rank:
+        return self._levels[name], self.since.get(name, NEVER)
 
     # What needs what ------------------------------------------------------------------------------------------------
 
@@ -280,45 +312,45 @@ class _Wires:
 
     # What is passed on ----------------------------------------------------------------------------------------------
 
-    def _links(self, level: int, part: int | None) -> Iterator[Link]:
-        return self._links_of_rules(level) if part is None else self._links_of_part(self.parts[part])
+    def _links(self, rank: Rank, part: int | None) -> Iterator[Link]:
+        return self._links_of_rules(rank) if part is None else self._links_of_part(self.parts[part])
 
-    def _links_of_rules(self, level: int) -> Iterator[Link]:
-        own, past = self._rules_at(level), self._later(level)
+    def _links_of_rules(self, rank: Rank) -> Iterator[Link]:
+        own, past = self._rules_at(rank), self._later(rank)
         wanted = {name for rule in own for name in _read_by(rule)} | {rule.head.signature for rule in own}
         for name in sorted(wanted - past):
-            yield from (link for at, link in self._sources(name) if at < level)
+            yield from (link for at, link in self._sources(name) if at < rank)
 
-    def _delayed(self, level: int) -> Iterator[Link]:
+    def _delayed(self, rank: Rank) -> Iterator[Link]:
         """The links for predicates whose past is read before they are evaluated."""
-        for name in sorted(self._later(level)):
+        for name in sorted(self._later(rank)):
             for _, link in self._sources(name):
                 key = (_present(name), False) if self._place_of.get(name) == link.source else link.key
                 yield replace(link, key=key, name=_before(name))
 
-    def _later(self, level: int) -> set[Predicate]:
-        """The predicates that rules of a level read the past of, and that later places give."""
+    def _later(self, rank: Rank) -> set[Predicate]:
+        """The predicates that rules of a layer read the past of, and that later places give."""
         read = (
-            formula for rule in self._rules_at(level) for formula, _ in formulas(rule.body) if self._is_past(formula)
+            formula for rule in self._rules_at(rank) for formula, _ in formulas(rule.body) if self._is_past(formula)
         )
-        return {formula.atom.signature for formula in read if self._is_later(formula.atom.signature, level)}
+        return {formula.atom.signature for formula in read if self._is_later(formula.atom.signature, rank[0])}
 
     def _is_later(self, name: Predicate, level: int) -> bool:
         by_parts = (self._levels[number] for number, part in enumerate(self.parts) if _holds(part, name))
         return self._levels.get(name, -1) > level or any(at >= level for at in by_parts)
 
-    def _rules_at(self, level: int) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.program.rules if self._levels[rule.head.signature] == level)
+    def _rules_at(self, rank: Rank) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.program.rules if self._rank(rule.head.signature) == rank)
 
-    def _sources(self, name: Predicate) -> Iterator[tuple[int, Link]]:
-        """The levels that give facts of a predicate, as held ones."""
+    def _sources(self, name: Predicate) -> Iterator[tuple[Rank, Link]]:
+        """The places that give facts of a predicate, as held ones."""
         if name in self._levels:
             timed = {rule.time is not None for rule in self.program.rules if rule.head.signature == name}
             for is_timed in sorted(timed):
-                yield self._levels[name], Link(self._place_of[name], (name, is_timed), name)
+                yield self._rank(name), Link(self._place_of[name], (name, is_timed), name)
         for number, part in enumerate(self.parts):
             if _holds(part, name):
-                yield self._levels[number], Link(self._place_of[number], (name, False), name)
+                yield (self._levels[number], FOREVER), Link(self._place_of[number], (name, False), name)
 
     def _links_of_part(self, part: Ports) -> Iterator[Link]:
         for name in sorted(self.program.derived):
@@ -342,9 +374,9 @@ class _Wires:
         return tuple(places[number] for number in read), tuple(places[number] for number in heard)
 
     def _layer(
-        self, number: int, level: int, links: tuple[Link, ...], delayed: tuple[Link, ...], exported: Sequence[Link]
+        self, number: int, rank: Rank, links: tuple[Link, ...], delayed: tuple[Link, ...], exported: Sequence[Link]
     ) -> Layer:
-        rules, later = self._rules_at(level), self._later(level)
+        rules, later = self._rules_at(rank), self._later(rank)
         own = frozenset(rule.head.signature for rule in rules)
         own_links = [link for link in exported if link.source == number]
         copied = {link.key[0] for link in own_links if link.key[0].name.startswith(_PRESENT)}

@@ -8,10 +8,10 @@ lock            held while a run uses the folder; on another file system there i
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from thalweg.connectors.lines import SKIP
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -75,22 +75,39 @@ class Claim:
 
     def check(self, folder: CheckpointPath) -> None:
         """Refuses a folder that belongs to another program, or to a run with other options."""
-        manifest = folder / MANIFEST
-        if not manifest.exists():
+        other = self.other_program(folder)
+        if other is not None:
+            raise other
+        self.check_options(folder)
+
+    def other_program(self, folder: CheckpointPath) -> RejectedError | None:
+        """The error for a folder that belongs to another program, or to this one with other settings."""
+        manifest = self._manifest(folder)
+        if manifest is None:
+            return None
+        if manifest["program"] != self.program:
+            return refused(f"the checkpoint `{folder}` belongs to another program")
+        if manifest["fingerprint"] != self.fingerprint:
+            return refused(f"the checkpoint `{folder}` belongs to the same program with other settings")
+        return None
+
+    def check_options(self, folder: CheckpointPath, may_differ: Collection[str] = ()) -> None:
+        """Refuses a folder that belongs to a run with other options."""
+        manifest = self._manifest(folder)
+        if manifest is None:
             return
-        manifest_data = read_sealed(manifest, self.format, unseal_json)
-        if manifest_data["program"] != self.program:
-            raise refused(f"the checkpoint `{folder}` belongs to another program")
-        if manifest_data["fingerprint"] != self.fingerprint:
-            raise refused(f"the checkpoint `{folder}` belongs to the same program with other settings")
         for option, value in self.options.items():
-            if manifest_data["options"].get(option) != value:
+            if option not in may_differ and manifest["options"].get(option) != value:
                 raise refused(f"the checkpoint `{folder}` belongs to a run with another `{option}`")
 
-    def make(self, folder: CheckpointPath) -> None:
-        """Makes a folder that belongs to no run this run's own."""
+    def _manifest(self, folder: CheckpointPath) -> dict[str, Any] | None:
         manifest = folder / MANIFEST
-        if not manifest.exists():
+        return read_sealed(manifest, self.format, unseal_json) if manifest.exists() else None
+
+    def make(self, folder: CheckpointPath, anew: bool = False) -> None:
+        """Makes a folder that belongs to no run this run's own; `anew`, also one that belongs to another."""
+        manifest = folder / MANIFEST
+        if anew or not manifest.exists():
             data = {"fingerprint": self.fingerprint, "program": self.program, "options": dict(self.options)}
             replace_file(manifest, seal_json(data, self.format))
 
@@ -138,6 +155,13 @@ def refused(message: str) -> RejectedError:
     """The error for a checkpoint that cannot be used."""
     help_ = "resume it with the program and options that it was made with, or name a new folder"
     return RejectedError([Diagnostic("E408", message, help=help_)])
+
+
+def fixed_on_spark() -> RejectedError:
+    """The error for a changed program on Spark."""
+    message = "on Spark a run goes on with its own program only: Spark keeps the state of a fixed number of stages"
+    way_out = "leave `begin` out and name a new folder, or run embedded"
+    return RejectedError([Diagnostic("E423", message, help=way_out)])
 
 
 def complete(folder: CheckpointPath) -> Diagnostic:

@@ -641,7 +641,8 @@ class Merge:
         self._step()
         return [recording.position() for recording in self._all]
 
-    def seek(self, positions: Sequence[Position]) -> None:
-        """Goes on behind positions."""
+    def seek(self, positions: Sequence[Position | None]) -> None:
+        """Goes on behind positions; a recording without one begins."""
         for recording, position in zip(self._all, positions, strict=True):
-            recording.seek(position)
+            if position is not None:
+                recording.seek(position)

@@ -9,23 +9,27 @@ answered before the wait and not after it; where nothing waits, time passes once
 answers of all operators come before the changes of rules, which are joined to one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import chain, islice
+from operator import attrgetter
 from typing import Any, Protocol
 
 from thalweg.answers.emit import Lasting, Shedding, TextDelta, emitter_of
 from thalweg.answers.record import Answer
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.executor import open_fragment
+from thalweg.dataflow.executor import open_fragment, saved_tick
 from thalweg.dataflow.operator import Output
+from thalweg.dataflow.plan import Plan
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.engine import Delta
 from thalweg.kinds.part import Part
-from thalweg.model.arrow import decode, encode, frame, unframe
+from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import AS_TICKS, TimeFormat
 from thalweg.runtimes.derivations import Derivations
 from thalweg.runtimes.intake import Intake, Items, stopped_at
@@ -59,6 +63,49 @@ class Joined:
     @property
     def shed(self) -> tuple[str, ...]:
         return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Succession:
+    """A plan in place of another one, where a run goes on with a changed program.
+
+    `earlier` is the plan so far, `begins` the first ticks of its operators that began later than the run. `origins` has
+    the operators that go on, by their numbers in the new plan and in the earlier one. Of what rules show, predicates
+    that `stay` go on; others end, and those that `appear` were not shown before.
+    """
+
+    earlier: Plan
+    begins: Mapping[int, int]
+    origins: Mapping[int, int]
+    stay: frozenset[Predicate] = frozenset()
+    appear: frozenset[Predicate] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class MovedStreams:
+    """Where the live and the recorded streams of a run were among those it had before; None for one that is new."""
+
+    live: tuple[int | None, ...]
+    recorded: tuple[int | None, ...]
+    had_recorded: bool
+
+    def position(self, saved: dict[str, Any]) -> dict[str, Any]:
+        """The position from which the streams go on; new ones from their beginning."""
+        places = {"live": self.live, "recorded": self.recorded}
+        return {
+            kind: [None if place is None else saved[kind][place] for place in numbers]
+            for kind, numbers in places.items()
+        }
+
+    def groups(self, count: int) -> list[int | None]:
+        """The number that each group of streams had among `count`; recorded streams are one, behind the live ones."""
+        recorded = count - 1 if self.had_recorded else None
+        return [*self.live, *([recorded] if self.recorded else [])] or [None]
+
+    @property
+    def has_more_recorded(self) -> bool:
+        """Whether there are recorded streams that are new."""
+        return None in self.recorded
 
 
 class Checkpoint(Protocol):
@@ -95,17 +142,18 @@ class LocalRun:
         warnings: LiveWarnings | None = None,
         mapped: Tally | None = None,
         times: TimeFormat = AS_TICKS,
+        plan: Plan | None = None,
+        begins: Mapping[int, int] = {},
     ) -> None:
-        """Opens the operators; `RejectedError` where the settings have no meaning for the part."""
+        """Opens the operators; `RejectedError` where the settings have no meaning for the part.
+
+        The `plan` is the part's own, unless some operators began later than the run: `begins` has their first ticks.
+        """
+        self.context = context
         self._settings = settings = context.settings
         self._emitter = emitter_of(settings.emit, Lasting(part.guaranteed()) if settings.with_until else None)
-        plan = part.plan(context, None)
         self.dictionary = words = Dictionary()
-        self.executor = open_fragment(plan, plan.numbers, context, words)
-        self.executor.first = settings.first
-        self.derivations = Derivations(plan, self.executor)
-        self._only_rules = self.derivations.only_rules
-        self._operators = [node.operator for node in self.executor.nodes]
+        self._open_plan(part.plan(context, None) if plan is None else plan, begins)
         self._watch = watch = part.watch(context, None)
         self._report = report = context.report
         look = [look for look in (watch.look(words), observer.look) if look is not None]
@@ -122,6 +170,18 @@ class LocalRun:
         self._shown: int | None = None
         self._open: list[Delta | TextDelta] = []
         """Changes at the last tick, while there may be more."""
+
+    def _open_plan(self, plan: Plan, begins: Mapping[int, int]) -> None:
+        self.executor = open_fragment(plan, plan.numbers, self.context, self.dictionary, begins=begins)
+        self.executor.first = self._settings.first
+        self.derivations = Derivations(plan, self.executor)
+        self._only_rules = self.derivations.only_rules
+        self._operators = [node.operator for node in self.executor.nodes]
+
+    def reopen(self, plan: Plan, begins: Mapping[int, int]) -> None:
+        """Opens the operators of another plan in place of its own; nothing has been evaluated yet."""
+        self.executor.close()
+        self._open_plan(plan, begins)
 
     @property
     def now(self) -> int | None:
@@ -233,7 +293,9 @@ class LocalRun:
             outputs = executor.advance_single(executor.nodes[0], tick, batches)
             deltas = [output.answer for output in outputs if output.answer is not None]
             shed = operator.shed
-            yield from self._emitter.step(deltas, self._first(now), tick, shed)
+            first, self._shown = self._first(now) if self._shown is None else self._shown + 1, None
+            deltas = self._with_open(deltas) if self._open else deltas
+            yield from self._emitter.step(deltas, first, tick, shed)
             self._shedding.see(tick, shed, operator.unsure if shed else ())
             return
         joined = self._joined((output for _, output in executor.advance(tick, batches)), tick)
@@ -248,11 +310,21 @@ class LocalRun:
         assert start is not None
         return start
 
+    def _with_open(self, deltas: list[Delta | TextDelta]) -> list[Delta | TextDelta]:
+        """Changes behind those that were open, none of which is of a later tick than the first."""
+        opened, self._open = self._open, []
+        if not deltas or opened[-1].tick < deltas[0].tick:
+            return [*opened, *deltas]
+        last, first = opened.pop(), deltas[0]
+        texts = [*last.begin_text, *first.begin_text], [*last.end_text, *first.end_text], first.unknown_text
+        return [*opened, TextDelta(first.tick, *texts, first.shed, first.until), *deltas[1:]]
+
     def _joined(self, outputs: Iterable[Output], to: int) -> Iterator[Any]:
         """Answers, and behind those of a tick the changes of all rules as one."""
-        changes, self._open = self._open, []
-        tick = changes[0].tick if changes else None
-        for output in outputs:
+        opened, self._open = [Output(change.tick, change) for change in self._open], []
+        changes: list[Delta | TextDelta] = []
+        tick = None
+        for output in merge(opened, outputs, key=attrgetter("tick")):
             if tick is not None and tick < output.tick and changes:
                 yield Joined(tick, tuple(changes))
                 changes = []
@@ -284,6 +356,8 @@ class LocalRun:
 
     def finish(self) -> Iterator[Answer]:
         """What waited is evaluated, with what others still say of the last tick."""
+        # Where no tick comes after a change of the program, nothing has ended.
+        self._open = [change for change in self._open if change.tick <= (self.executor.now or 0)]
         if self.executor.now is not None and not self._only_rules:
             self._shown = self.executor.now - 1 if self._shown is None else self._shown
             yield from self._emit(self._joined((output for _, output in self.executor.finish()), self.executor.now))
@@ -334,6 +408,62 @@ class LocalRun:
         position: dict[str, Any] = header["position"]
         return position
 
+    def begin(self, saved: bytes, succession: Succession, moved: MovedStreams | None = None) -> dict[str, Any]:
+        """Goes on where a run of another plan was saved; operators that are new begin at the next tick.
+
+        What rules said to hold, and nothing derives any more, ends there. Streams may have `moved`.
+        """
+        about, intake, state = unframe(saved)
+        header, _ = decode(about)
+        self._resumed = True
+        self._shedding.load(header["shedding"])
+        self._settings.calendar.clock.notation.stamped |= header["stamped"]
+        if state:
+            self._succeed(state, succession)
+        self.intake.load(intake)
+        position: dict[str, Any] = header["position"]
+        if moved is None:
+            return position
+        watermark = self.intake.watermark
+        watermark.regroup(moved.groups(len(watermark.highs)), moved.has_more_recorded)
+        return moved.position(position)
+
+    def _succeed(self, state: bytes, succession: Succession) -> None:
+        _, _, executor = unframe(state)
+        # What the earlier plan has to report was reported.
+        plan, context = succession.earlier, replace(self.context, report=lambda diagnostic: None)
+        earlier = open_fragment(plan, plan.numbers, context, self.dictionary, begins=succession.begins)
+        earlier.load(executor)
+        self._load_answers(state)
+        self.executor.take_over(earlier, succession.origins)
+        assert self.executor.now is not None
+        ended = [
+            fact
+            for node in earlier.nodes
+            for name, facts in (node.operator.showing() if node.reached is not None else ())
+            if name not in succession.stay
+            for fact in facts
+        ]
+        begun = [
+            fact
+            for node in self.executor.nodes
+            for name, facts in (node.operator.showing() if node.number in succession.origins else ())
+            if name in succession.appear
+            for fact in facts
+        ]
+        earlier.close()
+        if begun or ended:
+            self._open.append(TextDelta(self.executor.now + 1, begun, ended))
+
+    @staticmethod
+    def last_tick(saved: bytes) -> int | None:
+        """The last tick that was evaluated when a run was saved; None before the first."""
+        _, _, state = unframe(saved)
+        if not state:
+            return None
+        _, _, executor = unframe(state)
+        return saved_tick(executor)
+
     def load_operators(self, saved: bytes) -> None:
         """Brings the operators, and nothing else, to a saved state."""
         about, _, state = unframe(saved)
@@ -353,17 +483,31 @@ class LocalRun:
             changes["begin"] += change.begin_text
             changes["end"] += change.end_text
             until |= change.until
-        tick = self._open[0].tick if self._open else None
-        about = encode({"shown": self._shown, "open": tick, "until": until}, changes)
+        counts = [[change.tick, len(change.begin_text), len(change.end_text)] for change in self._open]
+        about = encode({"shown": self._shown, "open": counts, "until": until}, changes)
         return frame([about, encode({}, self._emitter.save()), self.executor.save()])
 
     def resume(self, data: bytes) -> None:
         """Goes on where a snapshot was taken of a plan of the same parts; this one has not begun."""
-        about, emitter, executor = unframe(data)
+        _, _, executor = unframe(data)
+        self.executor.load(executor)
+        self._load_answers(data)
+
+    def _load_answers(self, data: bytes) -> None:
+        """Goes on with the answers of a snapshot."""
+        about, emitter, _ = unframe(data)
         header, changes = decode(about)
         self._shown = header["shown"]
         self._emitter.load(decode(emitter)[1])
-        if header["open"] is not None:
-            begin, end = changes["begin"].to_pylist(), changes["end"].to_pylist()
-            self._open = [TextDelta(header["open"], begin, end, until=header["until"])]
-        self.executor.load(executor)
+        begin, end = iter(changes["begin"].to_pylist()), iter(changes["end"].to_pylist())
+        self._open = [
+            TextDelta(tick, [*islice(begin, begun)], [*islice(end, ended)], until=header["until"])
+            for tick, begun, ended in _counted(header["open"], changes)
+        ]
+
+
+def _counted(opened: list[list[int]] | int | None, changes: Lists) -> list[list[int]]:
+    """The open ticks, and how many facts begin and end at each; format 8 has the tick alone."""
+    if isinstance(opened, list):
+        return opened
+    return [] if opened is None else [[opened, len(changes["begin"]), len(changes["end"])]]

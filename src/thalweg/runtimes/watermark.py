@@ -17,6 +17,7 @@ by what earlier batches have decided (`before_next`), its ticks count for those 
 where a block cannot be read on (`cut`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -203,6 +204,17 @@ class Watermark:
         if len(self._highest) < groups:
             self._highest += [NEVER] * (groups - len(self._highest))
             self.groups = groups
+
+    def regroup(self, places: Sequence[int | None], goes_on: bool) -> None:
+        """There are other groups: each has the place of an earlier one, or none where it is new.
+
+        What was decided stays so. The last group `goes_on` although it had ended.
+        """
+        ended = {number for number, place in enumerate(places) if place in self._ended}
+        self._ended = ended - {len(places) - 1} if goes_on else ended
+        self._highest = [NEVER if place is None else self._highest[place] for place in places]
+        self.groups = len(places)
+        self._decide()
 
     def resume(self, reached: int, highest: tuple[int, ...]) -> None:
         """Goes on where every tick up to one was decided, and groups had come to their highest ticks."""

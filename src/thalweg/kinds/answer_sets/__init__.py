@@ -70,6 +70,11 @@ class AnswerSets(Member):
         what = text, sorted(self.program.names.prefixes.items()), self.options, self.frame(context)
         return text, sha256(repr((*what, sorted(self.program.shown), self.output)).encode()).hexdigest()
 
+    def fingerprint(self, context: Context, is_alone: bool) -> str:
+        """Background that it does not read does not count."""
+        known = tuple(fact for fact in self.background if self.reads(fact.signature) or self.writes(fact.signature))
+        return f"{replace(self, background=known).identity(context)[1]} {is_alone}"
+
     def showing(self, shown: Shown) -> "AnswerSets":
         """The part with answers of the shown predicates only."""
         return replace(self, program=self.program.showing(shown.predicates))

@@ -82,6 +82,9 @@ class AnsweringOperator(Operator):
         """That a fact is not in the last answer, in words that go on behind `and`."""
         return "answers are not kept" if self._answers is None else self._answers.lacking(fact)
 
+    def holding(self) -> Iterable[Given]:
+        return () if self._answers is None else self._answers.facts(self._wanted)
+
     def _save_answer(self) -> bytes:
         """The answer that holds."""
         return b"" if self._answers is None else self._answers.save()
@@ -132,6 +135,13 @@ class LastAnswer:
             Given(name, False, _rows(begun, name), _rows(ended, name))
             for name in sorted(changed if wanted is None else changed & wanted)
         )
+
+    def facts(self, wanted: frozenset[Predicate] | None) -> Iterator[Given]:
+        """The answer that holds as facts, those of the wanted predicates; all where that is None."""
+        batch = self._coded(self._given)
+        for name in sorted(batch.rows.keys() if wanted is None else batch.rows.keys() & wanted):
+            rows = _rows(batch, name)
+            yield Given(name, False, rows, rows[:0])
 
     def save(self) -> bytes:
         """The answer that holds."""

@@ -101,6 +101,12 @@ class Tracker:
                 heappush(self._ends, (until, broken))
             yield self._known[broken].text
 
+    def ends(self) -> list[str]:
+        """The clashes that go on, as they would be said to end."""
+        if self._emit == "changes":
+            return [str(_clash(broken)) for broken in self._known]
+        return [clash.text for clash in self._known.values()]
+
     def save(self) -> list[str]:
         """The clashes that hold with their reasons, as texts."""
         return [_encode([*broken, clash.text, clash.until]) for broken, clash in self._known.items()]

@@ -59,6 +59,10 @@ class ContinuousQuery(Member):
         text = "\n".join([self.query.source.text, *map(str, content)])
         return text, sha256(repr((text, self.query)).encode()).hexdigest()
 
+    def fingerprint(self, context: Context, is_alone: bool) -> str:
+        """The same alone and beside others; other queries of its file do not count."""
+        return sha256(repr((self.background, self.query)).encode()).hexdigest()
+
     def answer_columns(self, emit: str) -> "AnswerColumns":
         from thalweg.answers.answer_columns import GraphColumns, SelectColumns, TruthColumns
 

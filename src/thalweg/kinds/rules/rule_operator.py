@@ -31,7 +31,9 @@ from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import NOWHERE
 from thalweg.engine import Delta, Given
+from thalweg.engine.checkpoint import take_over
 from thalweg.engine.lookup import TimedFact, facts_about
+from thalweg.engine.number_text import spell_numbers
 from thalweg.ir.annotate_terms import EDGES, SUPPLIED, as_streamed
 from thalweg.ir.dependency import formulas
 from thalweg.ir.head_names import head_names
@@ -332,6 +334,34 @@ class RuleOperator(Operator):
         for dated in facts_about(self.engine, terms):
             name = dated.fact.predicate
             yield dated._replace(fact=dated.fact._replace(predicate=streamed.get(name, name)))
+
+    # Where a run goes on with a changed program -----------------------------------------------------------------------
+
+    def take_over(self, other: Operator) -> None:
+        """Goes on for the rules of another one that are its own."""
+        assert isinstance(other, RuleOperator)
+        take_over(self.engine, other.engine)
+        keys = {export.key for export in self._exports}
+        self._lacking = {key: names for key, names in other._lacking.items() if key in keys}
+        self._doubts = {
+            (key, sender): names for (key, sender), names in other._doubts.items() if key in self.engine.plan.imports
+        }
+        if self._tracker is not None and other._tracker is not None:
+            self._tracker.load(other._tracker.save())
+
+    def holding(self) -> Iterator[Given]:
+        for export in self._exports:
+            rows = self.engine.rows_of(export.relation(self.engine))
+            yield Given(*export.key, rows, rows[:0])
+
+    def showing(self) -> Iterator[tuple[Predicate, list[str]]]:
+        if self._tracker is not None:
+            yield from ((name, self._tracker.ends()) for name in sorted(self.engine.plan.outputs)[:1])
+            return
+        for name, rows in self.engine.decoder.by_predicate(self.engine.output_rows()):
+            signature = Predicate(name, rows.shape[1])
+            own = signature if signature in self.engine.plan.outputs else TRIPLES
+            yield own, self.engine.dictionary.spell_rows(name, rows, spell_numbers)
 
     # State ----------------------------------------------------------------------------------------------------------
 
