@@ -24,6 +24,12 @@ SOURCES = Path(thalweg.__file__).parents[1]
 # What Delta and Iceberg need of all that they name: Spark brings the rest.
 DELTA = ("storage", "kernel-api", "kernel-defaults", "kernel-unitycatalog")
 PATIENCE = 600
+_SMALL = """
+from thalweg.cli import main
+from thalweg.runtimes.spark import recordings
+recordings.SIZES = recordings.BatchSizes({batch}, {batch}, {batch}, 1)
+main()
+"""
 
 
 @dataclass(frozen=True)
@@ -38,9 +44,13 @@ class PySparkVersion:
         path = os.pathsep.join(map(str, (self.folder, SOURCES)))
         return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
 
-    def start(self, *words: object) -> "subprocess.Popen[str]":
-        """`thalweg` in a group of processes of its own, which can be killed as a whole."""
-        command = [sys.executable, "-m", "thalweg", *map(str, words)]
+    def start(self, *words: object, batch: int | None = None) -> "subprocess.Popen[str]":
+        """`thalweg` in a group of processes of its own, which can be killed as a whole.
+
+        A batch has `batch` bytes of recordings, where that is stated.
+        """
+        small = ["-m", "thalweg"] if batch is None else ["-c", _SMALL.format(batch=batch)]
+        command = [sys.executable, *small, *map(str, words)]
         return subprocess.Popen(
             command, env=self.environment, stderr=subprocess.PIPE, text=True, start_new_session=True
         )

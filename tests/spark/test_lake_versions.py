@@ -4,7 +4,7 @@ import json
 import os
 import random
 from datetime import datetime
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from time import monotonic, sleep
 
 import pytest
@@ -17,6 +17,7 @@ from thalweg.connectors.kafka import kafka_address, library
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 KILLS = int(os.environ.get("THALWEG_KILLS", "3"))
+TICKS_A_KILL = 200
 RULES = "slow(S) :- speed(S,V) in [2], V < 20.\n#show slow/1.\n"
 DELTA = [
     "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
@@ -91,29 +92,45 @@ def speeds(ticks, sensors=8, seed=4):
     return [(tick, f"s{sensor}", chance.randrange(60)) for tick in range(ticks) for sensor in range(sensors)]
 
 
-def over_kills(start, commits, seconds, seed):
-    """Kills a run some times, and lets it end then; what it says.
+def over_kills(start, state, commits, seed, hit=lambda number: None):
+    """Kills a run `KILLS` times while it is in a batch or between two, and lets it end then; what it says.
 
-    Every other time it is killed as soon as the sink has one more of the `commits`, most likely before the run knows
-    of it; else after some seconds.
+    Each time one to three batches begin first. Every other time it is killed then as soon as the sink has one more of
+    the `commits`, most likely before the run knows of it; else at any moment within two seconds. `hit` hears of each.
     """
-    chance, kills = random.Random(seed), 0
+    chance = random.Random(seed)
     for number in range(KILLS):
-        before, until = len(commits()), monotonic() + (PATIENCE if number % 2 else chance.uniform(*seconds))
         process = start()
+        wait_for(process, state, chance.randint(1, 3))
+        before, until = len(commits()), monotonic() + (20 if number % 2 else chance.uniform(0, 2))
         while process.poll() is None and monotonic() < until and not (number % 2 and len(commits()) > before):
             sleep(0.005)
-        assert process.poll() in (None, 0), process.stderr.read()
-        kills += process.poll() is None
+        # Whether it was hit: a run that has ended has all that it needs.
+        assert process.poll() is None, process.stderr.read()
         kill(process)
+        print(f"kill {number + 1}: {begun(state)} batches, {len(commits())} commits", flush=True)
+        hit(number + 1)
     process = start()
     try:
         _, said = process.communicate(timeout=PATIENCE)
     finally:
         kill(process)
     assert process.returncode == 0, said
-    print(f"{kills} kills, {len(commits())} commits")
+    print(f"{KILLS} kills, {begun(state)} batches, {len(commits())} commits")
     return said
+
+
+def begun(state):
+    """How many batches a run has begun, over all its starts."""
+    return max((int(file.name) + 1 for file in state.glob("spark/offsets/*") if file.name.isdigit()), default=0)
+
+
+def wait_for(process, state, more):
+    """Waits until a run has begun some more batches; the first one of a run that is resumed may have begun before."""
+    before, until = begun(state), monotonic() + PATIENCE
+    while process.poll() is None and begun(state) < before + more:
+        assert monotonic() < until, "no batch begins"
+        sleep(0.005)
 
 
 @pytest.mark.parametrize("version", ["4.1", "4.2", "4.3"])
@@ -131,34 +148,42 @@ def test_each_version_answers_rules_over_a_recording_as_embedded(version, tmp_pa
 
 def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_path):
     installed, topic = pyspark_version("4.2"), make_topic(kafka, partitions=2)
-    readings = speeds(200 * (KILLS + 2))
+    readings = speeds(TICKS_A_KILL * (KILLS + 1))
     last = readings[-1][0] - 10
     (tmp_path / "rules.lars").write_text(RULES)
-    sending, stopped = library(kafka_address(f"kafka://{kafka.address}/{topic}", ())), Event()
+    sending, stopped, wanted = library(kafka_address(f"kafka://{kafka.address}/{topic}", ())), Event(), Semaphore(1)
 
     def send():
+        """Sends the readings bit by bit, and no more than are for the next kill."""
         producer = sending.Producer({"bootstrap.servers": kafka.address})
         for tick, sensor, v in readings:
-            if stopped.is_set():
-                return
-            producer.produce(topic, f"speed({sensor},{v}) at {tick}.".encode(), partition=int(sensor[1:]) % 2)
             if sensor == "s0":
                 producer.poll(0)
-                sleep(0.2)
+                if tick % TICKS_A_KILL == 0:
+                    wanted.acquire()
+                if stopped.wait(0.1):
+                    return
+            producer.produce(topic, f"speed({sensor},{v}) at {tick}.".encode(), partition=int(sensor[1:]) % 2)
         producer.flush(30)
 
     stream = f"kafka://{kafka.address}/{topic}?by=partition&group=slow"
-    place = f"delta:{tmp_path / 'slow'}"
+    place, state = f"delta:{tmp_path / 'slow'}", tmp_path / "state"
     words = ["run", tmp_path / "rules.lars", "--stream", stream, "--delay", "5", "--to", last, "--emit", "changes"]
-    words += ["--out", place, "--checkpoint", tmp_path / "state", "--runtime", "spark", "--master", "local[2]"]
-    needed = jars("4.2", "kafka", "delta")
+    words += ["--out", place, "--checkpoint", state, "--runtime", "spark", "--master", "local[2]"]
+    needed, log = jars("4.2", "kafka", "delta"), tmp_path / "slow" / "_delta_log"
     sender = Thread(target=send, daemon=True)
     sender.start()
     try:
-        log = tmp_path / "slow" / "_delta_log"
-        said = over_kills(lambda: installed.start(*words, *needed), lambda: [*log.glob("*.json")], (15, 35), seed=1)
+        said = over_kills(
+            lambda: installed.start(*words, *needed),
+            state,
+            lambda: [*log.glob("*.json")],
+            seed=1,
+            hit=lambda number: wanted.release(),
+        )
     finally:
         stopped.set()
+        wanted.release()
         sender.join(60)
     assert "0 late, 0 malformed" in said
     rows = rows_of(installed, place, needed, DELTA)
@@ -167,50 +192,68 @@ def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_pa
     assert found
 
 
-def test_parquet_to_iceberg_is_exactly_once_however_often_it_is_killed(tmp_path):
+BEGIN = 1_794_729_600
+ROWS_A_BATCH = 400
+ICEBERG = {
+    "spark.sql.catalog.city": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.city.type": "hadoop",
+    "spark.sql.catalog.city.warehouse": "file:{folder}/warehouse",
+}
+
+
+def iceberg_settings(folder):
+    """A catalog of Iceberg in a folder."""
+    return [f"{key}={value.format(folder=folder)}" for key, value in ICEBERG.items()]
+
+
+def write_parquet(folder, readings, files):
+    """Readings as tables, with a row group for each batch."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    installed, readings = pyspark_version("4.1"), speeds(6_000)
-    (tmp_path / "rules.lars").write_text(RULES)
-    begin = 1_794_729_600
-    columns = zip(*((sensor, v, begin + tick) for tick, sensor, v in readings), strict=True)
+    folder.mkdir()
+    columns = zip(*((sensor, v, BEGIN + tick) for tick, sensor, v in readings), strict=True)
     table = pa.table(dict(zip(("sensor", "v", "ts"), map(list, columns), strict=True)))
-    (tmp_path / "readings").mkdir()
-    for number in range(4):
-        part = table.slice(number * len(table) // 4, len(table) // 4)
-        pq.write_table(part, tmp_path / "readings" / f"part-{number}.parquet", row_group_size=2_000)
-    catalog = {
-        "spark.sql.catalog.city": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.city.type": "hadoop",
-        "spark.sql.catalog.city.warehouse": f"file:{tmp_path / 'warehouse'}",
-    }
-    settings = [f"{key}={value}" for key, value in catalog.items()]
+    length = -(-len(table) // files)
+    for number in range(files):
+        part = table.slice(number * length, length)
+        pq.write_table(part, folder / f"part-{number}.parquet", row_group_size=ROWS_A_BATCH)
+
+
+def answered(rows):
+    """Rows of a table with timestamps as `changes` has them."""
+    stamps = [int(datetime.fromisoformat(f"{row['t']}+00:00").timestamp()) - BEGIN for row in rows]
+    pairs = zip(stamps, rows, strict=True)
+    return sorted((tick, row["op"], f"{row['predicate']}({','.join(row['args'])})") for tick, row in pairs)
+
+
+def with_conf(settings):
+    return [word for setting in settings for word in ("--conf", setting)]
+
+
+def test_parquet_to_iceberg_is_exactly_once_however_often_it_is_killed(tmp_path):
+    # Up to three batches begin before each kill, and the last of them is done again.
+    installed, readings = pyspark_version("4.1"), speeds(ROWS_A_BATCH // 8 * 4 * (KILLS + 2))
+    (tmp_path / "rules.lars").write_text(RULES)
+    write_parquet(tmp_path / "readings", readings, 4)
+    settings, state = iceberg_settings(tmp_path), tmp_path / "state"
     words = ["run", tmp_path / "rules.lars", "--stream", tmp_path / "readings", "--map", "speed(sensor, v) at ts"]
-    words += ["--emit", "changes", "--out", "iceberg:city.traffic.slow", "--checkpoint", tmp_path / "state"]
-    words += ["--runtime", "spark", "--master", "local[2]", *(word for pair in settings for word in ("--conf", pair))]
+    words += ["--emit", "changes", "--out", "iceberg:city.traffic.slow", "--checkpoint", state]
+    words += ["--runtime", "spark", "--master", "local[2]", *with_conf(settings)]
     needed = jars("4.1", "iceberg")
     metadata = tmp_path / "warehouse" / "traffic" / "slow" / "metadata"
-    over_kills(lambda: installed.start(*words, *needed), lambda: [*metadata.glob("snap-*.avro")], (8, 40), seed=2)
-    rows = rows_of(installed, "table:city.traffic.slow", needed, settings)
-    stamps = [int(datetime.fromisoformat(f"{row['t']}+00:00").timestamp()) - begin for row in rows]
-    pairs = zip(stamps, rows, strict=True)
-    found = sorted((tick, row["op"], f"{row['predicate']}({','.join(row['args'])})") for tick, row in pairs)
+    over_kills(
+        lambda: installed.start(*words, *needed, batch=1), state, lambda: [*metadata.glob("snap-*.avro")], seed=2
+    )
+    found = answered(rows_of(installed, "table:city.traffic.slow", needed, settings))
     assert found == changes([f"speed({sensor},{v}) at {tick}." for tick, sensor, v in readings], None)
     assert found
     written = tmp_path / "again.jsonl"
-    again = [
-        "run",
-        tmp_path / "again.lars",
-        "--stream",
-        "iceberg:city.traffic.slow?until=end",
-        "--map",
-        "changed(op) at t",
-    ]
+    stream = ["--stream", "iceberg:city.traffic.slow?until=end", "--map", "changed(op) at t"]
     (tmp_path / "again.lars").write_text("seen(O) :- changed(O).\n")
-    again += ["--emit", "changes", "--out", written, "--runtime", "spark", "--times", "ticks"]
-    installed.run(*again, *needed, *(word for pair in settings for word in ("--conf", pair)))
-    ticks = {json.loads(line)["t"] - begin for line in written.read_text().splitlines() if json.loads(line)["begin"]}
+    again = ["run", tmp_path / "again.lars", *stream, "--emit", "changes", "--out", written, "--runtime", "spark"]
+    installed.run(*again, "--times", "ticks", *needed, *with_conf(settings))
+    ticks = {json.loads(line)["t"] - BEGIN for line in written.read_text().splitlines() if json.loads(line)["begin"]}
     assert min(ticks) == found[0][0]
 
 

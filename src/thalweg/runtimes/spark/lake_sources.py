@@ -16,7 +16,6 @@ from thalweg.runtimes.spark.columns import GROUPS_OF_TABLE
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.packages import PACKAGES
 from thalweg.runtimes.spark.recordings import ReadingOptions, is_recorded
-from thalweg.runtimes.spark.stream_source import ends_with_others
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,6 @@ def has_lakes(transports: Sequence[Transport]) -> bool:
         ends, goes_on = (next(lake.name for lake in lakes if lake.ends == end) for end in (True, False))
         message = f"`{ends}` ends, and `{goes_on}` goes on"
         raise RejectedError([Diagnostic("E403", message, help="write `?until=end` at all of them, or at none")])
-    if others and lakes[0].ends and not ends_with_others():
-        message = f"with this version of PySpark, recordings cannot stand beside `{lakes[0].name}`, which ends"
-        raise RejectedError([Diagnostic("E403", message, help="install PySpark 4.2 or later, or write `--to`")])
     return True
 
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +22,9 @@ from thalweg.model.shipped import Shipped
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
 from thalweg.runtimes.spark import recordings
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
+from thalweg.runtimes.spark.available_now import ends_with_others, says_where_batches_begin
 from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.runtimes.spark.offset_log import last_offset
 from thalweg.runtimes.spark.pace import Pace
 from thalweg.runtimes.spark.pack import Beat, Packer
 from thalweg.runtimes.spark.partition_count import shuffle_partitions
@@ -123,6 +124,7 @@ class BatchPlanner:
         self._pace = Pace(sizes.first, sizes.least, sizes.most)
         self._planned: float | None = None
         self._log = sources.log
+        self._last: dict[str, str] | None = None
         self._everything: tuple[tuple[dict[str, str], int], dict[str, str]] | None = None
 
     def first(self) -> dict[str, str]:
@@ -148,6 +150,15 @@ class BatchPlanner:
             return start
         self._planned = time.monotonic()
         return self._offset(offset_of(ends), taken, known)
+
+    def following(self, begun: dict[str, str] | None) -> dict[str, str]:
+        """The same where Spark does not say where the batch begins: at the last answer, or where a run is resumed.
+
+        Spark makes a batch of each answer that differs from the one before it, or from where the last batch had `begun`
+        to read to.
+        """
+        self._last = self.next(self._last or begun or self.first())
+        return self._last
 
     def everything(self) -> dict[str, str]:
         """Behind all that there is; the same offset as before where nothing has come."""
@@ -252,15 +263,6 @@ def done(job: Job, sources: StreamSources, works: Sequence[Work], reading: Readi
                 yield from packed(job, partial(ReceivedBlock, job, sources.log, received[work.group], work, reading))
 
 
-def ends_with_others() -> tuple[type, ...]:
-    """What a source must be so that a query that reads it beside others can end when all is read; none before 4.2."""
-    if find_spec("pyspark.sql.streaming.datasource") is None:
-        return ()
-    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
-
-    return (SupportsTriggerAvailableNow,)
-
-
 def read_streams(
     session: "SparkSession", shipped: ShippedJob, sources: StreamSources, reading: ReadingOptions
 ) -> "DataFrame":
@@ -275,6 +277,8 @@ def read_streams(
     tasks = max(shuffle_partitions(session), os.cpu_count() or 1)
     # Batches are planned in a process of Spark's.
     sizes = recordings.SIZES
+    is_one_batch = shipped.job.closes
+    begun = None if says_where_batches_begin() else last_offset(sources.folder)
 
     class Batches(DataSourceStreamReader, *ends_with_others()):  # type: ignore[misc]
         """Plans batches in the driver, and reads them in tasks."""
@@ -293,10 +297,9 @@ def read_streams(
         def latestOffset(  # noqa: N802
             self, start: dict[str, str] | None = None, limit: Any = None
         ) -> dict[str, str]:
-            # Before version 4.2 Spark does not say where a batch begins.
-            if start is None or type(limit).__name__ == "ReadAllAvailable":
+            if type(limit).__name__ == "ReadAllAvailable" or (start is None and is_one_batch):
                 return self._planner.everything()
-            return self._planner.next(start)
+            return self._planner.next(start) if start is not None else self._planner.following(begun)
 
         def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
             """What there is to read of recordings is known from the beginning."""
