@@ -4,7 +4,7 @@ import json
 import os
 import random
 from datetime import datetime
-from threading import Event, Semaphore, Thread
+from threading import Event, Thread
 from time import monotonic, sleep
 
 import pytest
@@ -17,7 +17,7 @@ from thalweg.connectors.kafka import kafka_address, library
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 KILLS = int(os.environ.get("THALWEG_KILLS", "3"))
-TICKS_A_KILL = 200
+TICKS_A_KILL = 400
 RULES = "slow(S) :- speed(S,V) in [2], V < 20.\n#show slow/1.\n"
 DELTA = [
     "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
@@ -92,11 +92,12 @@ def speeds(ticks, sensors=8, seed=4):
     return [(tick, f"s{sensor}", chance.randrange(60)) for tick in range(ticks) for sensor in range(sensors)]
 
 
-def over_kills(start, state, commits, seed, hit=lambda number: None):
+def over_kills(start, state, commits, seed, last=lambda: None):
     """Kills a run `KILLS` times while it is in a batch or between two, and lets it end then; what it says.
 
     Each time one to three batches begin first. Every other time it is killed then as soon as the sink has one more of
-    the `commits`, most likely before the run knows of it; else at any moment within two seconds. `hit` hears of each.
+    the `commits`, most likely before the run knows of it; else at any moment within two seconds. It is the `last` time
+    when that is called.
     """
     chance = random.Random(seed)
     for number in range(KILLS):
@@ -105,11 +106,11 @@ def over_kills(start, state, commits, seed, hit=lambda number: None):
         before, until = len(commits()), monotonic() + (20 if number % 2 else chance.uniform(0, 2))
         while process.poll() is None and monotonic() < until and not (number % 2 and len(commits()) > before):
             sleep(0.005)
-        # Whether it was hit: a run that has ended has all that it needs.
+        # A run that has ended is not hit.
         assert process.poll() is None, process.stderr.read()
         kill(process)
         print(f"kill {number + 1}: {begun(state)} batches, {len(commits())} commits", flush=True)
-        hit(number + 1)
+    last()
     process = start()
     try:
         _, said = process.communicate(timeout=PATIENCE)
@@ -151,18 +152,17 @@ def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_pa
     readings = speeds(TICKS_A_KILL * (KILLS + 1))
     last = readings[-1][0] - 10
     (tmp_path / "rules.lars").write_text(RULES)
-    sending, stopped, wanted = library(kafka_address(f"kafka://{kafka.address}/{topic}", ())), Event(), Semaphore(1)
+    sending, hastes, stopped = library(kafka_address(f"kafka://{kafka.address}/{topic}", ())), Event(), Event()
 
     def send():
-        """Sends the readings bit by bit, and no more than are for the next kill."""
+        """Sends the readings bit by bit, so that there is always more, and what is left when that is wanted."""
         producer = sending.Producer({"bootstrap.servers": kafka.address})
         for tick, sensor, v in readings:
             if sensor == "s0":
                 producer.poll(0)
-                if tick % TICKS_A_KILL == 0:
-                    wanted.acquire()
-                if stopped.wait(0.1):
-                    return
+                hastes.wait(0.2)
+            if stopped.is_set():
+                return
             producer.produce(topic, f"speed({sensor},{v}) at {tick}.".encode(), partition=int(sensor[1:]) % 2)
         producer.flush(30)
 
@@ -174,16 +174,10 @@ def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_pa
     sender = Thread(target=send, daemon=True)
     sender.start()
     try:
-        said = over_kills(
-            lambda: installed.start(*words, *needed),
-            state,
-            lambda: [*log.glob("*.json")],
-            seed=1,
-            hit=lambda number: wanted.release(),
-        )
+        start, commits = lambda: installed.start(*words, *needed), lambda: [*log.glob("*.json")]
+        said = over_kills(start, state, commits, seed=1, last=hastes.set)
     finally:
         stopped.set()
-        wanted.release()
         sender.join(60)
     assert "0 late, 0 malformed" in said
     rows = rows_of(installed, place, needed, DELTA)
