@@ -167,7 +167,7 @@ def run(
         guard.delivering(delivery)
         if warnings is not None:
             warnings.watch(lambda: _counts(delivery, feed))
-        feed.start()
+        feed.start(need_folder)
         stack.callback(feed.stop)
         with _failures(interrupt, delivery):
             must_stop = partial(_must_stop, interrupt, guard, feed, target, need_folder)
@@ -217,14 +217,6 @@ def check_path(folder: CheckpointPath) -> None:
     if pattern := re.search(r"[][{}*?\\]", str(folder.absolute())):
         message = f"cannot use `{folder}` for checkpoints: Spark takes `{pattern[0]}` in a path for a pattern"
         raise RejectedError([Diagnostic("E401", message, help="name a folder without such a character")])
-
-
-def need_shared_folder(folder: CheckpointPath | None) -> None:
-    """Refuses the URI of another file system where streams are to be received in the folder of a run."""
-    if isinstance(folder, StoredPath):
-        message = f"cannot use `{folder}` for checkpoints: what this process receives is kept in a folder on a disk"
-        way_out = "name a folder that all machines share; a URI is for recordings, and for streams that Spark reads"
-        raise RejectedError([Diagnostic("E401", message, help=way_out)])
 
 
 def compile_kernels() -> None:

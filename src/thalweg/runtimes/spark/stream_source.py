@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.model.sealed import seal_json, unseal_json
@@ -108,8 +107,8 @@ class StreamSources(Shipped):
 
     @property
     def log(self) -> ArrivalLog:
-        """What live streams have brought; a folder that is not on a disk has none."""
-        return ArrivalLog(self.folder if isinstance(self.folder, Path) else None)
+        """What live streams have brought."""
+        return ArrivalLog(self.folder)
 
 
 class BatchPlanner:
