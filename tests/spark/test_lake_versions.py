@@ -10,7 +10,7 @@ from time import monotonic, sleep
 import pytest
 
 from brokers import make_topic
-from spark.pyspark_versions import PATIENCE, jars, kill, pyspark_version
+from spark.pyspark_versions import A_STEP_A_BATCH, NO_LAST_BATCH, PATIENCE, jars, kill, pyspark_version
 from thalweg import api
 from thalweg.connectors.kafka import kafka_address, library
 
@@ -36,6 +36,23 @@ table = spark.createDataFrame(readings, "sensor string, v int, second long")
 for part in range(2):
     table.where(f"second div 100 = {part}").write.format("delta").mode("append").save(f"{folder}/readings")
 spark.createDataFrame([("s1", "s2"), ("s2", "s4")], "a string, b string").write.format("delta").save(f"{folder}/roads")
+"""
+TABLES = """
+import sys
+from pyspark.sql import SparkSession
+format, namespace, *settings = sys.argv[1:]
+builder = SparkSession.builder.master("local[1]")
+for key, value in (word.split("=", 1) for word in settings):
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {namespace}")
+spark.sql(f"CREATE TABLE {namespace}.readings (fact string, t long) USING {format}")
+readings = [(f"speed(s{tick % 5},{tick * 13 % 40})", tick) for tick in range(200)]
+for part in range(2):
+    rows = spark.createDataFrame(readings[part * 100:part * 100 + 100], "fact string, t long")
+    rows.coalesce(1).writeTo(f"{namespace}.readings").append()
+columns = "predicate string, op string, args array<string>, t long"
+spark.sql(f"CREATE TABLE {namespace}.slow_there ({columns}) USING {format}")
 """
 KEPT = """
 import json, sys
@@ -181,7 +198,7 @@ def test_kafka_to_delta_is_exactly_once_however_often_it_is_killed(kafka, tmp_pa
         sender.join(60)
     assert "0 late, 0 malformed" in said
     rows = rows_of(installed, place, needed, DELTA)
-    found = sorted((row["t"], row["op"], f"{row['predicate']}({','.join(row['args'])})") for row in rows)
+    found = facts_of(rows)
     assert found == changes([f"speed({sensor},{v}) at {tick}." for tick, sensor, v in readings], last)
     assert found
 
@@ -237,7 +254,10 @@ def test_parquet_to_iceberg_is_exactly_once_however_often_it_is_killed(tmp_path)
     needed = jars("4.1", "iceberg")
     metadata = tmp_path / "warehouse" / "traffic" / "slow" / "metadata"
     over_kills(
-        lambda: installed.start(*words, *needed, batch=1), state, lambda: [*metadata.glob("snap-*.avro")], seed=2
+        lambda: installed.start(*words, *needed, changed=A_STEP_A_BATCH),
+        state,
+        lambda: [*metadata.glob("snap-*.avro")],
+        seed=2,
     )
     found = answered(rows_of(installed, "table:city.traffic.slow", needed, settings))
     assert found == changes([f"speed({sensor},{v}) at {tick}." for tick, sensor, v in readings], None)
@@ -275,3 +295,49 @@ def test_a_table_of_delta_is_a_stream_and_a_background_and_is_merged_into(tmp_pa
     speeds_then = {tick: (f"s{tick % 5}", tick * 13 % 40) for tick in range(148, 151)}
     assert holding == sorted({sensor for sensor, v in speeds_then.values() if v < 20})
     assert "MERGE" in history
+
+
+CATALOGS = {
+    # A catalog of Delta is that of the session, which must outlive the run.
+    "delta": [
+        *DELTA,
+        "spark.sql.sources.default=delta",
+        "spark.sql.catalogImplementation=hive",
+        "spark.sql.warehouse.dir=file:{folder}/warehouse",
+        "spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:;databaseName={folder}/metastore;create=true",
+        "spark.driver.extraJavaOptions=-Dderby.stream.error.file={folder}/derby.log",
+    ],
+    "iceberg": [f"{key}={value}" for key, value in ICEBERG.items()],
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "format", "namespace"), [("4.2", "delta", "traffic"), ("4.1", "iceberg", "city.traffic")]
+)
+def test_tables_of_a_catalog_are_streams_and_outputs(version, format, namespace, tmp_path):
+    installed, needed = pyspark_version(version), jars(version, format)
+    settings = [setting.format(folder=tmp_path) for setting in CATALOGS[format]]
+    opened = [f"spark.jars={','.join(needed[1::2])}", "spark.ui.enabled=false", *settings]
+    installed.python(TABLES, format, namespace, *opened)
+    (tmp_path / "rules.lars").write_text(RULES)
+    stream = f"table:{namespace}.readings?until=end"
+    words = ["run", tmp_path / "rules.lars", "--stream", stream, "--emit", "changes", "--runtime", "spark"]
+    words += ["--master", "local[2]", *needed, *with_conf(settings)]
+    first = ["--out", f"table:{namespace}.slow", "--checkpoint", tmp_path / "first"]
+    assert "E407" in installed.run(*words, *first, changed=NO_LAST_BATCH, code=3)
+    # It goes on behind what was read; a second run adds to the table of the first, or to one that was there before.
+    installed.run(*words, *first)
+    for place, state in (("slow", "second"), ("slow_there", "third")):
+        installed.run(*words, "--out", f"table:{namespace}.{place}", "--checkpoint", tmp_path / state)
+    expected = changes([f"speed(s{tick % 5},{tick * 13 % 40}) at {tick}." for tick in range(200)], None)
+    rows = rows_of(installed, f"table:{namespace}.slow", needed, settings)
+    runs = {row["run"] for row in rows}
+    assert len(runs) == 2
+    for run in runs:
+        assert facts_of(row for row in rows if row["run"] == run) == expected
+    assert facts_of(rows_of(installed, f"table:{namespace}.slow_there", needed, settings)) == expected != []
+
+
+def facts_of(rows):
+    """Rows with ticks as `changes` has them."""
+    return sorted((row["t"], row["op"], f"{row['predicate']}({','.join(row['args'])})") for row in rows)
