@@ -16,6 +16,7 @@ from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
+from thalweg.model.plain_data import as_data, of_data
 from thalweg.model.time import Calendar, Clock, TimeFormat
 from thalweg.runtimes.checkpoint_folder import MANIFEST, replace_file
 from thalweg.runtimes.inputs import open_all
@@ -104,7 +105,8 @@ class TaskRun:
             for fragment in self.job.fragments
             for bucket in self.job.buckets(fragment.number)
         }
-        self.planner = BatchPlanner(self.feed.sources, self.feed.reading, SMALL, tasks=3)
+        self.streams = as_data((self.feed.sources, self.feed.reading))
+        self.planner = BatchPlanner(*of_data(self.streams), SMALL, tasks=3)
         self.offset = self.planner.first()
         self.batches = 0
         replace_file((kept or folder) / MANIFEST, b"")
@@ -154,8 +156,8 @@ class TaskRun:
 
     def parcels(self, works: Sequence[Work], observed: int = 0) -> list[Any]:
         """What a task sends."""
-        reading = replace(self.feed.reading, observed=max(0, self.feed.reading.observed - observed))
-        return [parcel for some in done(self.job, self.feed.sources, works, reading) for parcel in some]
+        task = as_data((works, observed))
+        return [parcel for parcels in done(self.job, self.streams, task) for parcel in parcels]
 
     def _deliver(self, parcels: list[Any]) -> None:
         tables = [table for parcel in parcels if parcel.fragment < 0 for table in self._opened(parcel)]

@@ -18,6 +18,7 @@ from enum import Enum
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
@@ -45,12 +46,14 @@ _REBUILT: Final[dict[str, Callable[..., Any]]] = {
     "predicate": interned,
     "offset": lambda seconds: timezone(timedelta(seconds=seconds)),
     "zone": ZoneInfo,
+    "path": Path,
 }
 _BUILT_IN: Final[tuple[tuple[type, str, Callable[[Any], Iterable[Any]]], ...]] = (
     (float, "float", lambda number: [repr(number)]),
     (dict, "dict", lambda items: [part for pair in items.items() for part in pair]),
     (Predicate, "predicate", lambda predicate: [predicate.name, predicate.arity]),
     (ZoneInfo, "zone", lambda zone: [zone.key]),
+    (Path, "path", lambda path: [str(path)]),
     (tzinfo, "offset", lambda zone: [round(zone.utcoffset(None).total_seconds())]),
 )
 

@@ -10,7 +10,7 @@ is written under another name first, and the old one must be deleted before the 
 
 import errno
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
@@ -38,9 +38,13 @@ class StoredPath:
     filesystem: Any = field(repr=False, compare=False)
     place: str
 
-    def __reduce__(self) -> "tuple[Callable[[str], CheckpointPath], tuple[str]]":
-        """Another process opens the URI again."""
-        return checkpoint_path, (self.uri,)
+    def taken_apart(self) -> tuple[str]:
+        return (self.uri,)
+
+    @classmethod
+    def put_together(cls, uri: str) -> "CheckpointPath":
+        """The path in another process, which opens the URI again."""
+        return checkpoint_path(uri)
 
     def __truediv__(self, name: str) -> "StoredPath":
         address, mark, options = self.uri.partition("?")

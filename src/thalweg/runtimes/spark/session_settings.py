@@ -44,6 +44,8 @@ NEEDED: Final = {
     **QUERY_SETTINGS,
     # Partitions have state: none may be merged away.
     "spark.sql.adaptive.enabled": "false",
+    # Operators with state never have short tracebacks. If others did, they would have processes of their own.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Heartbeats carry the time; a batch without data would do nothing.
     NO_DATA: "false",

@@ -1,4 +1,4 @@
-"""The streams of a run as a source of Spark: what was recorded, cut into blocks, and what the driver has received.
+"""The batches of the streams of a run: what was recorded, cut into blocks, and what the driver has received.
 
 The offsets of the query say how far each recording has been read, which segment of the arrival log comes next, and what
 the batch must know of those before it (`KNOWN`): so a batch that is tried again reads the same from the same place.
@@ -9,24 +9,20 @@ Recordings that have come further than all live streams wait for these.
 """
 
 import json
-import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from thalweg.model.plain_data import of_data
 from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.model.shipped import Shipped
 from thalweg.runtimes.checkpoint_folder import read_sealed, replace_file
-from thalweg.runtimes.spark import recordings
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment
-from thalweg.runtimes.spark.available_now import ends_with_others, says_where_batches_begin
 from thalweg.runtimes.spark.job import FORMAT, Job
-from thalweg.runtimes.spark.offset_log import last_offset
 from thalweg.runtimes.spark.pace import Pace
 from thalweg.runtimes.spark.pack import Beat, Packer
-from thalweg.runtimes.spark.partition_count import shuffle_partitions
 from thalweg.runtimes.spark.read_block import packed, parcels_of
 from thalweg.runtimes.spark.received_block import ReceivedBlock, ReceivedPart, ReceivedSource, can_be_shared
 from thalweg.runtimes.spark.recordings import (
@@ -38,12 +34,8 @@ from thalweg.runtimes.spark.recordings import (
     offset_of,
     positions_of,
 )
-from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.wire import Parcel
 from thalweg.runtimes.stored_path import CheckpointPath
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 KNOWN: Final = "known.json"
 """The file of a run's folder with what the next batch must know of those before it."""
@@ -249,8 +241,17 @@ class BatchPlanner:
             self._log.forget(int(end[_ARRIVALS]) - 1)
 
 
-def done(job: Job, sources: StreamSources, works: Sequence[Work], reading: ReadingOptions) -> Iterator[list[Parcel]]:
-    """The parcels of what a task does, some at a time."""
+def done(job: Job, streams: bytes, task: bytes) -> Iterator[list[Parcel]]:
+    """The parcels of what a task does, some at a time.
+
+    As data, `streams` are the sources and how they are read, and `task` is its work and what was observed before it.
+    """
+    sources: StreamSources
+    reading: ReadingOptions
+    # A clock keeps what its task has read: each has its own.
+    sources, reading = of_data(streams)
+    works, observed = of_data(task)
+    reading = replace(reading, observed=max(0, reading.observed - observed))
     received = {source.group: source for source in sources.received}
     for work in works:
         match work:
@@ -260,75 +261,3 @@ def done(job: Job, sources: StreamSources, works: Sequence[Work], reading: Readi
                 yield from parcels_of(job, sources.recorded[work.group], work, reading)
             case ReceivedPart():
                 yield from packed(job, partial(ReceivedBlock, job, sources.log, received[work.group], work, reading))
-
-
-def read_streams(
-    session: "SparkSession", shipped: ShippedJob, sources: StreamSources, reading: ReadingOptions
-) -> "DataFrame":
-    """The parcels of all streams as a stream of Spark."""
-    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-    from pyspark.sql.types import StructType
-
-    from thalweg.runtimes.spark.processor import PARCELS
-    from thalweg.runtimes.spark.wire import parcels_batch
-
-    name = f"thalweg_{shipped.job.name}"
-    tasks = max(shuffle_partitions(session), os.cpu_count() or 1)
-    # Batches are planned in a process of Spark's.
-    sizes = recordings.SIZES
-    is_one_batch = shipped.job.closes
-    begun = None if says_where_batches_begin() else last_offset(sources.folder)
-
-    class Batches(DataSourceStreamReader, *ends_with_others()):  # type: ignore[misc]
-        """Plans batches in the driver, and reads them in tasks."""
-
-        def __init__(self) -> None:
-            self._planner = BatchPlanner(sources, reading, sizes, tasks)
-
-        def initialOffset(self) -> dict[str, str]:  # noqa: N802
-            return self._planner.first()
-
-        def getDefaultReadLimit(self) -> Any:  # noqa: N802
-            from pyspark.sql.streaming.datasource import ReadMaxBytes
-
-            return ReadMaxBytes(sizes.most)
-
-        def latestOffset(  # noqa: N802
-            self, start: dict[str, str] | None = None, limit: Any = None
-        ) -> dict[str, str]:
-            if type(limit).__name__ == "ReadAllAvailable" or (start is None and is_one_batch):
-                return self._planner.everything()
-            return self._planner.next(start) if start is not None else self._planner.following(begun)
-
-        def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-            """What there is to read of recordings is known from the beginning."""
-
-        def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[InputPartition]:
-            works, observed = self._planner.works(start, end)
-            return [InputPartition((work, observed)) for work in works]
-
-        def read(self, partition: InputPartition) -> Iterator[Any]:
-            job = shipped.job
-            works, observed = partition.value
-            left = replace(reading, observed=max(0, reading.observed - observed))
-            for parcels in done(job, sources, works, left):
-                yield parcels_batch(job.labelled(parcels))
-
-        def commit(self, end: dict[str, str]) -> None:
-            self._planner.commit(end)
-
-    class Streams(DataSource):
-        """The streams of a run, read by tasks."""
-
-        @classmethod
-        def name(cls) -> str:
-            return name
-
-        def schema(self) -> StructType:
-            return PARCELS
-
-        def streamReader(self, schema: StructType) -> Batches:  # noqa: N802
-            return Batches()
-
-    session.dataSource.register(Streams)
-    return session.readStream.format(name).load()

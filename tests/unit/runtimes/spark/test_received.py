@@ -20,13 +20,13 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.open import TextTransport
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.model.time import Clock
+from thalweg.runtimes import stored_path
 from thalweg.runtimes.spark import receiver as receiving
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment, lines_in
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.received_block import ReceivedBlock
 from thalweg.runtimes.spark.receiver import BlockReceiver
 from thalweg.runtimes.spark.stream_source import BatchPlanner, Known
-from thalweg.runtimes.stored_path import StoredPath
 from thalweg.runtimes.wall_clock import PassingTime
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
@@ -589,9 +589,12 @@ def test_streams_are_not_silent_while_there_is_no_room_for_what_they_bring(tmp_p
     finished(run)
 
 
-def test_what_is_received_may_be_on_another_file_system(tmp_path):
-    """As `hdfs://` is one: files are written aside, and renamed."""
-    kept = StoredPath("hdfs://host/runs/city", LocalFileSystem(), str(tmp_path / "kept"))
+def test_what_is_received_may_be_on_another_file_system(tmp_path, monkeypatch):
+    """As `hdfs://` is one: files are written aside, and renamed. Tasks open it again by its URI."""
+    opened = LocalFileSystem(), str(tmp_path / "kept")
+    monkeypatch.setattr(stored_path, "open_filesystem", lambda uri: opened)
+    kept = stored_path.checkpoint_path("hdfs://host/runs/city")
+    assert isinstance(kept, stored_path.StoredPath)
     blocks = [f"a(x{tick % 3}) at {tick}. b(x{tick % 2}) at {tick}.\n".encode() for tick in range(12)]
     (here := tmp_path / "here").mkdir()
     expected = TaskRun(here, JOIN, [LiveText("s.facts", blocks)])
