@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,8 +76,8 @@ def run_mosquitto(*settings: str, port: int | None = None) -> Iterator[Broker]:
         user = ["user root"] if os.getuid() == 0 else []
         config = Path(folder, "mosquitto.conf")
         config.write_text("\n".join([f"listener {port} 127.0.0.1", *user, *settings, ""]))
-        with _running([program, "-c", str(config)], folder, f"127.0.0.1:{port}") as broker:
-            _wait_until(broker, lambda: _listens(port))
+        with running([program, "-c", str(config)], folder, f"127.0.0.1:{port}") as broker:
+            wait_until(broker, lambda: _listens(port))
             yield broker
 
 
@@ -98,8 +98,8 @@ def run_kafka(**settings: str) -> Iterator[Broker]:
         port = free_port()
         config = _kafka_settings(Path(folder), port, free_port(), settings)
         _call([*java, "kafka.tools.StorageTool", "format", "--standalone", "-t", CLUSTER, "-c", str(config)])
-        with _running([*java, "kafka.Kafka", str(config)], folder, f"127.0.0.1:{port}") as broker:
-            _wait_until(broker, lambda: _kafka_answers(broker))
+        with running([*java, "kafka.Kafka", str(config)], folder, f"127.0.0.1:{port}") as broker:
+            wait_until(broker, lambda: _kafka_answers(broker))
             yield broker
 
 
@@ -230,7 +230,8 @@ def free_port() -> int:
 
 
 @contextmanager
-def _running(command: Sequence[str], folder: str, address: str) -> Iterator[Broker]:
+def running(command: Sequence[str], folder: str, address: str) -> Iterator[Broker]:
+    """A server that was started; if it turns out to be broken, what it has said is the error."""
     with Path(folder, "output.txt").open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=folder)
     broker = Broker(address, process)
@@ -246,7 +247,8 @@ class BrokenBroker(Exception):  # noqa: N818
     """It ended, or says nothing."""
 
 
-def _wait_until(broker: Broker, answers: Any) -> None:
+def wait_until(broker: Broker, answers: Callable[[], bool]) -> None:
+    """`BrokenBroker` where it ends, or does not answer in time."""
     until = monotonic() + PATIENCE
     while not answers():
         if broker.process.poll() is not None or monotonic() > until:

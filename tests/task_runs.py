@@ -18,7 +18,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.plain_data import as_data, of_data
 from thalweg.model.time import Calendar, Clock, TimeFormat
-from thalweg.runtimes.checkpoint_folder import MANIFEST
+from thalweg.runtimes.checkpoint_folder import MANIFEST, replace_file
 from thalweg.runtimes.inputs import open_all
 from thalweg.runtimes.intake import Items
 from thalweg.runtimes.spark.arrival_log import ArrivalLog
@@ -29,6 +29,7 @@ from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.recordings import BatchSizes, Position, is_recorded, offset_of
 from thalweg.runtimes.spark.stream_source import BatchPlanner, Known, Work, done
 from thalweg.runtimes.spark.worker import Worker
+from thalweg.runtimes.stored_path import CheckpointPath
 from thalweg.runtimes.wall_clock import PassingTime
 
 SCHEMA = pa.schema(
@@ -38,7 +39,10 @@ SMALL = BatchSizes(1, 1, 1, 1)
 
 
 class TaskRun:
-    """A run over streams, which may be transports; it goes on where another one in the same folder has ended."""
+    """A run over streams, which may be transports; it goes on where another one in the same folder has ended.
+
+    What it receives is in the folder `kept`, where that is another one.
+    """
 
     def __init__(
         self,
@@ -53,6 +57,7 @@ class TaskRun:
         items: Callable[[Dictionary], Items] | None = None,
         observe: Callable[[int, Batch, Dictionary], object] | None = None,
         progress: bool = False,
+        kept: CheckpointPath | None = None,
         **options: Any,
     ) -> None:
         self.reported: list[Diagnostic] = []
@@ -78,7 +83,7 @@ class TaskRun:
                 tally,
                 items,
             ),
-            folder,
+            kept or folder,
         )
         for transport in transports:
             if is_recorded(transport):
@@ -104,7 +109,7 @@ class TaskRun:
         self.planner = BatchPlanner(*of_data(self.streams), SMALL, tasks=3)
         self.offset = self.planner.first()
         self.batches = 0
-        (folder / MANIFEST).touch()
+        replace_file((kept or folder) / MANIFEST, b"")
 
     @property
     def log(self) -> ArrivalLog:

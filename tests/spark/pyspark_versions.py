@@ -24,6 +24,20 @@ SOURCES = Path(thalweg.__file__).parents[1]
 # What Delta and Iceberg need of all that they name: Spark brings the rest.
 DELTA = ("storage", "kernel-api", "kernel-defaults", "kernel-unitycatalog")
 PATIENCE = 600
+_MAIN = """
+from thalweg.cli import main
+main()
+"""
+A_STEP_A_BATCH = """
+from thalweg.runtimes.spark import recordings
+recordings.SIZES = recordings.BatchSizes(1, 1, 1, 1)
+"""
+"""Recordings are read by as little in a batch as they can be cut into."""
+NO_LAST_BATCH = """
+from thalweg.runtimes.spark import run
+run.NO_DATA = "thalweg.none"
+"""
+"""What reads to the end of its streams ends as if it were killed before the batch that closes the time."""
 
 
 @dataclass(frozen=True)
@@ -38,21 +52,21 @@ class PySparkVersion:
         path = os.pathsep.join(map(str, (self.folder, SOURCES)))
         return {**os.environ, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable}
 
-    def start(self, *words: object) -> "subprocess.Popen[str]":
-        """`thalweg` in a group of processes of its own, which can be killed as a whole."""
-        command = [sys.executable, "-m", "thalweg", *map(str, words)]
+    def start(self, *words: object, changed: str = "") -> "subprocess.Popen[str]":
+        """`thalweg`, `changed` by some code, in a group of processes of its own, which can be killed as a whole."""
+        command = [sys.executable, "-c", changed + _MAIN, *map(str, words)]
         return subprocess.Popen(
             command, env=self.environment, stderr=subprocess.PIPE, text=True, start_new_session=True
         )
 
-    def run(self, *words: object) -> str:
-        """`thalweg`, which must end well; what it says."""
-        process = self.start(*words)
+    def run(self, *words: object, changed: str = "", code: int = 0) -> str:
+        """`thalweg`, which must end well, or with a code; what it says."""
+        process = self.start(*words, changed=changed)
         try:
             _, said = process.communicate(timeout=PATIENCE)
         finally:
             kill(process)
-        assert process.returncode == 0, said
+        assert process.returncode == code, said
         return said
 
     def python(self, script: str, *words: object) -> str:

@@ -58,7 +58,7 @@ def test_answers_that_come_some_at_a_time_are_the_same(emit, readings, tmp_path,
     from thalweg.runtimes.spark import answer_chunks
     from thalweg.runtimes.spark import run as running
 
-    monkeypatch.setattr(running, "_ALL_AT_ONCE", True)
+    monkeypatch.setattr(running, "is_one_batch", lambda job: True)
     monkeypatch.setattr(answer_chunks, "CHUNK", 7)
     out = tmp_path / "spark.jsonl"
     run(*readings, "--emit", emit, "--out", out, "--runtime", "spark")

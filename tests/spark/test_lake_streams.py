@@ -1,6 +1,9 @@
 """Streams that Spark reads by itself in `run`: topics of Kafka through its own source, and tables."""
 
 import json
+import socket
+from contextlib import contextmanager
+from threading import Event, Thread
 
 import pytest
 
@@ -167,6 +170,45 @@ def test_a_recording_and_a_topic_are_one_run(kafka, tmp_path):
     words = words_of(tmp_path, f"kafka://{kafka.address}/{topic}?until=end", "--stream", recorded)
     run(*words)
     assert answers_of(tmp_path / "out.jsonl") == embedded(lines)
+
+
+@pytest.mark.usefixtures("in_session")
+@pytest.mark.parametrize("idle", [(), ("--idle", "1s")])
+def test_a_table_and_what_the_driver_receives_are_one_run(idle, session, tmp_path):
+    speeds = [(f"speed(s{tick % 3},{tick * 13 % 40})", tick) for tick in range(60)]
+    session.createDataFrame(speeds, "fact string, t long").write.saveAsTable("readings_beside")
+    pairs = [f"next(s{tick % 3},s{tick % 2}) at {tick}." for tick in range(60)]
+    words = [tmp_path / "rules.lars", "--emit", "changes", "--to", "55", "--runtime", "spark", *idle]
+    words += ["--out", tmp_path / "out.jsonl"]
+    (tmp_path / "rules.lars").write_text(RULES)
+    try:
+        with sending("\n".join(pairs).encode()) as address:
+            run(*words, "--stream", "table:readings_beside", "--stream", address, "--checkpoint", tmp_path / "state")
+            with_end = invoke(*words, "--stream", "table:readings_beside?until=end", "--stream", address)
+            assert (with_end.exit_code, "goes on" in with_end.stderr) == (2, True)
+    finally:
+        session.sql("DROP TABLE readings_beside")
+    lines = [f"{fact} at {tick}. {pair}" for (fact, tick), pair in zip(speeds, pairs, strict=True)]
+    assert answers_of(tmp_path / "out.jsonl") == embedded(lines, end=55)
+
+
+@contextmanager
+def sending(text):
+    """A server that sends a text to its guest, who stays."""
+    done = Event()
+    with socket.create_server(("127.0.0.1", 0)) as door:
+
+        def welcome():
+            guest, _ = door.accept()
+            with guest:
+                guest.sendall(text)
+                done.wait(60)
+
+        Thread(target=welcome, daemon=True).start()
+        try:
+            yield f"tcp://127.0.0.1:{door.getsockname()[1]}"
+        finally:
+            done.set()
 
 
 @pytest.mark.usefixtures("in_session")

@@ -15,6 +15,7 @@ import pytest
 
 from spark.commands import invoke
 from spark.processes import run, started, thalweg, wait_until
+from thalweg.runtimes.stored_path import CheckpointPath
 
 RULES = "slow(S) :- speed(S,V) in [2], V < 20.\nqueue(S,T) :- slow(S), next(S,T), slow(T)."
 
@@ -92,7 +93,7 @@ def test_a_live_stream_and_a_recording_beside_it(tmp_path: Path) -> None:
     assert spread.read_text() == own.read_text() != ""
 
 
-def reached(folder: Path) -> int:
+def reached(folder: CheckpointPath) -> int:
     """The last tick that was delivered."""
     ledger = folder / "delivered.json"
     return int(json.loads(ledger.read_text())["tick"]) if ledger.exists() else -1

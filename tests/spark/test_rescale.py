@@ -14,7 +14,7 @@ from spark.commands import run as run_here
 from spark.processes import run, started, wait_until
 from thalweg.diagnostics import RejectedError
 from thalweg.runtimes.spark import partition_count
-from thalweg.runtimes.spark.run import last_batch
+from thalweg.runtimes.spark.offset_log import last_batch
 from thalweg.runtimes.spark.session_settings import SHUFFLE_PARTITIONS
 from thalweg.spark import reason
 

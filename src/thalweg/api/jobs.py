@@ -317,10 +317,10 @@ def run_on_spark(
     need_spark()
     from thalweg.runtimes.continued_output import need_no_output
     from thalweg.runtimes.spark.delivery import Delivery
-    from thalweg.runtimes.spark.feed import FeedOptions, groups_of, is_decoded, is_received, open_feed
+    from thalweg.runtimes.spark.feed import FeedOptions, groups_of, is_decoded, open_feed
     from thalweg.runtimes.spark.job import spread
     from thalweg.runtimes.spark.lake_sources import formats_of, has_lakes, lake_job
-    from thalweg.runtimes.spark.run import LEDGER, buckets_of, is_claimed, need_shared_folder, partitions_of, run
+    from thalweg.runtimes.spark.run import LEDGER, buckets_of, is_claimed, partitions_of, run
 
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
         need_no_output(None if elsewhere else out)
@@ -353,8 +353,6 @@ def run_on_spark(
         unchanging = _unchanging(on, options, {"--out": out, "--late": late}, how.format)
         is_live = any(transport.live for transport in transports)
         decoded = is_decoded(transports)
-        if decoded or is_received(transports):
-            need_shared_folder(target.checkpoint)
         target = replace(target, formats=formats_of(transports, elsewhere))
         if has_lakes(transports):
             _check_lakes(timing, observer)

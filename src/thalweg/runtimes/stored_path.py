@@ -12,8 +12,9 @@ import errno
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from thalweg.connectors.storage import is_stored, open_filesystem, read_errors, reason_of
@@ -80,6 +81,12 @@ class StoredPath:
             entries = self.filesystem.get_file_info(FileSelector(self.place))
         return (self / posixpath.basename(entry.path) for entry in entries)
 
+    def open(self, mode: Literal["rb"]) -> BinaryIO:
+        """A file, opened for reading, some of it at a time."""
+        with _as_os_errors():
+            file: BinaryIO = BufferedReader(self.filesystem.open_input_stream(self._present))
+        return file
+
     def read_bytes(self) -> bytes:
         """The content of a file; `OSError` where it cannot be read."""
         try:
@@ -107,7 +114,7 @@ class StoredPath:
             self._move(writing, unfinished)
             self._move(unfinished, self.place)
 
-    def unlink(self) -> None:
+    def unlink(self, missing_ok: bool = True) -> None:
         """Removes a file, if there is one, and what is left of writing it."""
         with _as_os_errors():
             if not self._is_atomic:
@@ -124,9 +131,13 @@ class StoredPath:
         """Where to look for a file, in turn: one that is just being replaced goes from the second name to the first."""
         return (self.place,) if self._is_atomic else (self.place, self.place + _UNFINISHED, self.place)
 
+    @property
+    def _present(self) -> str:
+        """The name that a file has now."""
+        return next(filter(self._is_there, self._names), self.place)
+
     def _read(self) -> bytes:
-        place = next(filter(self._is_there, self._names), self.place)
-        with _as_os_errors(), self.filesystem.open_input_stream(place) as file:
+        with _as_os_errors(), self.filesystem.open_input_stream(self._present) as file:
             content: bytes = file.read()
         return content
 

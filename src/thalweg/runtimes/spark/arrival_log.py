@@ -4,11 +4,11 @@
 
 A segment says which stream brought how many bytes when, and how far time had come by the machine's clock: so a batch
 that is tried again has the same facts at the same times. It is there as a whole or not at all, and stays until a batch
-behind it is committed: the last one says how far the streams have been received.
+behind it is committed: the last one says how far the streams have been received. On another file system than that of
+this machine it is there when it has been uploaded.
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Final
 from thalweg.model.sealed import seal, unseal
 from thalweg.runtimes.checkpoint_folder import damaged, read_sealed, replace_file
 from thalweg.runtimes.spark.job import FORMAT
+from thalweg.runtimes.stored_path import CheckpointPath
 
 INBOX: Final = "inbox"
 """The folder of the segments in that of a run."""
@@ -80,7 +81,7 @@ def lines_in(blocks: Sequence[bytes]) -> int | None:
 
 
 class ArrivalLog:
-    """The segments of a run, in its folder on a disk; without one there are none.
+    """The segments of a run, in its folder; one process adds to them.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -90,15 +91,15 @@ class ArrivalLog:
     ([0], [(1200, b'c')])
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        self._inbox = None if folder is None else folder / INBOX
+    def __init__(self, folder: CheckpointPath) -> None:
+        self._inbox = folder / INBOX
+        self._heads: dict[int, Segment] = {}
+        self._next: int | None = None
 
     def numbers(self) -> list[int]:
         """The numbers of the segments that there are, in order."""
-        if self._inbox is None:
-            return []
         try:
-            names = os.listdir(self._inbox)
+            names = [file.name for file in self._inbox.iterdir()]
         except FileNotFoundError:
             return []
         return sorted(int(name.removesuffix(_ENDING)) for name in names if name.endswith(_ENDING))
@@ -110,16 +111,22 @@ class ArrivalLog:
 
     def add(self, segment: Segment, blocks: Sequence[bytes]) -> int:
         """Writes a segment behind all others, all of it or nothing; gives its number."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        number = self.end
+        if self._next is None:
+            if isinstance(self._inbox, Path):
+                self._inbox.mkdir(parents=True, exist_ok=True)
+            self._next = self.end
+        number = self._next
         replace_file(self._path(number), seal(b"".join([segment.text, b"\n", *blocks]), FORMAT))
+        self._next = number + 1
         return number
 
     def head(self, number: int) -> Segment:
         """What a segment says of itself."""
-        with self._path(number).open("rb") as file:
-            file.readline()
-            return Segment.read(file.readline())
+        if number not in self._heads:
+            with self._path(number).open("rb") as file:
+                file.readline()
+                self._heads[number] = Segment.read(file.readline())
+        return self._heads[number]
 
     def of_group(self, group: int, numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
         """What a group brought in some segments, each time with the milliseconds of its arrival."""
@@ -148,14 +155,10 @@ class ArrivalLog:
 
     def forget(self, number: int) -> None:
         """Drops the segments before a number."""
+        self._heads = {kept: head for kept, head in self._heads.items() if kept >= number}
         for old in self.numbers():
             if old < number:
                 self._path(old).unlink(missing_ok=True)
 
-    @property
-    def _folder(self) -> Path:
-        assert self._inbox is not None, "live streams are received in a folder on a disk"
-        return self._inbox
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"{number:010}{_ENDING}"
+    def _path(self, number: int) -> CheckpointPath:
+        return self._inbox / f"{number:010}{_ENDING}"

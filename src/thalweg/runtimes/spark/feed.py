@@ -155,13 +155,17 @@ class SparkFeed:
             parcels.append(pack_clock(shipped, session))
         return reduce(lambda union, other: union.unionAll(other), parcels)
 
-    def start(self) -> None:
-        """Notes how streams are read, which positions in them depend on, and begins to receive, before the query."""
+    def start(self, need_folder: Callable[[], None]) -> None:
+        """Notes how streams are read, which positions in them depend on, and begins to receive, before the query.
+
+        `need_folder` raises an error if another run has taken the folder.
+        """
         noted = self.sources.folder / STREAMS
         if not noted.exists():
             streams = {"recorded": as_json(self.sources.recorded), "received": as_json(self.sources.received)}
             replace_file(noted, seal_json(streams, FORMAT))
         if self._receiver is not None:
+            self._receiver.need_folder = need_folder
             self._receiver.start()
 
     def stop(self) -> None:
@@ -329,11 +333,6 @@ def is_decoded(transports: Sequence[Transport]) -> bool:
     """
     paced = any(isinstance(transport, ReplayTransport) for transport in transports)
     return not transports or (paced and not any(transport.live for transport in transports))
-
-
-def is_received(transports: Sequence[Transport]) -> bool:
-    """Whether this process receives a stream: it is none of those that tasks of Spark read by themselves."""
-    return not all(isinstance(transport, LakeStream) or is_recorded(transport) for transport in transports)
 
 
 def _plain(transports: Sequence[Transport]) -> list[Transport]:

@@ -1,4 +1,4 @@
-"""The streams of a run that Spark reads by itself, in groups behind those of recordings that stand beside them.
+"""The streams of a run that Spark reads by itself, in groups behind those of what stands beside them.
 
 Where all of them end behind what is there now, the query reads that and stops, and a last batch without data closes the
 time.
@@ -15,8 +15,7 @@ from thalweg.model.shipped import Shipped
 from thalweg.runtimes.spark.columns import GROUPS_OF_TABLE
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.packages import PACKAGES
-from thalweg.runtimes.spark.recordings import ReadingOptions, is_recorded
-from thalweg.runtimes.spark.stream_reader import ends_with_others
+from thalweg.runtimes.spark.recordings import ReadingOptions
 
 
 @dataclass(frozen=True)
@@ -33,23 +32,14 @@ class LakeSource(Shipped):
 
 
 def has_lakes(transports: Sequence[Transport]) -> bool:
-    """Whether Spark itself reads a stream; `RejectedError` where another one does not go with it."""
+    """Whether Spark itself reads a stream; `RejectedError` where it ends, and another one goes on."""
     lakes = [transport for transport in transports if isinstance(transport, LakeStream)]
-    others = [transport for transport in transports if not isinstance(transport, LakeStream)]
-    if not lakes:
-        return False
-    received = [other.name for other in others if not is_recorded(other)]
-    if received:
-        message = f"Spark reads `{lakes[0].name}` by itself, and the driver `{received[0]}`: not in one run"
-        raise RejectedError([Diagnostic("E403", message, help="send both through a topic of Kafka, or run them apart")])
-    if len({lake.ends for lake in lakes}) > 1:
-        ends, goes_on = (next(lake.name for lake in lakes if lake.ends == end) for end in (True, False))
-        message = f"`{ends}` ends, and `{goes_on}` goes on"
+    end = [lake.name for lake in lakes if lake.ends]
+    go_on = [transport.name for transport in transports if transport.live and transport.name not in end]
+    if end and go_on:
+        message = f"`{end[0]}` ends, and `{go_on[0]}` goes on"
         raise RejectedError([Diagnostic("E403", message, help="write `?until=end` at all of them, or at none")])
-    if others and lakes[0].ends and not ends_with_others():
-        message = f"with this version of PySpark, recordings cannot stand beside `{lakes[0].name}`, which ends"
-        raise RejectedError([Diagnostic("E403", message, help="install PySpark 4.2 or later, or write `--to`")])
-    return True
+    return bool(lakes)
 
 
 def formats_of(transports: Sequence[Transport], output: LakeOutput | None) -> tuple[str, ...]:

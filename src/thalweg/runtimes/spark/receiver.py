@@ -1,6 +1,6 @@
 """Receives what only the driver can, and writes it down as it came: tasks read it.
 
-    transports ──blocks──▶ segments of the arrival log ──▶ acknowledged to brokers, when they are on disk
+    transports ──blocks──▶ segments of the arrival log ──▶ acknowledged to brokers, when they are written
     Python     ──items───▶
 
 Nothing is decoded here, unless it is there as values of Python already. What a stream says of time is found out by
@@ -57,6 +57,9 @@ class Receiver(Protocol):
 
     reached: int
     """The last tick to which the machine's clock has come, where time goes by it."""
+
+    need_folder: Callable[[], None]
+    """Raises an error if another run has taken the folder of the log."""
 
     def start(self) -> None:
         """Begins to receive."""
@@ -117,6 +120,7 @@ class _LogWriter(threading.Thread, ABC):
         super().__init__(name="receiver", daemon=True)
         self.error: BaseException | None = None
         self.reached = -1
+        self.need_folder: Callable[[], None] = lambda: None
         self._log = log
         self._stopped = threading.Event()
         self._writing = threading.Lock()
@@ -126,7 +130,7 @@ class _LogWriter(threading.Thread, ABC):
         self._positions: dict[int, Any] = dict(self._last.positions) if self._last is not None else {}
         self._over = set(self._last.ended) if self._last is not None else set[int]()
         self._next = _Written()
-        self._sizes: dict[int, int] = {}
+        self._sizes: dict[int, int] = dict.fromkeys(numbers, 0)
 
     def run(self) -> None:
         try:
@@ -161,10 +165,15 @@ class _LogWriter(threading.Thread, ABC):
             return True
 
     def _has_room(self) -> bool:
-        self._sizes = {number: self._sizes.get(number, 0) for number in self._log.numbers()}
+        if not self._is_free:
+            # Batches may have taken some since.
+            self._sizes = {number: self._sizes.get(number, 0) for number in self._log.numbers()}
         # The last segment stays, however large it is.
-        is_free = len(self._sizes) < MOST_SEGMENTS and sum(self._sizes.values()) < MOST_WAITING
-        return is_free or len(self._sizes) == 1
+        return self._is_free or len(self._sizes) == 1
+
+    @property
+    def _is_free(self) -> bool:
+        return len(self._sizes) < MOST_SEGMENTS and sum(self._sizes.values()) < MOST_WAITING
 
     def _is_crowded(self) -> None:
         """There is no room: nothing is received meanwhile."""
@@ -183,6 +192,7 @@ class _LogWriter(threading.Thread, ABC):
             tuple(self._positions.items()),
             tuple(written.lines()) if written.size >= _WORTH_CUTTING else (),
         )
+        self.need_folder()
         try:
             self._sizes[self._log.add(segment, written.blocks)] = written.size
         except OSError as error:

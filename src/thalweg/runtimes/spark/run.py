@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,12 +24,14 @@ from thalweg.model.sealed import seal_json, unseal_json
 from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.answer_chunks import chunks_of
+from thalweg.runtimes.spark.available_now import says_where_batches_begin
 from thalweg.runtimes.spark.delivery import REPORTS, Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.runtimes.spark.offset_log import CHECKPOINT, last_batch
 from thalweg.runtimes.spark.packages import missing_package
-from thalweg.runtimes.spark.partition_count import LastBatch, move, usual_buckets, usual_partitions
+from thalweg.runtimes.spark.partition_count import move, usual_buckets, usual_partitions
 from thalweg.runtimes.spark.progress_line import ProgressLine
 from thalweg.runtimes.spark.query_settings import NO_DATA
 from thalweg.runtimes.spark.session import (
@@ -45,7 +46,6 @@ from thalweg.runtimes.spark.session import (
 from thalweg.runtimes.spark.session_settings import LOCAL, is_local
 from thalweg.runtimes.spark.shipped_job import ship
 from thalweg.runtimes.spark.shutdown import Guard
-from thalweg.runtimes.spark.stream_reader import ends_with_others
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 from thalweg.runtimes.stored_path import CheckpointPath, StoredPath
 
@@ -57,13 +57,9 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.lake_sink import LakeSink
 
 PAUSE: Final = 0.05
-CHECKPOINT: Final = "spark"
-"""The folder of Spark's own checkpoint in that of a run."""
 LEDGER: Final = "delivered.json"
 BUCKETS_OPTION: Final = "buckets"
 MALFORMED: Final = "malformed.json"
-# Before version 4.2 Spark does not say where a batch begins, and all recordings are one.
-_ALL_AT_ONCE: Final = find_spec("pyspark") is not None and find_spec("pyspark.sql.streaming.datasource") is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +172,7 @@ def run(
         guard.delivering(delivery)
         if warnings is not None:
             warnings.watch(lambda: _counts(delivery, feed))
-        feed.start()
+        feed.start(need_folder)
         stack.callback(feed.stop)
         with _failures(interrupt, delivery):
             must_stop = partial(_must_stop, interrupt, guard, feed, target, need_folder)
@@ -228,14 +224,6 @@ def check_path(folder: CheckpointPath) -> None:
         raise RejectedError([Diagnostic("E401", message, help="name a folder without such a character")])
 
 
-def need_shared_folder(folder: CheckpointPath | None) -> None:
-    """Refuses the URI of another file system where streams are to be received in the folder of a run."""
-    if isinstance(folder, StoredPath):
-        message = f"cannot use `{folder}` for checkpoints: what this process receives is kept in a folder on a disk"
-        way_out = "name a folder that all machines share; a URI is for recordings, and for streams that Spark reads"
-        raise RejectedError([Diagnostic("E401", message, help=way_out)])
-
-
 def compile_kernels() -> None:
     """Compiles the engine's kernels here, where they are missing, and not in every worker at once."""
     if not kernels_ready():
@@ -277,14 +265,14 @@ def writer_of(
     from thalweg.runtimes.spark.dataframe import chain
 
     def deliver(answers: Any, batch: int) -> None:
-        if sink is None and not delivery.has_many and not _ALL_AT_ONCE:
+        if sink is None and not delivery.has_many and not is_one_batch(job):
             delivery.deliver(batch, answers.toArrow())
         else:
             _deliver_kept(answers, batch, delivery, sink)
 
     shipped = ship(session, job)
     parcels = feed.load(session, shipped)
-    if job.closes and ends_with_others():
+    if job.closes:
         from thalweg.runtimes.spark.start_source import start_rows
 
         parcels = parcels.unionAll(start_rows(session, delivery.done.batch + 1))
@@ -293,6 +281,11 @@ def writer_of(
         # All has been read when a batch without data follows.
         session.conf.set(NO_DATA, "true")
     return writing.option("checkpointLocation", location_of(folder))
+
+
+def is_one_batch(job: Job) -> bool:
+    """Whether all recordings of a job are read in one batch, with however many answers."""
+    return job.closes and not says_where_batches_begin()
 
 
 def _triggered(writing: "DataStreamWriter", job: Job) -> "DataStreamWriter":
@@ -308,17 +301,6 @@ def location_of(folder: CheckpointPath) -> str:
 def uri_of(folder: CheckpointPath) -> str:
     """A folder as Spark knows it: what users name, without options of ours."""
     return folder.uri.partition("?")[0] if isinstance(folder, StoredPath) else f"file:{folder.absolute()}"
-
-
-def last_batch(folder: CheckpointPath) -> LastBatch | None:
-    """The last batch of a run; None where none has begun."""
-    offsets, commits = (folder / CHECKPOINT / name for name in ("offsets", "commits"))
-    texts = {int(file.name): file.read_text(encoding="utf-8") for file in _files(offsets) if file.name.isdigit()}
-    return LastBatch.of(texts, [int(file.name) for file in _files(commits) if file.name.isdigit()])
-
-
-def _files(folder: CheckpointPath) -> "Iterator[CheckpointPath]":
-    return folder.iterdir() if folder.exists() else iter(())
 
 
 def _move(

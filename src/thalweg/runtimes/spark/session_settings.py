@@ -13,6 +13,7 @@ from typing import Final
 
 import thalweg
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.runtimes.spark.available_now import WRAPPED
 from thalweg.runtimes.spark.java import cache_directory
 from thalweg.runtimes.spark.packages import fetched_packages, format_settings
 from thalweg.runtimes.spark.query_settings import EXECUTION, NO_DATA, QUERY_SETTINGS, STREAMING
@@ -48,6 +49,7 @@ NEEDED: Final = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Heartbeats carry the time; a batch without data would do nothing.
     NO_DATA: "false",
+    WRAPPED: "true",
 }
 # What a context needs; it can be set before it is there.
 STARTED: Final = {

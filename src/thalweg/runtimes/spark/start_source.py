@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from thalweg.runtimes.spark.available_now import ends_with_others
 from thalweg.runtimes.spark.processor import PARCELS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class StartSource(DataSource):
         return StartReader(int(self.options[_BATCH]))
 
 
-class StartReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StartReader(DataSourceStreamReader, *ends_with_others()):  # type: ignore[misc]
     """Gives Spark an offset that moves at most once."""
 
     def __init__(self, batch: int) -> None:
@@ -51,8 +51,8 @@ class StartReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         return {_BATCH: self._batch}
 
-    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        return {_BATCH: max(start[_BATCH], self._batch)}
+    def latestOffset(self, start: dict[str, int] | None = None, limit: Any = None) -> dict[str, int]:  # noqa: N802
+        return {_BATCH: self._batch if start is None else max(start[_BATCH], self._batch)}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """The offset is the same whatever comes."""

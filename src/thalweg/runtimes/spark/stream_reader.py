@@ -6,9 +6,9 @@ open that need it, and this module imports little.
 
 import os
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from thalweg.runtimes.spark.available_now import ends_with_others, says_where_batches_begin
 from thalweg.runtimes.spark.shipped_job import ShippedJob
 
 if TYPE_CHECKING:
@@ -16,15 +16,6 @@ if TYPE_CHECKING:
 
     from thalweg.runtimes.spark.recordings import ReadingOptions
     from thalweg.runtimes.spark.stream_source import BatchPlanner, StreamSources
-
-
-def ends_with_others() -> tuple[type, ...]:
-    """What a source must be so that a query that reads it beside others can end when all is read; none before 4.2."""
-    if find_spec("pyspark.sql.streaming.datasource") is None:
-        return ()
-    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
-
-    return (SupportsTriggerAvailableNow,)
 
 
 def read_streams(
@@ -36,6 +27,7 @@ def read_streams(
 
     from thalweg.model.plain_data import as_data
     from thalweg.runtimes.spark import recordings
+    from thalweg.runtimes.spark.offset_log import last_offset
     from thalweg.runtimes.spark.partition_count import session_partitions
     from thalweg.runtimes.spark.processor import PARCELS
 
@@ -45,6 +37,8 @@ def read_streams(
     # Batches are planned in a process of Spark's.
     planning = as_data((recordings.SIZES, tasks))
     most = recordings.SIZES.most
+    is_one_batch = shipped.job.closes
+    begun = None if says_where_batches_begin() else last_offset(sources.folder)
 
     class Batches(DataSourceStreamReader, *ends_with_others()):  # type: ignore[misc]
         """Plans batches in the driver, and reads them in tasks."""
@@ -71,10 +65,9 @@ def read_streams(
         def latestOffset(  # noqa: N802
             self, start: dict[str, str] | None = None, limit: Any = None
         ) -> dict[str, str]:
-            # Before version 4.2 Spark does not say where a batch begins.
-            if start is None or type(limit).__name__ == "ReadAllAvailable":
+            if type(limit).__name__ == "ReadAllAvailable" or (start is None and is_one_batch):
                 return self._planner.everything()
-            return self._planner.next(start)
+            return self._planner.next(start) if start is not None else self._planner.following(begun)
 
         def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
             """What there is to read of recordings is known from the beginning."""

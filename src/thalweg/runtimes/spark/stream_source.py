@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from thalweg.model.plain_data import of_data
@@ -100,8 +99,8 @@ class StreamSources(Shipped):
 
     @property
     def log(self) -> ArrivalLog:
-        """What live streams have brought; a folder that is not on a disk has none."""
-        return ArrivalLog(self.folder if isinstance(self.folder, Path) else None)
+        """What live streams have brought."""
+        return ArrivalLog(self.folder)
 
 
 class BatchPlanner:
@@ -116,6 +115,7 @@ class BatchPlanner:
         self._pace = Pace(sizes.first, sizes.least, sizes.most)
         self._planned: float | None = None
         self._log = sources.log
+        self._last: dict[str, str] | None = None
         self._everything: tuple[tuple[dict[str, str], int], dict[str, str]] | None = None
 
     def first(self) -> dict[str, str]:
@@ -141,6 +141,15 @@ class BatchPlanner:
             return start
         self._planned = time.monotonic()
         return self._offset(offset_of(ends), taken, known)
+
+    def following(self, begun: dict[str, str] | None) -> dict[str, str]:
+        """The same where Spark does not say where the batch begins: at the last answer, or where a run is resumed.
+
+        Spark makes a batch of each answer that differs from the one before it, or from where the last batch had `begun`
+        to read to.
+        """
+        self._last = self.next(self._last or begun or self.first())
+        return self._last
 
     def everything(self) -> dict[str, str]:
         """Behind all that there is; the same offset as before where nothing has come."""

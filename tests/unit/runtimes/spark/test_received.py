@@ -11,6 +11,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+from pyarrow.fs import LocalFileSystem
 from typer.testing import CliRunner
 
 from task_runs import SMALL, TaskRun
@@ -21,6 +22,7 @@ from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.time import Clock
+from thalweg.runtimes import stored_path
 from thalweg.runtimes.spark import receiver as receiving
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment, lines_in
 from thalweg.runtimes.spark.feed import SparkFeed
@@ -413,7 +415,8 @@ def test_there_is_room_again_when_one_batch_has_taken_all_that_fits(tmp_path, mo
     run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s.facts", [b"a(y) at 3.\n"])])
     planner, receiver = run.planner, run.feed._receiver
     for tick in range(3):
-        run.log.add(Segment(((0, START, 11),)), [b"a(x) at %d.\n" % tick])
+        receiver._next.add(0, START, b"a(x) at %d.\n" % tick)
+        assert receiver._write()
     end = run.behind(3) if is_told_where_it_begins else planner.everything()
     run.batch(end)
     assert run.log.numbers() == [0, 1, 2], "the batch may be done again"
@@ -611,7 +614,7 @@ def test_a_recording_goes_on_when_a_live_stream_ended_before_the_run_was_resumed
     fill(first)
     for _ in range(3):
         assert first.plan()
-    first.feed.start()
+    first.feed.start(lambda: None)
     first.delivery.close()
     again = TaskRun(tmp_path, JOIN, [old, LiveText("now.facts")])
     again.offset, again.workers, again.batches = first.offset, first.workers, first.batches
@@ -652,3 +655,38 @@ def test_streams_are_not_silent_while_there_is_no_room_for_what_they_bring(tmp_p
     assert receiver.error is None
     assert {run.log.head(number).resting for number in run.log.numbers()} == {()}
     finished(run)
+
+
+def test_what_is_received_may_be_on_another_file_system(tmp_path, monkeypatch):
+    """As `hdfs://` is one: files are written aside, and renamed. Tasks open it again by its URI."""
+    opened = LocalFileSystem(), str(tmp_path / "kept")
+    monkeypatch.setattr(stored_path, "open_filesystem", lambda uri: opened)
+    kept = stored_path.checkpoint_path("hdfs://host/runs/city")
+    assert isinstance(kept, stored_path.StoredPath)
+    blocks = [f"a(x{tick % 3}) at {tick}. b(x{tick % 2}) at {tick}.\n".encode() for tick in range(12)]
+    (here := tmp_path / "here").mkdir()
+    expected = TaskRun(here, JOIN, [LiveText("s.facts", blocks)])
+    fill(expected)
+    (there := tmp_path / "there").mkdir()
+    run = TaskRun(there, JOIN, [LiveText("s.facts", blocks)], kept=kept)
+    fill(run)
+    assert run.plan()
+    run.delivery.close()
+    again = TaskRun(there, JOIN, [LiveText("s.facts")], kept=kept)
+    again.offset, again.workers, again.batches = run.offset, run.workers, run.batches
+    assert finished(again) == finished(expected) != []
+    assert run.log.numbers() == again.log.numbers() == [*range(run.log.end)][-1:]
+    assert [*Path(kept.place, "inbox").glob("*.unfinished")] == []
+
+
+def test_a_run_that_has_lost_its_folder_writes_nothing_into_it(tmp_path):
+    def taken() -> None:
+        raise RejectedError([Diagnostic("E408", "another run has taken the checkpoint")])
+
+    run = TaskRun(tmp_path, JOIN, [LiveText("s.facts", [b"a(x) at 3.\n"])])
+    run.delivery.close()
+    receiver = run.feed._receiver
+    receiver.need_folder = taken
+    receiver.run()
+    assert "E408" in str(receiver.error)
+    assert run.log.numbers() == []

@@ -22,6 +22,7 @@ from thalweg.runtimes.inputs import open_all
 from thalweg.runtimes.spark import recordings as recording
 from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA
 from thalweg.runtimes.spark.recordings import Offsets, Position, RecordedSource, offset_of, positions_of
+from thalweg.runtimes.spark.stream_source import BatchPlanner
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
 COUNTED = f"{JOIN} pair(X,Y) :- a(X) in [2 #], b(Y)."
@@ -231,6 +232,22 @@ def test_a_batch_that_is_repeated_after_a_malformed_line_writes_times_as_before(
     assert again.feed.malformed is not None
     again.read_recorded(ends_of(again.feed.sources.recorded, []), 500)
     assert lines_of(again.out) == answers
+
+
+def test_batches_are_the_same_where_spark_does_not_say_where_one_begins(tmp_path):
+    """As version 4.1 does; each has an offset of its own, and the last one stays."""
+    (folder := tmp_path / "s").mkdir()
+    for tick in range(8):
+        (folder / f"{tick}.facts").write_text(f"a(x) at {tick}.\n")
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [folder])
+    run.delivery.close()
+    told, untold, resumed = (BatchPlanner(run.feed.sources, run.feed.reading, SMALL) for _ in range(3))
+    offsets = [told.first()]
+    for _ in range(10):
+        offsets.append(told.next(offsets[-1]))
+    assert len({*map(json.dumps, offsets)}) == 9
+    assert [untold.following(None) for _ in offsets[1:]] == offsets[1:]
+    assert [resumed.following(offsets[3]) for _ in offsets[4:]] == offsets[4:]
 
 
 def test_offsets_are_read_back():
