@@ -31,7 +31,7 @@ from thalweg.runtimes.checkpoint_folder import (
 from thalweg.runtimes.continued_output import continued, need_no_output, settled
 from thalweg.runtimes.stored_path import CheckpointPath
 
-FORMAT: Final = Format(8, oldest=8)
+FORMAT: Final = Format(9, oldest=8)
 """The number changes when what a checkpoint holds does. From 8 on, a version reads what the one before has saved."""
 
 EVERY: Final = 3.0

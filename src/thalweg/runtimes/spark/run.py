@@ -181,6 +181,7 @@ def run(
             stack.callback(_stop, query)
             shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
             _follow(query, job, feed, delivery, must_stop, watch or _beat(shown, feed, warnings))
+        feed.stop()
         if feed.error is not None:
             raise feed.error
         if feed.malformed is not None:
