@@ -294,7 +294,7 @@ def open_feed(job: Job, transports: Sequence[Transport], options: FeedOptions, f
         saved = read_sealed(noted, FORMAT, unseal_json)
         sources = StreamSources(of_json(saved["recorded"]), of_json(saved["received"]), folder)
     else:
-        sources = _sources(transports, options, folder)
+        sources = _sources(job, transports, options, folder)
     if options.passing.by_wall:
         if not sources.live:
             raise live_clock_alone()
@@ -336,11 +336,12 @@ def _split(transports: Sequence[Transport]) -> tuple[list[Transport], list[Trans
     return recorded, [transport for transport in plain if not is_recorded(transport)]
 
 
-def _sources(transports: Sequence[Transport], options: FeedOptions, folder: CheckpointPath) -> StreamSources:
+def _sources(job: Job, transports: Sequence[Transport], options: FeedOptions, folder: CheckpointPath) -> StreamSources:
     if options.items is not None:
         return StreamSources((), (ReceivedSource(0, "items", None, "items"),), folder)
     recorded, received = _split(transports)
-    cut: tuple[RecordedSource, ...] = recordings(recorded, replace(options.reading, scout=None))
+    whole_events = any(spec.whole_events for spec in job.plan.operators)
+    cut: tuple[RecordedSource, ...] = recordings(recorded, replace(options.reading, scout=None), whole_events)
     return StreamSources(
         cut, tuple(_received(group, transport) for group, transport in enumerate(received, len(cut))), folder
     )
