@@ -216,6 +216,46 @@ def test_a_run_without_a_sign_of_life_for_long_must_end(folder: StoredPath, monk
             need_folder()
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (OTHER, r"E408\]: another run has taken the checkpoint `hdfs:"),
+        (None, r"E408\]: `hdfs:.*lease.json` was removed: another run may have used the checkpoint"),
+        (b"[7]", r"E408\]: `hdfs:.*lease.json` has other content: this run no longer has the checkpoint"),
+        (b"", r"E408\]: `hdfs:.*lease.json` has other content: this run no longer has the checkpoint"),
+    ],
+)
+def test_it_is_looked_who_has_the_checkpoint_before_each_save(
+    folder: StoredPath, content: bytes | None, message: str
+) -> None:
+    """No sign of life is given meanwhile."""
+    with locked(folder) as need_folder:
+        if content is None:
+            (folder / lease.LEASE).unlink()
+        else:
+            (folder / lease.LEASE).write_bytes(content)
+        need_folder(is_saving=False)
+        with pytest.raises(RejectedError, match=message):
+            need_folder()
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_a_run_whose_machine_was_asleep_does_not_renew_its_lease(
+    folder: StoredPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asleep = 0.0
+    clock = lease._now
+    monkeypatch.setattr(lease, "_now", lambda: clock() + asleep)
+    held = lease.Lease(folder / lease.LEASE)
+    held.renew()
+    asleep = 60.0
+    before = (folder / lease.LEASE).read_bytes()
+    held.keep(Event())
+    assert (folder / lease.LEASE).read_bytes() == before
+    with pytest.raises(RejectedError, match="another run may have taken"):
+        held.check(is_saving=False)
+
+
 @pytest.mark.usefixtures("_hasty")
 def test_a_checkpoint_that_is_lost_is_not_written(folder: StoredPath) -> None:
     with EmbeddedCheckpoint(folder, Claim("p", "1", {})) as checkpoint:

@@ -329,6 +329,8 @@ class Delivery:
         return shown
 
     def _settle(self, done: Delivered) -> None:
+        # What was written before may have taken longer than a lease lasts.
+        self.need_folder()
         self.done = replace(done, stamped=self._notation.stamped, run=self.done.run)
         replace_file(self._ledger, seal_json(asdict(self.done), FORMAT))
 

@@ -22,7 +22,16 @@ from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.model.sealed import seal_json, unseal_json
-from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
+from thalweg.runtimes.checkpoint_folder import (
+    MANIFEST,
+    Claim,
+    FolderCheck,
+    complete,
+    ended_at,
+    locked,
+    read_sealed,
+    replace_file,
+)
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.answer_chunks import chunks_of
 from thalweg.runtimes.spark.delivery import REPORTS, Delivered, Delivery
@@ -415,13 +424,13 @@ def _check_ended(job: Job, delivery: Delivery) -> None:
 
 
 def _must_stop(
-    interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget, need_folder: Callable[[], None]
+    interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget, need_folder: FolderCheck
 ) -> bool:
     """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read.
 
     `RejectedError` where another run has taken the checkpoint.
     """
-    need_folder()
+    need_folder(is_saving=False)
     if not interrupt.asked:
         return False
     if target.checkpoint is None:
