@@ -12,8 +12,9 @@ import pytest
 from pyarrow.fs import LocalFileSystem
 
 from thalweg.diagnostics import RejectedError
+from thalweg.model.plain_data import as_data, of_data
 from thalweg.model.sealed import Format, seal_json, unseal_json
-from thalweg.runtimes import lease
+from thalweg.runtimes import lease, stored_path
 from thalweg.runtimes.checkpoint_folder import Claim, locked, read_sealed, replace_file
 from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint, read_state
 from thalweg.runtimes.stored_path import StoredPath, checkpoint_path
@@ -145,6 +146,23 @@ def test_a_damaged_file_is_refused(folder: StoredPath) -> None:
     replace_file(folder / "program.json", b"{}")
     with pytest.raises(RejectedError, match=r"`hdfs://host/runs/city/program.json` of the checkpoint is damaged"):
         Claim("p", "1", {}, FORMAT).check(folder)
+
+
+def test_a_path_in_another_process_opens_its_file_system_when_it_is_used(
+    folder: StoredPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_filesystem(uri: str) -> tuple[Any, str]:
+        opened.append(uri)
+        return folder.filesystem, folder.place
+
+    monkeypatch.setattr(stored_path, "open_filesystem", open_filesystem)
+    (folder / "state").write_bytes(b"7")
+    there = of_data(as_data(folder))
+    assert (there, opened) == (folder, [])
+    assert [(there / "state").read_bytes() for _ in range(2)] == [b"7", b"7"]
+    assert opened == [folder.uri]
 
 
 @pytest.mark.usefixtures("_hasty")

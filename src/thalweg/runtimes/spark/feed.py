@@ -4,10 +4,12 @@ It sees no fact. Live streams it receives as they come (`receiver.py`), and what
 Python, which it writes down for tasks to read.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from thalweg.connectors.held_tables import TableTransport
 from thalweg.connectors.lake import LakeStream
@@ -220,10 +222,9 @@ class SparkFeed:
             for diagnostic in malformed:
                 self._options.report(diagnostic)
 
-    def resume_stopped(self, saved: Mapping[str, Any]) -> None:
+    def resume_stopped(self, tick: int, group: int, malformed: Diagnostic) -> None:
         """Goes on where reading has stopped at a malformed line."""
-        tick, group = saved["at"]
-        self._stopped_at, self.malformed = (tick, group), self._with_note(warning_of(saved["malformed"]), group)
+        self._stopped_at, self.malformed = (tick, group), self._with_note(malformed, group)
 
     def _with_note(self, malformed: Diagnostic, group: int) -> Diagnostic:
         return live_note(malformed) if group in self.sources.live else malformed
@@ -264,6 +265,9 @@ class SparkFeed:
             if not number:
                 batch.arrived, batch.facts_read = digest["events"], digest["facts"]
             self._look(batch)
+        if self._words.wants_collection:
+            # What was shown is known by its predicates.
+            self._words.collect(np.zeros(0, dtype=np.int64))
         if "scouted" in digest:
             self._options.hear(of_json(digest["scouted"]))
         if self._options.observe is not None:
@@ -301,9 +305,18 @@ def open_feed(job: Job, transports: Sequence[Transport], options: FeedOptions, f
         options.clock.notation.stamped = True
     sources.log.check()
     feed = SparkFeed(job, sources, options, _receiver(sources, transports, options), lakes)
-    if (folder / STOPPED).exists():
-        feed.resume_stopped(read_sealed(folder / STOPPED, FORMAT, unseal_json))
+    if (stopped := read_stopped(folder)) is not None:
+        feed.resume_stopped(*stopped)
     return feed
+
+
+def read_stopped(folder: CheckpointPath) -> tuple[int, int, Diagnostic] | None:
+    """The tick and the group at which the reading of a run has stopped, and what is malformed there."""
+    if not (folder / STOPPED).exists():
+        return None
+    saved = read_sealed(folder / STOPPED, FORMAT, unseal_json)
+    tick, group = saved["at"]
+    return tick, group, warning_of(saved["malformed"])
 
 
 def groups_of(transports: Sequence[Transport], is_decoded: bool) -> int:

@@ -21,7 +21,7 @@ from thalweg.diagnostics import Counted, Diagnostic, FailedError, RejectedError
 from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.kinds.rules.rule_engine import RuleEngine
-from thalweg.model.sealed import seal_json, unseal_json
+from thalweg.model.sealed import unseal_json
 from thalweg.runtimes.checkpoint_folder import (
     MANIFEST,
     Claim,
@@ -30,13 +30,12 @@ from thalweg.runtimes.checkpoint_folder import (
     ended_at,
     locked,
     read_sealed,
-    replace_file,
 )
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.answer_chunks import chunks_of
 from thalweg.runtimes.spark.delivery import REPORTS, Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
-from thalweg.runtimes.spark.feed import SparkFeed
+from thalweg.runtimes.spark.feed import SparkFeed, read_stopped
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.packages import missing_package
 from thalweg.runtimes.spark.partition_count import USUAL, LastBatch, move, usual_buckets
@@ -70,7 +69,6 @@ CHECKPOINT: Final = "spark"
 """The folder of Spark's own checkpoint in that of a run."""
 LEDGER: Final = "delivered.json"
 BUCKETS_OPTION: Final = "buckets"
-MALFORMED: Final = "malformed.json"
 # Before version 4.2 Spark does not say where a batch begins, and all recordings are one.
 _ALL_AT_ONCE: Final = find_spec("pyspark") is not None and find_spec("pyspark.sql.streaming.datasource") is None
 
@@ -195,7 +193,6 @@ def run(
             raise feed.error
         if feed.malformed is not None:
             delivery.withdraw()
-            replace_file(folder / MALFORMED, seal_json({"malformed": feed.malformed.render()}, FORMAT))
         shed = delivery.shedding.summary()
         late, far = delivery.late, feed.far
         return RunOutcome(
@@ -220,8 +217,8 @@ def _begin(sink: "LakeSink", session: "SparkSession") -> None:
 
 def _over(folder: CheckpointPath, report: Callable[[Diagnostic], None]) -> RunOutcome:
     """A run that is over stays over; one that ended at a malformed line says so again."""
-    if (folder / MALFORMED).exists():
-        raise ended_at(folder, read_sealed(folder / MALFORMED, FORMAT, unseal_json)["malformed"])
+    if (stopped := read_stopped(folder)) is not None:
+        raise ended_at(folder, stopped[2].render())
     report(complete(folder))
     return RunOutcome()
 
