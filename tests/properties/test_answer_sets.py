@@ -167,6 +167,7 @@ def test_every_combination_is_an_answer_set(case: Case) -> None:
 @example(Case("d(X,Y) :- e(X,Y). d(X,Y) :- d(X,Z), e(Z,Y).", ("d(1,2)", "e(2,x)")), {"d"})
 @example(Case("a(X) :- p(X). b(X) :- q(X), not a(X).", ("a(1)", "q(1)")), {"a"})
 @example(Case("{ a(X) } :- p(X). b(X) :- a(X), q(X).", ("a(1)", "q(1)")), {"a"})
+@example(Case("a(X) :- a(X). -d(X,X) :- a(X).", ("a(1)", "d(1,1)")), set())
 @given(
     cases(brought=INPUTS | DERIVED) | cases(choices=True, brought=INPUTS | DERIVED), st.sets(st.sampled_from("abcdf"))
 )

@@ -4,6 +4,7 @@ reasons suffice, none of them can be spared, and all of them are in the window.
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_consistency import AXIOM, DECLARED, FACT, Definition
@@ -16,14 +17,28 @@ from thalweg.dataflow.context import Settings
 from thalweg.ir.nodes import Program
 from thalweg.languages.lars.facts import read_fact
 from thalweg.languages.owl import graph, structure
-from thalweg.languages.owl.axioms import Axiom, Ontology, show
+from thalweg.languages.owl.axioms import (
+    Axiom,
+    DisjointObjectProperties,
+    Ontology,
+    ReflexiveObjectProperty,
+    SubClassOf,
+    show,
+)
 from thalweg.languages.owl.checking import checked
+from thalweg.languages.owl.expressions import (
+    ObjectComplementOf,
+    ObjectIntersectionOf,
+    ObjectInverseOf,
+    ObjectSomeValuesFrom,
+)
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.model.python_values import term_of
 from thalweg.model.time import FOREVER
 from thalweg.planning.choose_topology import lay_out
 from thalweg.planning.route_justifications import route_justifications
+from thalweg.runtimes.spark.job import Job
 
 Stream = list[tuple[int, list[Fact]]]
 Named = set[tuple[str, str, str]]
@@ -142,14 +157,34 @@ def rows(case: Case, topology: tuple[str, int | None], emit: str) -> Answers:
     return sorted(found)
 
 
+def spread(case: Case, topology: tuple[str, int | None], emit: str, partitions: int) -> Job:
+    program = route_justifications(case.program(*topology))
+    job = rule_job(program, Settings(0, LAST, emit=emit), partitions)
+    assert all(spec.stage.split for spec in job.plan.operators) or not program.rules
+    return job
+
+
+@pytest.mark.parametrize(
+    "axioms",
+    [
+        [ReflexiveObjectProperty("<r>"), DisjointObjectProperties(("<r>", ObjectInverseOf("<s>")))],
+        [SubClassOf(ObjectIntersectionOf(("<A>", "<A>")), ObjectSomeValuesFrom("<r>", ObjectComplementOf("<A>")))],
+    ],
+)
+def test_buckets_have_the_facts_behind_a_clash_where_it_is_output(axioms: list[Axiom]) -> None:
+    facts = [Fact("<A>", ("<a>",)), Fact("<s>", ("<a>", "<a>")), Fact("<s>", ("<a>", "<b>"))]
+    case = Case(axioms, [(0, facts)], 0)
+    job = spread(case, ("auto", None), "changes", 3)
+    events = [Event(tick, tuple(facts)) for tick, facts in case.stream]
+    assert answers(job, events, [], iter(lambda: kept, None)) == rows(case, ("auto", None), "changes")
+
+
 @settings(max_examples=settings().max_examples * 3 // 5)
 @given(cases(), st.sampled_from(TOPOLOGIES), st.sampled_from(("changes", "intervals", "snapshot")), st.data())
 def test_buckets_tell_what_one_process_tells(
     case: Case, topology: tuple[str, int | None], emit: str, data: st.DataObject
 ) -> None:
-    program = route_justifications(case.program(*topology))
-    job = rule_job(program, Settings(0, LAST, emit=emit), data.draw(st.integers(1, 3), label="partitions"))
-    assert all(spec.stage.split for spec in job.plan.operators) or not program.rules
+    job = spread(case, topology, emit, data.draw(st.integers(1, 3), label="partitions"))
     events = [Event(tick, tuple(facts)) for tick, facts in case.stream]
     ways = iter(lambda: data.draw(st.sampled_from((kept, loaded, replayed))), None)
     assert answers(job, events, cuts(data, events), ways) == rows(case, topology, emit)

@@ -337,8 +337,21 @@ def hierarchies(draw: st.DrawFn) -> list[Axiom]:
 EVERY_TWO = [Fact(name, (f"<{one[1]}{other[1]}>",)) for one, other in combinations(CLASSES, 2) for name in (one, other)]
 
 
+# Whoever is in D or F breaks the axiom about A and B alone.
+ALONE: list[Axiom] = [
+    ax.SubClassOf("<B>", "<A>"),
+    ax.SubClassOf("<D>", "<A>"),
+    ax.SubClassOf("<D>", "<B>"),
+    ax.SubClassOf("<F>", "<B>"),
+    ax.DisjointClasses(("<A>", "<B>")),
+    ax.DisjointClasses(("<C>", "<D>")),
+    ax.DisjointClasses(("<D>", "<F>")),
+]
+
+
 @given(hierarchies())
 @example(STAFF)
+@example(ALONE)
 def test_whoever_is_in_two_classes_is_found_by_all_topologies(axioms: list[Axiom]) -> None:
     expected = Definition(axioms).inconsistent(EVERY_TWO)
     for name, checks in topologies(axioms):

@@ -190,10 +190,14 @@ def in_order(program: Program) -> list[list[Predicate]]:
 
 
 class Component:
-    """The rules of predicates that rest on each other, looking for keys under which all of them are local."""
+    """The rules of predicates that rest on each other, looking for keys under which all of them are local.
 
-    def __init__(self, rules: Sequence[Rule], static: frozenset[Predicate]) -> None:
+    What `wanted` names is located at one of the arguments there.
+    """
+
+    def __init__(self, rules: Sequence[Rule], static: frozenset[Predicate], wanted: Domains | None = None) -> None:
         self.rules = rules
+        self.wanted = wanted or {}
         self.uses = [list(uses(rule.body)) for rule in rules]
         self.arities = {rule.head.signature: len(rule.head.args) for rule in rules}
         self.recursive = any(rests_on(rule, self.arities) for rule in rules)
@@ -212,7 +216,7 @@ class Component:
 
     def located(self, placed: Mapping[Predicate, int | None], roles: Container[Role] = ()) -> Fit | None:
         """The same with an argument for each head."""
-        free = {name: frozenset(range(arity)) for name, arity in self.arities.items()}
+        free = {name: self.wanted.get(name, frozenset(range(arity))) for name, arity in self.arities.items()}
         fits = [self._located(domains) for domains in islice(self._locations(self._fixed(placed) | free), _TRIED)]
         return min(fits, key=lambda fit: _cost(fit.rules, roles), default=None)
 

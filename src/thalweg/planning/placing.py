@@ -84,6 +84,9 @@ class Placing:
         for rule in program.rules:
             self.rules.setdefault(rule.head.signature, []).append(rule)
         self.static = frozenset(fact.signature for fact in program.background) - program.derived
+        # Clashes are output where the facts about their individual are, which is their second argument.
+        justified = program.hints.justification is not None
+        self.wanted = {name: frozenset({1}) for name in self.outputs if justified and name.arity > 1}
         for component in in_order(program):
             self.place([rule for signature in component for rule in self.rules[signature]])
         for signature in self.rules:
@@ -98,7 +101,7 @@ class Placing:
 
     def place(self, rules: list[Rule]) -> None:
         """Puts a component into the first stage where it is local, or into one that is not split."""
-        component = Component(rules, self.static)
+        component = Component(rules, self.static, self.wanted)
         first = self.after(rules)
         gathered = first >= 0 and self.drafts[first].has_all(component, self.inputs)
         if component.fit({}) is None:
@@ -166,7 +169,8 @@ class Placing:
         splittable = [rule for rule in component.rules if not any(rule is excluded for excluded in alone)]
         if component.recursive or not alone or not splittable:
             return False
-        apart, remaining, streamed = Component(alone, self.static), Component(splittable, self.static), self.inputs
+        apart, remaining = (Component(rules, self.static, self.wanted) for rules in (alone, splittable))
+        streamed = self.inputs
         if remaining.located({}) is None:
             return False
         early = self.at_or_after(self.after(alone), split=False)

@@ -13,7 +13,7 @@ Nodes are known by the name of their type, so that nothing here needs clingo. Wh
     &theory{…}                    touches everything that there is: everything meets
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -48,14 +48,14 @@ def type_of(node: Any) -> str:
     return str(node.ast_type.name)
 
 
-def outlines_of(nodes: Iterable[Any], places: Places) -> list[Outline]:
-    """The outlines of all statements that derive or forbid something."""
+def outlines_of(nodes: Iterable[Any], places: Places, inputs: Iterable[Predicate] = ()) -> list[Outline]:
+    """The outlines of all statements that derive or forbid something; also an input excludes its negation."""
     nodes = [node for node in nodes if type_of(node) not in EVERYWHERE]
     edges = tuple(
         occurrence for node in nodes if type_of(node) == "Edge" for occurrence in _occurrences(node.body, "aggregate")
     )
     outlines = [_outline(node, places, edges) for node in nodes]
-    outlines += _exclusions(outlines)
+    outlines += _exclusions({name for outline in outlines for name in outline.predicates}.union(inputs))
     if not any(map(_is_boundless, nodes)):
         return outlines
     everything = sorted({name for outline in outlines for name in outline.predicates})
@@ -207,9 +207,8 @@ def _is_boundless(node: Any) -> bool:
     )
 
 
-def _exclusions(outlines: list[Outline]) -> Iterator[Outline]:
+def _exclusions(predicates: Collection[Predicate]) -> Iterator[Outline]:
     """`a` and `-a` cannot both hold: the constraint that clingo keeps to itself."""
-    predicates = {predicate for outline in outlines for predicate in outline.predicates}
     for negative in sorted(predicates):
         positive = negative.renamed(negative.name.removeprefix("-"))
         if negative.startswith("-") and positive in predicates:

@@ -162,8 +162,9 @@ class AspProgram:
 def read(nodes: Sequence[Any], source: Source, directives: Directives, inputs: Sequence[Predicate] = ()) -> AspProgram:
     """The program that parsed statements stand for; `inputs` given by the user are all that there are."""
     nodes = of_base(nodes)
-    outlines = tuple(outlines_of(nodes, Places(source)))
-    brought = tuple(sorted(set(inputs) or declared(nodes, directives) | undefined(outlines)))
+    named = set(inputs) or declared(nodes, directives)
+    outlines = tuple(outlines_of(nodes, Places(source), named))
+    brought = tuple(sorted(set(inputs) or named | undefined(outlines)))
     return AspProgram(
         source,
         outlines,

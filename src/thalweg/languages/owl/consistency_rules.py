@@ -223,7 +223,7 @@ class _Pipeline(Writer):
     def checks(self) -> ConsistencyRules:
         bolts = [tuple(self.operations(number, *bolt[:2])) for number, bolt in enumerate(self.bolts)]
         forward = (Rule(Atom(f"in'{name}", (_X,)), (Now(Atom(name, (_X,))),)) for name in sorted(self.made))
-        bolts[0] = (*self.alone(), *forward, *bolts[0])
+        bolts[0] = (*self.alone(), *self.clashing_alone(), *forward, *bolts[0])
         back, background = self.back()
         clashes = tuple(rule for (_, axioms), name in self.sets.items() for rule in self.clashes(axioms, name))
         every = tuple(rule for bolt in bolts for rule in bolt)
@@ -265,6 +265,13 @@ class _Pipeline(Writer):
         yield from (self.clash(axiom, _X, _X, clashing) for axiom in axioms)
         if not self.watched.isdisjoint(axioms):
             yield Rule(Atom("clashing'", (_X,)), (clashing,))
+
+    def clashing_alone(self) -> Iterator[Rule]:
+        """Yields the rules for members that break a watched axiom without a second fact: bolts do not pass them on."""
+        for axiom, concepts in self.found.alone.items():
+            if axiom in self.watched:
+                for concept in bits(concepts & self.found.streams):
+                    yield Rule(Atom("clashing'", (_X,)), (self.member(concept),))
 
     def lost_pairs(self) -> Iterator[tuple[int, int, str, tuple[str, ...]]]:
         """Disjoint pairs that no bolt sees, because members of one are members of something else by then; each with the

@@ -84,6 +84,8 @@ class _Sides(Writer):
             for axiom in axioms
             for kind, other in ((k, m), (m, k))
         )
+        if not facts:
+            return (), ()
         twice = combinations_with_replacement(predicates, 2)
         looking = (apart(_sort(predicate, _K, "_'1"), _sort(other, _L, "_'2")) for predicate, other in twice)
         return (*rules, *looking), facts
