@@ -64,13 +64,13 @@ class Workers:
         keys = [(part.number, bucket) for part in self.job.fragments for bucket in self.job.buckets(part.number)]
         self.workers = {key: Worker(self.job, *key) for key in keys}
         self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
-        self._packer = Packer(self.job, 0, -1)
+        self._packer = Packer(self.job, 0, (-1,))
         self._watermark = Watermark(job.settings.delay, job.settings.first, job.settings.last)
         self._arrived = arrived
 
     def process(self, events: Iterable[Any], ended: bool) -> Iterator[Parcel]:
         """What the workers send to the driver when some events come."""
-        self._packer.part += 1
+        self._packer.part = (self._packer.part[0] + 1,)
         parcels = list(self._packer.pack(self._arrived(events, self._packer.words, self._watermark), ended))
         for key, worker in self.workers.items():
             mine = [parcel.payload for parcel in parcels if (parcel.fragment, parcel.bucket) == key]

@@ -65,7 +65,7 @@ def by_batches(
     job = rule_job(PROGRAM, settings, 2)
     keys = [(stage, bucket) for stage in range(len(job.fragments)) for bucket in job.buckets(stage)]
     workers = {key: Worker(job, *key) for key in keys}
-    packer = Packer(job, 0, 0)
+    packer = Packer(job, 0, (0,))
     items = list(read(events, packer.words, Watermark(settings.delay, last=settings.last)))
     found, late = [], []
     for start, end in pairwise([0, *(cut for cut in cuts if cut < len(items)), len(items)]):

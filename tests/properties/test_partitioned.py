@@ -55,7 +55,7 @@ def by_stages(partitions: int, cuts: Sequence[int] = ()) -> Evaluator:
         found: dict[int, tuple[set[str], ...]] = {}
         watermark = Watermark()
         for start, end in pairwise([0, *cuts, len(events)]):
-            packer = Packer(job, 0, 0)
+            packer = Packer(job, 0, (0,))
             items = arrived(events[start:end], packer.words, watermark)
             post = list(packer.pack(items, ended=end == len(events)))
             for key, worker in workers.items():
@@ -119,7 +119,7 @@ def answers(job: Job, events: Sequence[Event], cuts: Sequence[int], renewals: It
     told: Answers = []
     watermark = Watermark(job.settings.delay)
     for start, end in pairwise([0, *cuts, len(events)]):
-        packer = Packer(job, 0, 0)
+        packer = Packer(job, 0, (0,))
         post = list(packer.pack(arrived(events[start:end], packer.words, watermark), ended=end == len(events)))
         for bucket in buckets:
             post += bucket.process(post)

@@ -188,7 +188,7 @@ def test_what_stages_output_over_a_budget_is_true(scenario: Scenario, partitions
     consumer, missing, watermark = Consumer(truth_of(scenario)), set[int](), Watermark()
     cuts = sorted(data.draw(st.lists(st.integers(0, len(scenario.events)), max_size=4)))
     for start, end in pairwise([0, *cuts, len(scenario.events)]):
-        packer = Packer(job, 0, 0)
+        packer = Packer(job, 0, (0,))
         items = arrived(scenario.events[start:end], packer.words, watermark)
         post = list(packer.pack(items, ended=end == len(scenario.events)))
         for place, worker in workers.items():

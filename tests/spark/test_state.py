@@ -79,7 +79,7 @@ class Query:
 
     def take(self, batch: int) -> Answers:
         """What a batch tells the world, sorted."""
-        packer = Packer(self.job, 0, 0)
+        packer = Packer(self.job, 0, (0,))
         items = arrived(events(batch), packer.words, Watermark(self.job.settings.delay))
         parcels = self.job.labelled(packer.pack(items))
         post = [Row(bucket=each.bucket, fragment=each.fragment, payload=each.payload) for each in parcels]

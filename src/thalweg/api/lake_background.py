@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.run import SparkTarget
 
 
-def has_lakes(background: Sequence[Any]) -> bool:
+def has_lake_background(background: Sequence[Any]) -> bool:
     """Whether a background is one that only Spark reads."""
     return any(is_lake(_origin(source)) for source in background)
 

@@ -56,8 +56,8 @@ _KINDS: Final = (
     ),
     ("events.tw", "events", re.compile(r"\s*(?:PREFIX\b[^>]*>\s*)*NAMED\s+EVENT\b", re.I)),
 )
-# How rdflib calls the graph that has no name.
 _HELD: Final = "elsewhere give a file, or in Python the table: `background=table.toArrow()`"
+# How rdflib calls the graph that has no name.
 _DEFAULT_GRAPH: Final = " <urn:x-rdflib:default>"
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\x00-\x1f\x7f]*")
 _PATH: Final = re.compile(r"[^\s\x00-\x1f\x7f]*(?P<suffix>\.[A-Za-z]+)")

@@ -89,9 +89,9 @@ def _background(
     sources: CommandSources, target: RuntimeOptions, delivery: OutputOptions
 ) -> "tuple[list[Any], SparkTarget | None]":
     """The background with the tables that Spark has read, and where it has: a session that is open."""
-    from thalweg.api.lake_background import has_lakes, read_lakes
+    from thalweg.api.lake_background import has_lake_background, read_lakes
 
-    if not target.on_spark or not has_lakes(sources.background):
+    if not target.on_spark or not has_lake_background(sources.background):
         return sources.background, None
     from thalweg.runtimes.spark.run import partitions_of
 

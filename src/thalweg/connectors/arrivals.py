@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, Queue
 from threading import Thread
-from typing import Any
+from typing import Any, Final
 
 from thalweg.connectors.interrupt import Interrupt, Interrupted
 from thalweg.connectors.transport import Positioned, Transport
 
 Arrival = tuple[int, bytes, Any]
+
+QUEUED: Final = 16
+"""Blocks that may wait to be taken: no more, so that a fast sender waits for us instead of filling the memory."""
 
 
 def arrivals(
@@ -31,8 +34,7 @@ def arrivals(
 def _together(
     transports: Sequence[Transport], interrupt: Interrupt, pause: Callable[[], float | None] | None
 ) -> Iterator[Arrival | None]:
-    # Bounded, so that a fast sender waits for us instead of filling the memory.
-    queue: Queue[Arrival | Exception] = Queue(maxsize=16)
+    queue: Queue[Arrival | Exception] = Queue(maxsize=QUEUED)
     for number, transport in enumerate(transports):
         Thread(target=_pump, args=(number, transport, queue), daemon=True).start()
     flowing = len(transports)

@@ -104,7 +104,7 @@ def read_address(uri: str, options: Collection[str]) -> Address:
 
 def only_on_spark(name: str) -> RejectedError:
     """The error for what this process cannot read or write."""
-    help_ = "add `--runtime spark`, in Python `runtime='spark'`"
+    help_ = "add `--runtime spark`; in Python, give the table to `thalweg.spark.reason`"
     return RejectedError([Diagnostic("E402", f"only Spark reads and writes `{name}`", help=help_)])
 
 

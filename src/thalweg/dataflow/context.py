@@ -1,7 +1,7 @@
 """How a run goes, and what an operator knows of the run that it is opened in."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
 
 from thalweg.connectors.interrupt import Interrupt
@@ -13,9 +13,16 @@ DAY: Final = 24 * 60 * 60 * 1_000
 """The milliseconds of a day."""
 
 
-@dataclass(frozen=True, slots=True)
+_ALWAYS_SHOWN: Final = frozenset({"first", "last", "delay", "emit", "on_error", "memory", "max_ahead"})
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Settings:
-    """How to run; times are in ticks. An engine must have been made with the same first tick and memory budget."""
+    """How to run; times are in ticks. An engine must have been made with the same first tick and memory budget.
+
+    Fingerprints of checkpoints are made of what is shown. A field that a version adds is shown where it is not the
+    default, so that the checkpoints of the version before stay valid.
+    """
 
     first: int | None = None
     last: int | None = None
@@ -28,6 +35,11 @@ class Settings:
     """Whether it is wanted until when what begins, and what holds at the end, is guaranteed."""
     max_ahead: int = DAY
     """How far beyond the last one a timestamp may be, in milliseconds (see `plausible_times`)."""
+
+    def __repr__(self) -> str:
+        values = [(name, getattr(self, name.name)) for name in fields(self) if name.repr]
+        shown = [(name.name, value) for name, value in values if name.name in _ALWAYS_SHOWN or value != name.default]
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown)})"
 
 
 @dataclass(frozen=True, slots=True)

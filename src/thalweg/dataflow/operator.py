@@ -227,6 +227,9 @@ class OpSpec(ABC):
     keeps_events: ClassVar[bool] = False
     """Whether it matters which facts came together as one event, and the name of its graph."""
 
+    whole_events: ClassVar[bool] = False
+    """Whether an event must come with all its facts: a part of it would give another answer."""
+
     renames: ClassVar[bool] = False
     """Whether it takes in facts under names that say by which exchange they come."""
 

@@ -10,7 +10,6 @@ may have a hundred thousand.
 `model/records` writes small values of a few known classes, such as those of a saved state; this is for whole plans.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import timedelta, timezone, tzinfo
@@ -197,8 +196,8 @@ def _filled(cls: Any, names: list[str], parts: list[Any]) -> Any:
 
 def _class(name: str) -> Any:
     module, _, path = name.partition(":")
-    # What is written names classes, and must not have just any module loaded.
-    if module not in sys.modules and module.partition(".")[0] not in {"thalweg", *_packages_of_languages()}:
+    # What is written names classes, and must not reach those of other packages.
+    if module.partition(".")[0] not in {"thalweg", *_packages_of_languages()}:
         raise ValueError(f"{name} is not a class of Thalweg or of a language that is installed")
     value: Any = import_module(module)
     for attribute in path.split("."):

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from thalweg.connectors.lines import SKIP
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -29,11 +29,18 @@ F = TypeVar("F", Format, Format | None)
 _AGAIN: Final = "to run it again, name a new folder"
 
 
+class FolderCheck(Protocol):
+    """Raises `RejectedError` if another run has taken a checkpoint folder."""
+
+    def __call__(self, is_saving: bool = True) -> None:
+        """Before something is saved, it is looked who has the folder; else it is known or not."""
+
+
 @contextmanager
-def locked(folder: CheckpointPath) -> Iterator[Callable[[], None]]:
+def locked(folder: CheckpointPath) -> Iterator[FolderCheck]:
     """Keeps a checkpoint folder from two runs at once; however a run ends, the folder is free again.
 
-    Yields a check to call before each save; it raises `RejectedError` if another run has taken the folder.
+    Yields a check to call before each save.
     """
     if isinstance(folder, StoredPath):
         with ExitStack() as stack:
@@ -54,7 +61,7 @@ def locked(folder: CheckpointPath) -> Iterator[Callable[[], None]]:
         except OSError:
             raise RejectedError([Diagnostic("E408", f"another run is using the checkpoint `{folder}`")]) from None
         # A lock is not lost while its file is open.
-        yield lambda: None
+        yield lambda is_saving=True: None
 
 
 def _unusable(folder: CheckpointPath, error: OSError) -> RejectedError:

@@ -30,6 +30,7 @@ from thalweg.connectors.open import open_stream, text_stream
 from thalweg.connectors.readers import Ahead, Reader, open_ordered
 from thalweg.connectors.replay import ReplayPace, ReplayTransport
 from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
+from thalweg.connectors.whole_events import whole_events
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
@@ -538,10 +539,10 @@ class RecordedStream:
         for part, transport in enumerate(self._parts(), self._start.part):
             format = transport.format if isinstance(transport, TableTransport) else None
             partition = transport.partition if isinstance(transport, PathTransport) else None
-            reader = open_ordered(
+            opened = open_ordered(
                 transport.name, self._transport.stream, *self._context, format=format, partition=partition
             )
-            self.reader = reader
+            self.reader = reader = whole_events(opened, transport.name, self._context[0])
             start = self._start if part == self._start.part else _Place(part)
             if start.at is not None and isinstance(transport, Positioned):
                 transport.seek(start.at)

@@ -3,15 +3,16 @@
 A run writes a file that says who it is, and writes it anew every few seconds. Another run that finds such a file
 watches it: if it changes, its owner is alive, and the other run is refused; if it stays as it is for longer, its owner
 was lost, and the other run takes its place. No clocks are compared, so those of machines may differ. A run that could
-not write its file for as long, or finds another owner in it, must end.
+not write its file for as long, or finds another owner in it, must end. It looks before each save, because a machine
+that was asleep does not know for how long.
 """
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from secrets import token_hex
-from threading import Event, Thread
-from time import monotonic
+from threading import Event, Lock, Thread
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -29,40 +30,80 @@ class Lease:
 
     def __init__(self, file: StoredPath) -> None:
         self._file, self._owner = file, token_hex(8)
-        self._beats, self._renewed, self._is_lost = 0, 0.0, False
+        self._beats, self._renewed = 0, 0.0
+        self._loss: str | None = None
+        """How the checkpoint was lost."""
+        self._access = Lock()
 
-    def check(self) -> None:
-        """`RejectedError` where another run has the checkpoint, or may have it: it was not renewed in time."""
-        if self._is_lost or monotonic() - self._renewed > PATIENCE:
-            taken = "another run has" if self._is_lost else f"after {PATIENCE:g} s without access another run may have"
-            message = f"{taken} taken the checkpoint `{self._file.parent}`"
-            raise RejectedError([Diagnostic("E408", message, help="when no run uses it, the same command goes on")])
+    def check(self, is_saving: bool = True) -> None:
+        """`RejectedError` where another run has the checkpoint, or may have it: it was not renewed in time.
+
+        Before something is saved, it is looked who has it.
+        """
+        if is_saving and self._loss is None and self._access.acquire(timeout=BEAT):
+            try:
+                with suppress(OSError):
+                    self._look()
+            finally:
+                self._access.release()
+        loss = self._loss
+        if loss is None and self._is_expired:
+            loss = (
+                f"after {PATIENCE:g} s without access another run may have taken the checkpoint `{self._file.parent}`"
+            )
+        if loss is not None:
+            raise RejectedError([Diagnostic("E408", loss, help="when no run uses it, the same command goes on")])
+
+    @property
+    def _is_expired(self) -> bool:
+        return _now() - self._renewed > PATIENCE
 
     @property
     def is_ours(self) -> bool:
         """Whether the file says so."""
-        return self._file.exists() and bool(json.loads(self._file.read_bytes())["owner"] == self._owner)
+        self._look()
+        return self._loss is None
+
+    def _look(self) -> None:
+        """Looks who has the checkpoint."""
+        folder = self._file.parent
+        if not self._file.exists():
+            self._loss = f"`{self._file}` was removed: another run may have used the checkpoint"
+            return
+        try:
+            owner = json.loads(self._file.read_bytes())["owner"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            self._loss = f"`{self._file}` has other content: this run no longer has the checkpoint"
+            return
+        if owner != self._owner:
+            self._loss = f"another run has taken the checkpoint `{folder}`"
 
     def renew(self) -> None:
         """Gives a sign of life."""
-        began = monotonic()
+        began = _now()
         self._file.write_bytes(json.dumps({"owner": self._owner, "beats": self._beats}).encode())
         self._beats, self._renewed = self._beats + 1, began
 
     def keep(self, done: Event) -> None:
-        """Gives signs of life until all is done, or another run has the checkpoint; what fails is tried again."""
-        while not self._is_lost and not done.wait(BEAT):
-            with suppress(OSError):
+        """Gives signs of life until all is done, or the checkpoint is lost; what fails is tried again until then."""
+        while self._loss is None and not done.wait(BEAT):
+            with suppress(OSError), self._access:
+                # After that another run may be looking, and must not see a sign of life.
+                if self._is_expired:
+                    return
                 if self.is_ours:
                     self.renew()
-                else:
-                    self._is_lost = True
 
     def end(self) -> None:
         """Leaves the checkpoint to other runs; where that fails, the lease runs out."""
         with suppress(OSError):
-            if self.is_ours:
+            if self._loss is None and self.is_ours:
                 self._file.unlink()
+
+
+def _now() -> float:
+    """Seconds that also pass while the machine is asleep."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 @contextmanager

@@ -405,6 +405,9 @@ class LocalRun:
         self._shedding.load(header["shedding"])
         self.load_operators(saved)
         self.intake.load(intake)
+        if self.executor.now is not None:
+            # Format 8 does not say what was decided while streams rested; what was evaluated was decided.
+            self.intake.watermark.resume(self.executor.now)
         position: dict[str, Any] = header["position"]
         return position
 

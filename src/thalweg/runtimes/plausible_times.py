@@ -67,7 +67,8 @@ class PlausibleTimes:
     """The rows of one stream: which of them are accepted, which are far, and which wait.
 
     `now` is the tick of the machine's clock, where rows come as they are made; rows of a `live` stream may be as far
-    ahead of the last one as that clock is. `last` is the last tick that was accepted.
+    ahead of the last one as that clock is. `last` is the last tick that was accepted. Where rows are a `fragment` of
+    which it is not known what came before, one that is alone may not be ahead of the clock.
 
     >>> clock = Clock()
     >>> clock.notation.stamped = True
@@ -77,12 +78,15 @@ class PlausibleTimes:
     [('Far', None), ('tuple', 1794729600), ('Far', 1794729600), ('tuple', 1794729601), ('tuple', 1794729602)]
     """
 
-    def __init__(self, limits: TimeLimits, now: Callable[[], int] | None = None, live: bool = False) -> None:
+    def __init__(
+        self, limits: TimeLimits, now: Callable[[], int] | None = None, live: bool = False, fragment: bool = False
+    ) -> None:
         self._notation = limits.clock.notation
         self._ahead = limits.ahead
         self._behind = limits.behind
         self._now = now
         self._live = live
+        self._fragment = fragment
         self._held: deque[tuple[Timed, Any]] = deque()
         self.last: int | None = None
 
@@ -173,6 +177,8 @@ class PlausibleTimes:
         return _verdict(before, len(votes), is_over)
 
     def _is_first_far(self, tick: int, votes: list[int], is_over: bool) -> bool | None:
+        if self._fragment and is_over and not votes and self._now is not None:
+            return tick > self._now() + self._ahead
         later = sorted(vote for vote in votes if vote > tick + self._behind)
         if any(after - before <= self._ahead for before, after in pairwise(later)):
             return True

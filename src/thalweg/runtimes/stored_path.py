@@ -12,6 +12,7 @@ import errno
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
@@ -38,13 +39,13 @@ class StoredPath:
     filesystem: Any = field(repr=False, compare=False)
     place: str
 
-    def taken_apart(self) -> tuple[str]:
-        return (self.uri,)
+    def taken_apart(self) -> tuple[str, str]:
+        return self.uri, self.place
 
     @classmethod
-    def put_together(cls, uri: str) -> "CheckpointPath":
-        """The path in another process, which opens the URI again."""
-        return checkpoint_path(uri)
+    def put_together(cls, uri: str, place: str) -> "StoredPath":
+        """The path in another process, which opens the file system if it uses it."""
+        return cls(uri, _OpenedOnUse(uri), place)
 
     def __truediv__(self, name: str) -> "StoredPath":
         address, mark, options = self.uri.partition("?")
@@ -158,6 +159,20 @@ class StoredPath:
 
         with _as_os_errors():
             return bool(self.filesystem.get_file_info(place).type != FileType.NotFound)
+
+
+@dataclass
+class _OpenedOnUse:
+    """The file system that a URI names, opened when something is asked of it: most tasks never do."""
+
+    uri: str
+
+    @cached_property
+    def _filesystem(self) -> Any:
+        return open_filesystem(self.uri)[0]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._filesystem, name)
 
 
 CheckpointPath = Path | StoredPath

@@ -216,12 +216,9 @@ class Watermark:
         self.groups = len(places)
         self._decide()
 
-    def resume(self, reached: int, highest: tuple[int, ...]) -> None:
-        """Goes on where every tick up to one was decided, and groups had come to their highest ticks."""
+    def resume(self, reached: int) -> None:
+        """Goes on where every tick up to one was decided."""
         self.reached = max(self.reached, reached)
-        for group, tick in enumerate(highest[: self.groups]):
-            self._highest[group] = max(self._highest[group], tick)
-        self._decide()
 
     def unseen(self, groups: frozenset[int]) -> frozenset[int]:
         """Those of some groups that have brought nothing yet."""
@@ -268,6 +265,7 @@ class Watermark:
     def save(self) -> dict[str, Any]:
         """What must be remembered."""
         state = {
+            "reached": self.reached,
             "lowest": self._lowest,
             "highest": self._highest,
             "ended": sorted(self._ended),
@@ -279,7 +277,9 @@ class Watermark:
 
     def load(self, saved: dict[str, Any]) -> None:
         """Goes on where another one was saved."""
+        self.reached = saved.get("reached", NEVER)
         self._lowest, self._highest = saved["lowest"], list(saved["highest"])
+        self.groups = max(self.groups, len(self._highest))
         self._ended, self._cut_short = set(saved["ended"]), saved["cut_short"]
         self._cut = tuple(saved["cut"]) if "cut" in saved else None
         self._decide()

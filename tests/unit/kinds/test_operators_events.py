@@ -345,7 +345,7 @@ def test_answers_up_to_a_failure_are_given(make: Any, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(Classifier, "classify", failing)
     job = Job(alone(make(), Context(settings, Clock(), lambda _: None), 2), settings, 2, name="failing")
-    packer, watermark = Packer(job, 0, 0), Watermark(0)
+    packer, watermark = Packer(job, 0, (0,)), Watermark(0)
     arrived = [(tick, coded(graphs, packer.words), watermark.meet(tick)) for tick, graphs in stream()]
     parcels = list(packer.pack(arrived, ended=True))
     *others, failed = Worker(job, 0, 0).process(

@@ -121,7 +121,7 @@ def test_answers_up_to_a_failure_are_given(make: object, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Classifier, "classify", failing)
     worker = Worker(work.job, 0, 0)
-    packer = Packer(work.job, 0, 0)
+    packer = Packer(work.job, 0, (0,))
     parcels = list(packer.pack(with_graphs(stream(), packer.words, Watermark(0)), ended=True))
     *_, said, failed = worker.process([one.payload for one in parcels if one.fragment == 0])
     assert (failed.fragment, unwrap(failed.payload).header["reached"]) == (FAILURE, 4)

@@ -1,21 +1,34 @@
 """Values come back from data as they were, what was one value stays one, and no other code is run."""
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, timedelta, timezone
 from enum import Enum
 from functools import cached_property
+from importlib import import_module
 from typing import Any, NamedTuple
+from unittest.mock import patch
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from thalweg.model import plain_data
 from thalweg.model.arrow import DamagedError, encode
 from thalweg.model.fact import Fact, PythonFact
 from thalweg.model.plain_data import as_data, of_data
 from thalweg.model.predicate import Predicate, interned
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _of_a_language() -> Iterator[None]:
+    """The classes of this module are those of a language that is installed."""
+    plain_data._maker.cache_clear()
+    with patch.object(plain_data, "_packages_of_languages", lambda: iter([__name__.partition(".")[0]])):
+        yield
+    plain_data._maker.cache_clear()
 
 
 class Colour(Enum):
@@ -136,8 +149,12 @@ def test_damage_is_noticed() -> None:
         of_data(bytes(data))
 
 
-@pytest.mark.parametrize("name", ["os:system", "subprocess:Popen", "thalweg.model.plain_data:of_data", "this:x"])
+NAMES = ["os:system", "subprocess:Popen", "thalweg.model.plain_data:of_data", "this:x", "buckets:Delivered"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_only_classes_of_plans_are_made(name: str) -> None:
+    import_module("buckets")
     sys.modules.pop("this", None)
     with pytest.raises((ValueError, TypeError)):
         of_data(encode({"nodes": ["true", [name, 0]]}, {}))

@@ -12,6 +12,7 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.time import Calendar, Clock
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.observer import Observer
+from thalweg.runtimes.watermark import Watermark
 
 
 class Listed(list):
@@ -199,3 +200,43 @@ def test_a_run_that_is_resumed_knows_how_times_were_written(way):
     again, notation = run()
     again.load(first.save({}))
     assert notation == written
+
+
+class Grouped(Listed):
+    """Items with the number of their group, and the groups that rest when they come."""
+
+    groups = 2
+
+    def __iter__(self):
+        for group, resting, item in list.__iter__(self):
+            self.group, self.resting = group, frozenset(resting)
+            yield item
+
+
+BEFORE = [(0, (), (95, "x")), (0, (), (100, "a")), (0, {1}, None)]
+AFTER = [(1, (), (50, "old")), (1, (), (98, "older")), (1, (), (101, "b")), (0, (), (102, "c"))]
+
+
+def grouped(*items):
+    run = Run(emit="changes")
+    run.items = Grouped((group, resting, run._coded(item)) for group, resting, item in items)
+    return run
+
+
+@pytest.mark.parametrize("is_format_8", [False, True])
+def test_what_was_decided_while_a_stream_rested_stays_decided_when_a_run_is_resumed(is_format_8, monkeypatch):
+    uninterrupted = grouped(*BEFORE, *AFTER)
+    expected = uninterrupted.lines()
+    stopped, said = grouped(*BEFORE), []
+    for answer in stopped.run.answers(stopped.items):
+        if answer is None:
+            break
+        said += lines(answer)
+    if is_format_8:
+        kept = Watermark.save
+        without = lambda self: {key: value for key, value in kept(self).items() if key != "reached"}  # noqa: E731
+        monkeypatch.setattr(Watermark, "save", without)
+    resumed = grouped(*AFTER)
+    resumed.run.load(stopped.run.save({}))
+    assert said + resumed.lines() == expected
+    assert [report.code for report in resumed.reports] == ["W302"] == [r.code for r in uninterrupted.reports]

@@ -12,8 +12,9 @@ import pytest
 from pyarrow.fs import LocalFileSystem
 
 from thalweg.diagnostics import RejectedError
+from thalweg.model.plain_data import as_data, of_data
 from thalweg.model.sealed import Format, seal_json, unseal_json
-from thalweg.runtimes import lease
+from thalweg.runtimes import lease, stored_path
 from thalweg.runtimes.checkpoint_folder import Claim, locked, read_sealed, replace_file
 from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint, read_state
 from thalweg.runtimes.stored_path import StoredPath, checkpoint_path
@@ -147,6 +148,23 @@ def test_a_damaged_file_is_refused(folder: StoredPath) -> None:
         Claim("p", "1", {}, FORMAT).check(folder)
 
 
+def test_a_path_in_another_process_opens_its_file_system_when_it_is_used(
+    folder: StoredPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_filesystem(uri: str) -> tuple[Any, str]:
+        opened.append(uri)
+        return folder.filesystem, folder.place
+
+    monkeypatch.setattr(stored_path, "open_filesystem", open_filesystem)
+    (folder / "state").write_bytes(b"7")
+    there = of_data(as_data(folder))
+    assert (there, opened) == (folder, [])
+    assert [(there / "state").read_bytes() for _ in range(2)] == [b"7", b"7"]
+    assert opened == [folder.uri]
+
+
 @pytest.mark.usefixtures("_hasty")
 def test_one_run_at_a_time(folder: StoredPath) -> None:
     held, done = Event(), Event()
@@ -214,6 +232,46 @@ def test_a_run_without_a_sign_of_life_for_long_must_end(folder: StoredPath, monk
         monkeypatch.setattr(lease, "PATIENCE", -1.0)
         with pytest.raises(RejectedError, match=r"E408\]: after .* another run may have taken the checkpoint"):
             need_folder()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (OTHER, r"E408\]: another run has taken the checkpoint `hdfs:"),
+        (None, r"E408\]: `hdfs:.*lease.json` was removed: another run may have used the checkpoint"),
+        (b"[7]", r"E408\]: `hdfs:.*lease.json` has other content: this run no longer has the checkpoint"),
+        (b"", r"E408\]: `hdfs:.*lease.json` has other content: this run no longer has the checkpoint"),
+    ],
+)
+def test_it_is_looked_who_has_the_checkpoint_before_each_save(
+    folder: StoredPath, content: bytes | None, message: str
+) -> None:
+    """No sign of life is given meanwhile."""
+    with locked(folder) as need_folder:
+        if content is None:
+            (folder / lease.LEASE).unlink()
+        else:
+            (folder / lease.LEASE).write_bytes(content)
+        need_folder(is_saving=False)
+        with pytest.raises(RejectedError, match=message):
+            need_folder()
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_a_run_whose_machine_was_asleep_does_not_renew_its_lease(
+    folder: StoredPath, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asleep = 0.0
+    clock = lease._now
+    monkeypatch.setattr(lease, "_now", lambda: clock() + asleep)
+    held = lease.Lease(folder / lease.LEASE)
+    held.renew()
+    asleep = 60.0
+    before = (folder / lease.LEASE).read_bytes()
+    held.keep(Event())
+    assert (folder / lease.LEASE).read_bytes() == before
+    with pytest.raises(RejectedError, match="another run may have taken"):
+        held.check(is_saving=False)
 
 
 @pytest.mark.usefixtures("_hasty")

@@ -54,6 +54,7 @@ class ClassifierSpec(OpSpec):
     """An operator that classifies events: they come with all their facts, but for what is only about terms."""
 
     keeps_events: ClassVar[bool] = True
+    whole_events: ClassVar[bool] = True
 
     def routes(self, signature: Predicate) -> tuple[tuple[int, Exchange], ...]:
         return () if signature in SUPPLIED else ((0, GATHER),)

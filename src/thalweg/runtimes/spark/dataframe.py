@@ -68,13 +68,17 @@ def pack_clock(shipped: ShippedJob, session: "SparkSession") -> "DataFrame":
 
     def pack(batches: Iterable[Any]) -> Iterator[Any]:
         job = shipped.job
-        packer = _packer(job, 0)
         for batch in batches:
             if batch.num_rows:
-                yield parcels_batch(job.labelled(packer.pack_clock(int(batch.column(0).to_numpy().max()))))
+                yield parcels_batch(job.labelled(pack_clock_row(job, int(batch.column(0).to_numpy().max()))))
 
     rate = session.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
     return rate.selectExpr("unix_millis(timestamp)").mapInArrow(pack, PARCELS)
+
+
+def pack_clock_row(job: Job, milliseconds: int) -> Iterator[Parcel]:
+    """The parcels of a row of the clock; they come with those of the first group."""
+    return _packer(job, 0).pack_clock(milliseconds)
 
 
 def quoted(name: str) -> str:
@@ -88,7 +92,7 @@ def quoted(name: str) -> str:
 
 def _packer(job: Job, group: int) -> Packer:
     context = TaskContext.get()
-    return Packer(job, group, context.partitionId() if context else 0)
+    return Packer(job, group, (context.partitionId() if context else 0,))
 
 
 Wrong = tuple[int, WrongRow]

@@ -334,6 +334,8 @@ class Delivery:
         return shown
 
     def _settle(self, done: Delivered) -> None:
+        # What was written before may have taken longer than a lease lasts.
+        self.need_folder()
         notation = self._notation
         self.done = replace(done, stamped=notation.stamped, bare=notation.bare, run=self.done.run)
         replace_file(self._ledger, seal_json(asdict(self.done), FORMAT))

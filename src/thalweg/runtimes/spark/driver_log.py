@@ -61,7 +61,10 @@ _LOOK: Final = 0.2
 _MOST_NAMES: Final = 62
 """Predicates that a word of 64 bits tells apart."""
 
-_LOGS: Final["WeakKeyDictionary[SparkSession, dict[str, DriverLog]]"] = WeakKeyDictionary()
+_MOST_LOGS: Final = 256
+"""Logs of streams that a session keeps, beside those of queries that run: a table of answers may be read again."""
+
+_LOGS: Final["WeakKeyDictionary[SparkSession, _Queries]"] = WeakKeyDictionary()
 _ANSWERS: Final = (BEGIN, END, BECAME_UNKNOWN, INTERVAL, SNAPSHOT, RECORD)
 _COUNTED: Final = {LATE_FACT: "W302", MALFORMED: "W312", EMPTY: "W307"}
 _NO_METRICS: Final[Mapping[str, Any]] = dict.fromkeys(
@@ -108,7 +111,7 @@ class DriverLog:
     def watch(self, rows: "DataFrame", streams: bool, *, listens: bool = True) -> "DataFrame":
         """The same rows of buckets, counted as they pass; unless it `listens`, only Spark's progress has the counts."""
         if streams and listens:
-            _logs_of(rows.sparkSession)[self.name] = self
+            _queries_of(rows.sparkSession).add(self)
         if streams or not listens:
             return rows.observe(self.name, *self._metrics())
         from pyspark.sql import Observation
@@ -240,21 +243,30 @@ def _warn(diagnostic: Diagnostic) -> None:
 class _Queries:
     """The batches of queries that read the rows of jobs, told to their logs."""
 
-    def __init__(self, logs: Mapping[str, DriverLog]) -> None:
-        self._logs = logs
+    def __init__(self) -> None:
+        self._logs: dict[str, DriverLog] = {}
         self._by_run: dict[str, set[str]] = {}
+
+    def add(self, log: DriverLog) -> None:
+        """From now on a log hears of its queries; the oldest that hears of none is forgotten where there are many."""
+        self._logs[log.name] = log
+        if len(self._logs) > _MOST_LOGS:
+            running = {name for names in [*self._by_run.values()] for name in names}
+            oldest = next((name for name in self._logs if name not in running), log.name)
+            del self._logs[oldest]
 
     def progress(self, progress: Any) -> None:
         """Takes what Spark says of a batch."""
         for name, metrics in progress.observedMetrics.items():
-            if name in self._logs:
+            if (log := self._logs.get(name)) is not None:
                 self._by_run.setdefault(str(progress.runId), set()).add(name)
-                self._logs[name].see(_by_name(metrics.asDict()))
+                log.see(_by_name(metrics.asDict()))
 
     def terminated(self, run: Any) -> None:
         """Hears that a query has ended."""
         for name in self._by_run.pop(str(run), ()):
-            self._logs[name].end()
+            if (log := self._logs.get(name)) is not None:
+                log.end()
 
 
 def _by_name(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -269,13 +281,12 @@ def _by_name(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
     return dict(zip((field["name"] for field in metrics["schema"]["fields"]), values, strict=True))
 
 
-def _logs_of(session: "SparkSession") -> dict[str, DriverLog]:
-    """The logs of a session by their names. One listener serves all of them: Spark calls each for every batch."""
+def _queries_of(session: "SparkSession") -> _Queries:
+    """The queries of a session. One listener serves all their logs: Spark calls each for every batch."""
     from pyspark.sql.utils import is_remote
 
     if session not in _LOGS:
-        _LOGS[session] = {}
-        queries = _Queries(_LOGS[session])
+        _LOGS[session] = queries = _Queries()
         if is_remote():
             Thread(target=_follow, args=(session, queries), name="thalweg driver log").start()
         else:

@@ -4,10 +4,12 @@ It sees no fact. Live streams it receives as they come (`receiver.py`), and what
 Python, which it writes down for tasks to read.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from thalweg.connectors.held_tables import TableTransport
 from thalweg.connectors.lake import LakeStream
@@ -224,10 +226,9 @@ class SparkFeed:
             for diagnostic in malformed:
                 self._options.report(diagnostic)
 
-    def resume_stopped(self, saved: Mapping[str, Any]) -> None:
+    def resume_stopped(self, tick: int, group: int, malformed: Diagnostic) -> None:
         """Goes on where reading has stopped at a malformed line."""
-        tick, group = saved["at"]
-        self._stopped_at, self.malformed = (tick, group), self._with_note(warning_of(saved["malformed"]), group)
+        self._stopped_at, self.malformed = (tick, group), self._with_note(malformed, group)
 
     def _with_note(self, malformed: Diagnostic, group: int) -> Diagnostic:
         return live_note(malformed) if group in self.sources.live else malformed
@@ -279,6 +280,9 @@ class SparkFeed:
             if not number:
                 batch.arrived, batch.facts_read = digest["events"], digest["facts"]
             self._look(batch)
+        if self._words.wants_collection:
+            # What was shown is known by its predicates.
+            self._words.collect(np.zeros(0, dtype=np.int64))
         if "scouted" in digest:
             self._options.hear(of_json(digest["scouted"]))
         if self._options.observe is not None:
@@ -309,16 +313,25 @@ def open_feed(job: Job, transports: Sequence[Transport], options: FeedOptions, f
         saved = read_sealed(noted, FORMAT, unseal_json)
         sources = StreamSources(of_json(saved["recorded"]), of_json(saved["received"]), folder)
     else:
-        sources = _sources(transports, options, folder)
+        sources = _sources(job, transports, options, folder)
     if options.passing.by_wall:
         if not sources.live:
             raise live_clock_alone()
         options.clock.notation.stamped = True
     sources.log.check()
     feed = SparkFeed(job, sources, options, _receiver(sources, transports, options), lakes)
-    if (folder / STOPPED).exists():
-        feed.resume_stopped(read_sealed(folder / STOPPED, FORMAT, unseal_json))
+    if (stopped := read_stopped(folder)) is not None:
+        feed.resume_stopped(*stopped)
     return feed
+
+
+def read_stopped(folder: CheckpointPath) -> tuple[int, int, Diagnostic] | None:
+    """The tick and the group at which the reading of a run has stopped, and what is malformed there."""
+    if not (folder / STOPPED).exists():
+        return None
+    saved = read_sealed(folder / STOPPED, FORMAT, unseal_json)
+    tick, group = saved["at"]
+    return tick, group, warning_of(saved["malformed"])
 
 
 def groups_of(transports: Sequence[Transport], is_decoded: bool) -> int:
@@ -346,11 +359,12 @@ def _split(transports: Sequence[Transport]) -> tuple[list[Transport], list[Trans
     return recorded, [transport for transport in plain if not is_recorded(transport)]
 
 
-def _sources(transports: Sequence[Transport], options: FeedOptions, folder: CheckpointPath) -> StreamSources:
+def _sources(job: Job, transports: Sequence[Transport], options: FeedOptions, folder: CheckpointPath) -> StreamSources:
     if options.items is not None:
         return StreamSources((), (ReceivedSource(0, "items", None, "items"),), folder)
     recorded, received = _split(transports)
-    cut: tuple[RecordedSource, ...] = recordings(recorded, replace(options.reading, scout=None))
+    whole_events = any(spec.whole_events for spec in job.plan.operators)
+    cut: tuple[RecordedSource, ...] = recordings(recorded, replace(options.reading, scout=None), whole_events)
     return StreamSources(
         cut, tuple(_received(group, transport) for group, transport in enumerate(received, len(cut))), folder
     )

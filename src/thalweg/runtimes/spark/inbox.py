@@ -308,11 +308,7 @@ class Inbox:
             )
             for run in self._waiting
         ]
-        about: dict[str, object] = {
-            "watermark": self.watermark.save(),
-            "reached": self.watermark.reached,
-            "arrived": self._arrived,
-        }
+        about: dict[str, object] = {"watermark": self.watermark.save(), "arrived": self._arrived}
         if self._job.idle is not None:
             about |= {"silence": self._silence.save()}
         if self._job.keeps_events(self._fragment):
@@ -322,7 +318,8 @@ class Inbox:
     def load(self, header: dict[str, object], runs: Iterable[bytes]) -> None:
         """Brings a new inbox to where another one was."""
         self.watermark.load(header["watermark"])  # type: ignore[arg-type]
-        self.watermark.resume(header["reached"], ())  # type: ignore[arg-type]
+        # Format 14 has what was decided beside the watermark.
+        self.watermark.resume(header.get("reached", NEVER))  # type: ignore[arg-type]
         self._arrived = header["arrived"]  # type: ignore[assignment]
         if self._job.idle is not None:
             self._silence.load(header["silence"])  # type: ignore[arg-type]

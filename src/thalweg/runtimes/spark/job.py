@@ -24,7 +24,7 @@ from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
 
-FORMAT: Final = Format(14, oldest=14)
+FORMAT: Final = Format(15, oldest=14)
 """The number changes when what a checkpoint holds does. From 14 on, a version reads what the one before has saved."""
 
 _MOST_ROUTES: Final = 1 << 20

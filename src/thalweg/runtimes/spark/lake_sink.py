@@ -51,6 +51,7 @@ class LakeSink:
         """
         match self.output.format:
             case "parquet":
+                self._check_names({BATCH})
                 self._check_folder(session)
             case "table":
                 self._check_table(session)
@@ -69,12 +70,16 @@ class LakeSink:
     def _check_table(self, session: "SparkSession") -> None:
         place = self.output.place
         if not session.catalog.tableExists(place):
-            if clash := {column.name.lower() for column in self.frame.columns}.intersection(_PARTITION):
-                message = f"answers have a column `{min(clash)}`, which `{self.output.name}` gets of its own"
-                help_ = "call it otherwise in the program, or make a table with the columns of the answers before"
-                raise RejectedError([Diagnostic("E402", message, help=help_)])
+            self._check_names({*_PARTITION}, ", or make a table with the columns of the answers before")
         elif _provider(session, place) not in _BY_NAME:
             self._columns(session)
+
+    def _check_names(self, own: set[str], way_out: str = "") -> None:
+        """`RejectedError` where answers have a column that is called like one of its own."""
+        if clash := {column.name.lower() for column in self.frame.columns} & own:
+            message = f"answers have a column `{min(clash)}`, which `{self.output.name}` gets of its own"
+            help_ = f"call it otherwise in the program{way_out}"
+            raise RejectedError([Diagnostic("E402", message, help=help_)])
 
     def write(self, rows: "DataFrame", run: str, batch: int) -> int:
         """Writes the answers among the rows of a batch, unless that was done; how many conclusions they have."""

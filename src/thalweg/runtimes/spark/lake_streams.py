@@ -159,7 +159,7 @@ class LakeBlock(BlockTask):
 
     def _items(self) -> Iterator[Timed | Far]:
         """The items of rows; those whose times are far from those around them are marked."""
-        times = PlausibleTimes(self._limits, self._written(), live=self._source.is_topic)
+        times = PlausibleTimes(self._limits, self._written(), live=self._source.is_topic, fragment=True)
         reader = _reader(self._source, self._packer.words, self._clock, self._tally)
         for batch in self._batches:
             for item in reader.feed(self._block(batch)):

@@ -87,9 +87,9 @@ class _Origins:
 
 
 class Packer:
-    """Packs what one partition of the input brings in one batch; `part` tells partitions apart."""
+    """Packs what one partition of the input brings in one batch; `part` tells partitions apart, and is their order."""
 
-    def __init__(self, job: Job, group: int, part: int | Sequence[int]) -> None:
+    def __init__(self, job: Job, group: int, part: tuple[int, ...]) -> None:
         self.job = job
         self.group = group
         self.part = part

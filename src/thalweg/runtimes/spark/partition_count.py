@@ -134,17 +134,22 @@ class LastBatch:
         >>> LastBatch.of({6: settings.format(2), 7: settings.format(4)}, [6])
         LastBatch(partitions=4, is_complete=False, moves=True)
         """
-        counts = [_partitions(offsets[batch]) for batch in sorted(offsets)]
+        counts = [_partitions(batch, offsets[batch]) for batch in sorted(offsets)]
         if not counts:
             return None
         is_complete = max(offsets) in {*commits}
         return cls(counts[-1], is_complete, moves=not is_complete and len({*counts[-2:]}) > 1)
 
 
-def _partitions(offsets: str) -> int:
-    """The number of partitions of a batch, by what the log of offsets has of it."""
-    settings = next(line for line in offsets.splitlines() if line.startswith("{") and SHUFFLE_PARTITIONS in line)
-    return int(json.loads(settings)["conf"][SHUFFLE_PARTITIONS])
+def _partitions(batch: int, offsets: str) -> int:
+    """The number of partitions of a batch, by what the log of offsets has of it; `RejectedError` where it is cut."""
+    settings = [line for line in offsets.splitlines() if line.startswith("{") and SHUFFLE_PARTITIONS in line]
+    try:
+        return int(json.loads(settings[0])["conf"][SHUFFLE_PARTITIONS])
+    except (IndexError, ValueError, KeyError, TypeError):
+        message = f"the file `offsets/{batch}` of Spark's checkpoint is damaged"
+        way_out = "restore the folder from a copy; or start again with a new folder and another output"
+        raise RejectedError([Diagnostic("E408", message, help=way_out)]) from None
 
 
 def read_log(session: "SparkSession", location: str, log: Literal["offsets", "commits"]) -> dict[int, str]:

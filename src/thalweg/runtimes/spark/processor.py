@@ -96,7 +96,7 @@ class LevelProcessor(StatefulProcessor):
         if bucket in self._fed:
             return
         payloads: dict[int, list[bytes]] = {}
-        for parcel in Packer(self._job, 0, 0).pack_close():
+        for parcel in Packer(self._job, 0, (0,)).pack_close():
             if parcel.bucket == bucket and parcel.fragment in self._fragments:
                 payloads[parcel.fragment] = [parcel.payload]
             elif parcel.bucket == bucket:

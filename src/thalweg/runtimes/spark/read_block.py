@@ -19,6 +19,7 @@ from thalweg.connectors.files import FILE_BLOCK, FileTransport, open_for_reading
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import State
 from thalweg.connectors.tabular import ParquetTransport
+from thalweg.connectors.whole_events import whole_events
 from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError, Source, Span
 from thalweg.model.arrow import as_plain
 from thalweg.model.dictionary import Dictionary
@@ -204,6 +205,7 @@ class RecordedBlock(BlockTask):
             yield from self._rows(file.groups)
             return
         if file.begun is None:
+            reader = whole_events(reader, file.name, self._packer.words)
             for data in FileTransport(file.location).blocks(Interrupt()):
                 yield from reader.feed(data)
             yield from reader.finish()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from thalweg.connectors.arrivals import arrivals, position_of
+from thalweg.connectors.arrivals import QUEUED, arrivals, position_of
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
 from thalweg.diagnostics import Diagnostic, FailedError
@@ -43,6 +43,12 @@ _WORTH_CUTTING: Final = 1 << 20
 """Bytes of a segment from which on it is looked whether tasks can share the lines of streams."""
 _ITEMS: Final = 20_000
 """Values of Python that are written together."""
+_ALERT: Final = 0.25
+"""Seconds after which it is looked at the latest whether receiving is to stop."""
+_GRACE: Final = 0.05
+"""Seconds in which a block comes that was received before receiving is to stop."""
+_LAST: Final = 10.0
+"""Seconds that what was received may take to be written down at the end."""
 
 
 Highest = Mapping[int, tuple[int, int]]
@@ -68,10 +74,10 @@ class Receiver(Protocol):
         """Learns what a batch has read of groups: from which segment on, and their greatest ticks there."""
 
     def stop(self) -> None:
-        """Ends without saying that the streams have ended: they may be read on."""
+        """Ends without saying that the streams have ended: they may be read on. What has come is written down."""
 
     def finish(self) -> None:
-        """Ends as if the streams had been cut off here, even while the next block is waited for."""
+        """Ends as if the streams had been cut off behind what has come, even while the next block is waited for."""
 
 
 @dataclass(slots=True)
@@ -116,6 +122,8 @@ class _Written:
 class _LogWriter(threading.Thread, ABC):
     """Writes segments, as many as there is room for."""
 
+    _patience = _LAST
+
     def __init__(self, log: ArrivalLog) -> None:
         super().__init__(name="receiver", daemon=True)
         self.error: BaseException | None = None
@@ -124,6 +132,7 @@ class _LogWriter(threading.Thread, ABC):
         self._log = log
         self._stopped = threading.Event()
         self._writing = threading.Lock()
+        self._is_cut = self._is_closed = False
         numbers = log.numbers()
         self._last = log.head(numbers[-1]) if numbers else None
         self._counts: dict[int, int] = dict(self._last.counts) if self._last is not None else {}
@@ -135,6 +144,8 @@ class _LogWriter(threading.Thread, ABC):
     def run(self) -> None:
         try:
             self._receive()
+            if self._stopped.is_set():
+                self._close()
         except BaseException as error:
             self.error = error
 
@@ -146,13 +157,36 @@ class _LogWriter(threading.Thread, ABC):
         """Nothing depends on it."""
 
     def stop(self) -> None:
-        self._stopped.set()
+        self._end()
 
     def finish(self) -> None:
+        self._end(is_cut=True)
+
+    def _end(self, is_cut: bool = False) -> None:
+        """Has what came written down, whether there is room or not: here, where the thread waits for a value."""
         with self._writing:
-            if not self._stopped.is_set() and self.is_alive():
+            if self._stopped.is_set() or not self.is_alive():
                 self._stopped.set()
-                self._add(is_cut=True)
+                return
+            self._is_cut = is_cut
+            self._stopped.set()
+        self.join(self._patience)
+        if self.is_alive():
+            try:
+                self._close()
+            except FailedError as error:
+                self.error = error
+
+    def _close(self) -> None:
+        """Writes the last segment."""
+        with self._writing:
+            if not self._is_closed:
+                self._is_closed = True
+                self._add_last()
+
+    def _add_last(self) -> None:
+        if self._is_cut or self._next.arrivals or self._next.ended:
+            self._add(is_cut=self._is_cut)
 
     def _write(self, resting: Sequence[int] = ()) -> bool:
         """Writes what came, when there is room; whether it was written."""
@@ -197,6 +231,7 @@ class _LogWriter(threading.Thread, ABC):
             self._sizes[self._log.add(segment, written.blocks)] = written.size
         except OSError as error:
             # Nothing may follow what is missing.
+            self._is_closed = True
             self._stopped.set()
             message = f"what streams bring cannot be written down: {error.strerror}"
             raise FailedError(Diagnostic("E401", message, help="name a `--checkpoint` folder with room")) from error
@@ -256,9 +291,14 @@ class BlockReceiver(_LogWriter):
         passing, skipped = self._passing, [self._skips(number) for number in range(len(self._groups))]
         passing.listen(len(self._transports))
         self._see_gaps()
+        # Those that wait, one in the hands of each transport, and one in ours.
+        is_drained, left = False, QUEUED + len(self._transports) + 1
         for arrival in arrivals(self._transports, Interrupt(), self._pause):
             if self._stopped.is_set():
-                return
+                # What was received before is taken, and no more of streams that go on.
+                if not left or (arrival is None and is_drained):
+                    return
+                is_drained, left = arrival is None, left - (arrival is not None)
             self._see_gaps()
             if arrival is None:
                 self._beat()
@@ -325,9 +365,17 @@ class BlockReceiver(_LogWriter):
         self._resting = resting
         self._note_positions()
         if self._write(resting):
-            for transport, position in zip(self._transports, self._behind, strict=True):
-                if isinstance(transport, Acknowledging):
-                    transport.acknowledge(position)
+            self._acknowledge()
+
+    def _add_last(self) -> None:
+        self._note_positions()
+        super()._add_last()
+        self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        for transport, position in zip(self._transports, self._behind, strict=True):
+            if isinstance(transport, Acknowledging):
+                transport.acknowledge(position)
 
     def _note_positions(self) -> None:
         for number, group in enumerate(self._groups):
@@ -358,8 +406,11 @@ class BlockReceiver(_LogWriter):
         brought = {group for group, _, _ in self._next.arrivals}
         return tuple(group for group in self._resting if group not in brought)
 
-    def _pause(self) -> float | None:
-        return self._passing.pause() if self._passing.matters else None
+    def _pause(self) -> float:
+        if self._stopped.is_set():
+            return _GRACE
+        pause = self._passing.pause() if self._passing.matters else None
+        return _ALERT if pause is None else min(pause, _ALERT)
 
     def _beat(self) -> None:
         """Notes the time where the machine's clock has come to another tick."""
@@ -392,42 +443,53 @@ class BlockReceiver(_LogWriter):
 class ItemReceiver(_LogWriter):
     """Writes down items that are decoded in this process: values of Python, and recordings at their own pace."""
 
+    # The next value may never come.
+    _patience = 1.0
+
     def __init__(self, log: ArrivalLog, words: Dictionary, items: Items) -> None:
         super().__init__(log)
         self._words = words
         self._items = items
+        self._waiting: list[Coded] = []
 
     def _receive(self) -> None:
         if 0 in self._over:
             return
-        waiting: list[Coded] = []
         skipped = self._counts.get(0, 0) if self._items.repeats else 0
         try:
             for item in self._items:
-                if self._stopped.is_set():
-                    return
                 if item is not None and skipped:
                     skipped -= 1
                 elif item is not None:
-                    waiting.append(item)
-                if waiting and (item is None or len(waiting) >= _ITEMS):
-                    written, waiting = waiting, []
-                    self._take(written)
+                    self._waiting.append(item)
+                if self._stopped.is_set():
+                    return
+                if self._waiting and (item is None or len(self._waiting) >= _ITEMS):
+                    self._take()
         except BaseException:
             # What came before it is not lost with it.
-            if waiting:
-                self._take(waiting)
+            if self._waiting:
+                self._take()
             raise
         self._next.ended.append(0)
-        self._take(waiting)
+        self._take()
 
-    def _take(self, items: "list[Coded]") -> None:
-        if items:
-            self._next.add(0, round(time.time() * 1_000), save_items(items, self._words))
-            self._counts[0] = self._counts.get(0, 0) + len(items)
+    def _take(self) -> None:
+        self._encode()
         self._write()
         if self._words.wants_collection:
             self._words.collect(words_of(self._items.waiting()))
+
+    def _add_last(self) -> None:
+        self._encode()
+        super()._add_last()
+
+    def _encode(self) -> None:
+        """Makes a block of what waits, for the next segment."""
+        items, self._waiting = self._waiting, []
+        if items:
+            self._next.add(0, round(time.time() * 1_000), save_items(items, self._words))
+            self._counts[0] = self._counts.get(0, 0) + len(items)
 
 
 Coded = tuple[int, Batch] | Far | Diagnostic

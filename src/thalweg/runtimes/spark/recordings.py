@@ -7,7 +7,8 @@
 A file is cut where each line stands for itself, and the reader needs nothing of those before it but their number: facts
 with one statement or more on each line, JSON Lines, timestamped N-Triples, and CSV without quotes. What a reader has
 found out from the beginning of a file, such as the header of a table, goes with each block. Compressed files, documents
-of RDF, and tables whose local times go by their order are read as a whole.
+of RDF, and tables whose local times go by their order are read as a whole; and so are facts and N-Triples where it
+matters which of them are one event, because that is known behind it only.
 
 The offsets of the query say how far each stream has been read. All streams go on together, each by the same share of
 its size, so that recordings of the same hours wait for each other as little as possible.
@@ -38,6 +39,7 @@ from thalweg.connectors.readers import OrderedReader, Reader, format_of, open_or
 from thalweg.connectors.storage import StoredFile, is_stored, open_storage
 from thalweg.connectors.tabular import ParquetTransport
 from thalweg.connectors.transport import Transport
+from thalweg.connectors.whole_events import WHOLE
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.part import Scout
 from thalweg.model.dictionary import Dictionary
@@ -213,14 +215,19 @@ def is_recorded(transport: Transport) -> bool:
     return isinstance(transport, FileTransport | FolderTransport | ParquetTransport)
 
 
-def recordings(transports: Sequence[Transport], reading: ReadingOptions) -> tuple[RecordedSource, ...]:
-    """The streams with their files, cut where that is possible; `RejectedError` where one cannot be read."""
+def recordings(
+    transports: Sequence[Transport], reading: ReadingOptions, whole_events: bool = False
+) -> tuple[RecordedSource, ...]:
+    """The streams with their files, cut where that is possible; `RejectedError` where one cannot be read.
+
+    With `whole_events` none may be cut.
+    """
     wanted = tuple(sorted(reading.tally().columns))
     streams = (
         RecordedSource(group, transport.stream, tuple(_files(transport)), wanted)
         for group, transport in enumerate(transports)
     )
-    return tuple(_cut(stream, reading) for stream in streams)
+    return tuple(_cut(stream, reading, _LINES - WHOLE if whole_events else _LINES) for stream in streams)
 
 
 def _files(transport: Transport) -> Iterator[RecordedFile]:
@@ -252,19 +259,20 @@ def _file(transport: PathTransport, way: str) -> RecordedFile:
     return RecordedFile(transport.name, uri, way, size_of(path), groups=groups)
 
 
-def _cut(stream: RecordedSource, reading: ReadingOptions) -> RecordedSource:
-    """A stream with what each of its files needs in order to be cut."""
-    return replace(stream, files=tuple(_cut_file(stream, number, reading) for number in range(len(stream.files))))
+def _cut(stream: RecordedSource, reading: ReadingOptions, formats: frozenset[str]) -> RecordedSource:
+    """A stream with what each of its files needs in order to be cut, if it has one of some formats."""
+    files = (_cut_file(stream, number, reading, formats) for number in range(len(stream.files)))
+    return replace(stream, files=tuple(files))
 
 
-def _cut_file(stream: RecordedSource, number: int, reading: ReadingOptions) -> RecordedFile:
+def _cut_file(stream: RecordedSource, number: int, reading: ReadingOptions, formats: frozenset[str]) -> RecordedFile:
     file = stream.files[number]
     format = format_of(file.name)
     reader = stream.open(number, reading, Dictionary(), reading.own_clock(), reading.tally())
     if isinstance(reader, OrderedReader):
         # Local times go by their order in the file.
         return replace(file, groups=None if file.groups is None else ())
-    if format not in _LINES or file.name.endswith((".gz", ".json")) or file.size < 2 * SIZES.block:
+    if format not in formats or file.name.endswith((".gz", ".json")) or file.size < 2 * SIZES.block:
         return file
     location = file.location
     beginning = read_beginning(location, _BEGINNING)

@@ -20,14 +20,22 @@ from thalweg.diagnostics import Counted, Diagnostic, FailedError, RejectedError
 from thalweg.engine import kernels_ready
 from thalweg.ir.nodes import Program
 from thalweg.kinds.rules.rule_engine import RuleEngine
-from thalweg.model.sealed import seal_json, unseal_json
-from thalweg.runtimes.checkpoint_folder import MANIFEST, Claim, complete, ended_at, locked, read_sealed, replace_file
+from thalweg.model.sealed import unseal_json
+from thalweg.runtimes.checkpoint_folder import (
+    MANIFEST,
+    Claim,
+    FolderCheck,
+    complete,
+    ended_at,
+    locked,
+    read_sealed,
+)
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.answer_chunks import chunks_of
 from thalweg.runtimes.spark.available_now import says_where_batches_begin
 from thalweg.runtimes.spark.delivery import REPORTS, Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
-from thalweg.runtimes.spark.feed import SparkFeed
+from thalweg.runtimes.spark.feed import SparkFeed, read_stopped
 from thalweg.runtimes.spark.job import FORMAT, Job
 from thalweg.runtimes.spark.offset_log import CHECKPOINT, last_batch
 from thalweg.runtimes.spark.packages import missing_package
@@ -59,7 +67,6 @@ if TYPE_CHECKING:
 PAUSE: Final = 0.05
 LEDGER: Final = "delivered.json"
 BUCKETS_OPTION: Final = "buckets"
-MALFORMED: Final = "malformed.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +189,11 @@ def run(
             stack.callback(_stop, query)
             shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
             _follow(query, job, feed, delivery, must_stop, watch or _beat(shown, feed, warnings))
+        feed.stop()
         if feed.error is not None:
             raise feed.error
         if feed.malformed is not None:
             delivery.withdraw()
-            replace_file(folder / MALFORMED, seal_json({"malformed": feed.malformed.render()}, FORMAT))
         shed = delivery.shedding.summary()
         late, far = delivery.late, feed.far
         return RunOutcome(
@@ -211,8 +218,8 @@ def _begin(sink: "LakeSink", session: "SparkSession") -> None:
 
 def _over(folder: CheckpointPath, report: Callable[[Diagnostic], None]) -> RunOutcome:
     """A run that is over stays over; one that ended at a malformed line says so again."""
-    if (folder / MALFORMED).exists():
-        raise ended_at(folder, read_sealed(folder / MALFORMED, FORMAT, unseal_json)["malformed"])
+    if (stopped := read_stopped(folder)) is not None:
+        raise ended_at(folder, stopped[2].render())
     report(complete(folder))
     return RunOutcome()
 
@@ -401,13 +408,13 @@ def _check_ended(job: Job, delivery: Delivery) -> None:
 
 
 def _must_stop(
-    interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget, need_folder: Callable[[], None]
+    interrupt: Interrupt, guard: Guard, feed: SparkFeed, target: SparkTarget, need_folder: FolderCheck
 ) -> bool:
     """Whether a run that is interrupted stops now: one that can be resumed does; others answer what they have read.
 
     `RejectedError` where another run has taken the checkpoint.
     """
-    need_folder()
+    need_folder(is_saving=False)
     if not interrupt.asked:
         return False
     if target.checkpoint is None:

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
+from weakref import ref
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +30,7 @@ class ShippedJob:
     def __init__(self, content: str | bytes, job: "Job | None" = None) -> None:
         self._content = content
         self._job = job
+        self._open: ref[Job] | None = None
 
     def __reduce__(self) -> "tuple[type[ShippedJob], tuple[str | bytes]]":
         return ShippedJob, (self._content,)
@@ -36,7 +38,12 @@ class ShippedJob:
     @property
     def job(self) -> "Job":
         """The job, in any process that works for the query."""
-        return _opened(self._content) if self._job is None else self._job
+        job = self._job if self._open is None else self._open()
+        if job is None:
+            # To find it among those that are open, all of its data are compared.
+            job = _opened(self._content)
+            self._open = ref(job)
+        return job
 
 
 def ship(session: "SparkSession", job: "Job") -> ShippedJob:

@@ -39,7 +39,7 @@ def answered(shape: Shape) -> tuple[set[str], int]:
         )
         payloads = []
         for group, parts in in_groups([table], shape):
-            packer = Packer(job, group, number)
+            packer = Packer(job, group, (number,))
             items = [item for part in parts for item in read_rows(part, shape, packer.words, shape.clock())]
             facts = [item for item in items if isinstance(item, CodedFacts)]
             assert len(facts) == len(items)

@@ -55,7 +55,7 @@ def job_of(emit: str) -> Job:
 
 
 def payloads(job: Job, ticks: Sequence[int], ended: bool = True) -> list[bytes]:
-    packer = Packer(job, 0, 0)
+    packer = Packer(job, 0, (0,))
     events = [Event(tick, (Fact("p", (f"x{tick}",)),)) for tick in ticks]
     return [parcel.payload for parcel in packer.pack(arrived(events, packer.words, Watermark()), ended)]
 

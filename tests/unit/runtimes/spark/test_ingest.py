@@ -115,7 +115,7 @@ def test_late_facts_are_told_as_they_came(compiled: Program, partitions: int) ->
 def outcome(program: Program, events: Sequence[Event], emit: str, partitions: int) -> list[Content]:
     """All that the buckets send into the world."""
     job = rule_job(program, Settings(emit=emit), partitions)
-    packer = Packer(job, 0, 0)
+    packer = Packer(job, 0, (0,))
     post = list(packer.pack(arrived(events, packer.words, Watermark()), ended=True))
     for stage in range(len(job.fragments)):
         for bucket in job.buckets(stage):

@@ -1,10 +1,12 @@
 """Live streams that tasks read answer as in one process: received in any blocks, and taken in any batches."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
+from time import sleep
 from typing import Any
 from unittest.mock import patch
 
@@ -487,6 +489,78 @@ def test_what_came_before_values_of_python_failed_is_written_down(tmp_path):
     (block,) = [block for _, block in log.of_group(0, log.numbers())]
     assert [tick for tick, _ in load_items(block, Dictionary())] == [*range(5)]
     assert log.head(log.end - 1).ended == (), "there may be more"
+
+
+class Waiting(LiveText):
+    """Brings its blocks, and then nothing more, without an end."""
+
+    def __init__(self, name: str, blocks: Sequence[bytes]) -> None:
+        super().__init__(name, blocks)
+        self.sent = 0
+        self.over = Event()
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        for block in super().blocks(interrupt):
+            self.sent += 1
+            yield block
+        self.over.wait()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    for _ in range(1_000):
+        if is_so():
+            return
+        sleep(0.01)
+    raise AssertionError("it took too long")
+
+
+@pytest.mark.parametrize("most_waiting", [300, 1 << 20])
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_what_was_received_is_written_down_when_receiving_ends(tmp_path, monkeypatch, most_waiting, is_cut):
+    monkeypatch.setattr(receiving, "MOST_WAITING", most_waiting)
+    monkeypatch.setattr(receiving, "SEGMENT", 100)
+    # While there is no room, blocks wait in the queue, in the receiver and in the transport.
+    blocks = [f"a(x{number:02}) at 3.\n".encode() for number in range(40)]
+    transport = Waiting("s.facts", blocks)
+    receiver = BlockReceiver(ArrivalLog(tmp_path), {0: transport}, PassingTime(Clock()), lambda _: None)
+    receiver.start()
+    wait_until(lambda: transport.sent > 30 if most_waiting == 300 else transport.sent == 40)
+    sleep(0.1)
+    sent = transport.sent
+    if is_cut:
+        receiver.finish()
+    else:
+        receiver.stop()
+    transport.over.set()
+    log = ArrivalLog(tmp_path)
+    written = b"".join(block for _, block in log.of_group(0, log.numbers()))
+    assert b"".join(blocks).startswith(written)
+    assert written.count(b"\n") >= sent
+    assert log.head(log.end - 1).is_cut is is_cut
+    assert receiver.error is None
+
+
+def test_values_that_were_taken_from_python_are_written_down_when_receiving_ends(tmp_path):
+    over = Event()
+
+    class Values:
+        repeats = False
+
+        def __iter__(self) -> Iterator[Any]:
+            yield 3, Batch(stream="in")
+            over.wait()
+
+        def waiting(self) -> Sequence[Batch]:
+            return ()
+
+    receiver = receiving.ItemReceiver(ArrivalLog(tmp_path), Dictionary(), Values())
+    receiver.start()
+    wait_until(lambda: bool(receiver._waiting))
+    receiver.stop()
+    over.set()
+    log = ArrivalLog(tmp_path)
+    items = [item for _, block in log.of_group(0, log.numbers()) for item in receiving.load_items(block, Dictionary())]
+    assert [tick for tick, _ in items] == [3]
 
 
 @pytest.mark.parametrize("left", [0, 1, 30, -1])

@@ -168,10 +168,13 @@ def test_a_file_is_cut_where_its_lines_stand_for_themselves(tmp_path):
         streams[-1].write_text(header + text * 30, encoding="utf-8")
     with small_blocks(128):
         transports = open_all(streams)
-        files = [stream.files[0] for stream in recording.recordings(transports, recording.ReadingOptions(Clock()))]
+        options = recording.ReadingOptions(Clock())
+        files = [stream.files[0] for stream in recording.recordings(transports, options)]
+        whole = [stream.files[0] for stream in recording.recordings(transports, options, whole_events=True)]
     for transport in transports:
         transport.close()
     assert [file.begun is not None for file in files] == [True, False, True, True, False, False]
+    assert [file.begun is not None for file in whole] == [False, False, True, True, False, False]
 
 
 def test_a_wrong_clock_at_the_end_of_a_block_is_found_out_by_what_follows(tmp_path):

@@ -27,7 +27,7 @@ JOB = rule_job(api.load(RULES), Settings(emit="changes", memory=900_000), partit
 
 
 def parcels(job: Job, tick: int, facts: list[Fact], ended: bool = False) -> list[Parcel]:
-    packer = Packer(job, 0, 0)
+    packer = Packer(job, 0, (0,))
     return list(packer.pack(arrived([Event(tick, tuple(facts))], packer.words, Watermark()), ended))
 
 

@@ -30,7 +30,7 @@ JOB = rule_job(api.load("q(X) :- p(X) in [3]."), Settings(emit="changes"), parti
 
 
 def payloads(*events: Event) -> list[bytes]:
-    packer = Packer(JOB, 0, 0)
+    packer = Packer(JOB, 0, (0,))
     return [parcel.payload for parcel in packer.pack(arrived(events, packer.words, Watermark()))]
 
 
