@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 import clingo
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from buckets import LOSSES, in_buckets, stopped
@@ -237,6 +237,21 @@ def test_a_plan_of_several_kinds_can_be_stopped_and_resumed(case: Case, breaks: 
     assert stopped(part, settings, case.events, breaks) == stopped(part, settings, case.events, ())
 
 
+# Rules that are split give `d` to other rules with its ends, and to the answer sets without.
+TWO_READERS = Case(
+    below="d(X) :- s(X) in [0]. e(X) :- d(X), r(X,Y). e(N) :- N = count{X : s(X) in [0]}.",
+    back="",
+    solved="o(X) :- d(X), not e(X).",
+    above="a(X) :- o(X), s(X) in [0]. a(X) :- d(X), not u(X).",
+    with_ontology=False,
+    models="first",
+    frame=None,
+    events=(Event(0, (Fact("s", ("1",)),)),),
+    emit="changes",
+)
+
+
+@example(TWO_READERS, 1, "none")
 @given(cases(), st.integers(1, 3), st.sampled_from(LOSSES))
 def test_a_bucket_of_spark_answers_as_one_process_does(case: Case, size: int, loss: str) -> None:
     part = api.load_part(sources(case), solving=options(case), inputs=INPUTS, report=lambda _: None)

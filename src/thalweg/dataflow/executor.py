@@ -355,6 +355,8 @@ class Node:
         for change in output.held:
             for key in ((change.signature, change.timed), None):
                 for edge in self._held.get((source, key), ()):
+                    if edge.lasting != change.lasting:
+                        continue
                     named = replace(change, signature=edge.called or change.signature)
                     if edge.stream is None and not self.union.counts((named.signature, named.timed)):
                         arrivals.give(source, named)
@@ -373,7 +375,8 @@ class Node:
         """Keeps what another operator gives at a tick for the next one."""
         for change in output.held:
             for edge in self.delayed:
-                if (edge.source, edge.key) == (source, (change.signature, change.timed)):
+                same = (edge.source, edge.key) == (source, (change.signature, change.timed))
+                if same and edge.lasting == change.lasting:
                     self.late.held.append(replace(change, signature=edge.called or change.signature))
 
     def advance(self, tick: int, arrivals: Arrivals) -> Iterator[Output]:

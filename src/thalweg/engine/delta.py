@@ -15,13 +15,14 @@ from thalweg.planning.rule_plan import Relation
 class Given:
     """What began and what ended of one predicate that another part of the program derives: rows of words.
 
-    Of a lasting one nothing is said to end: `begun` has a last column, the tick until which each row is guaranteed.
+    Of a `lasting` one nothing is said to end: `begun` has a last column, the tick until which each row is guaranteed.
     """
 
     signature: Predicate
     timed: bool
     begun: Rows
     ended: Rows
+    lasting: bool = False
 
 
 @dataclass(eq=False, weakref_slot=True, slots=True)

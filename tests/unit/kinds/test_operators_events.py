@@ -34,6 +34,7 @@ from thalweg.kinds.classes.ladder import UNDECIDED, Decision, Ladder
 from thalweg.kinds.events import EventCascade, Surroundings
 from thalweg.kinds.member import Neighbours
 from thalweg.languages.compile_options import OntologyOptions
+from thalweg.model import plain_data
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -224,6 +225,12 @@ def together(plan: Plan, context: Context, events: list[Graphs]) -> list[str]:
     list(executor.finish())
     executor.close()
     return shown(blocks)
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operators of this file travel as those of an installed language do."""
+    monkeypatch.setattr(plain_data, "_packages_of_languages", lambda: iter([__name__]))
 
 
 class Buckets(Workers):

@@ -119,9 +119,10 @@ class Lowered:
                 [words for (name, words), turn in self._turns.items() if name == signature and turn == sign]
                 for sign in (-1, 1)
             )
-            width = signature.arity
-            arrays = (np.array(rows, dtype=np.int64).reshape(len(rows), width) for rows in (begun, ended))
-            changes.append(Given(signature, False, *arrays))
+            first, last = (
+                np.array(rows, dtype=np.int64).reshape(len(rows), signature.arity) for rows in (begun, ended)
+            )
+            changes.append(Given(signature, False, first, last))
         self._turns = {}
         return changes
 

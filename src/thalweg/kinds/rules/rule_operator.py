@@ -292,7 +292,7 @@ class RuleOperator(Operator):
                 # What became unknown is taken back like what ended.
                 ended = np.concatenate((ended, unknown)) if len(unknown) else ended
             if len(begun) or len(ended):
-                changes.append(Given(*export.key, begun, ended))
+                changes.append(Given(*export.key, begun, ended, export.lasting))
             lacking = self._as_streamed(delta.shed) if relation.number in delta.incomplete else ()
             if lacking != self._lacking.get(export.key, ()):
                 self._lacking[export.key] = lacking

@@ -80,7 +80,8 @@ class Outbox:
         for change in output.held:
             for key in ((change.signature, change.timed), None):
                 for edge in self._keyed.get((number, key), ()):
-                    self._collect(edge, tick, change)
+                    if self._edges[edge].lasting == change.lasting:
+                        self._collect(edge, tick, change)
         for key, _, names in output.doubts:
             for edge in self._keyed.get((number, key), ()):
                 self._turns.setdefault(edge, []).append((tick, names))

@@ -349,7 +349,8 @@ class BlockReceiver(_LogWriter):
             if block:
                 self._next.add(group, round(self._passing.now() * 1_000), block)
                 self._counts[group] = self._counts.get(group, 0) + 1
-            else:
+            elif not self._stopped.is_set():
+                # What ends while a run is being stopped may end because of that, as the sender of a pipe does.
                 self._next.ended.append(group)
         if not block:
             self._flowing.discard(number)

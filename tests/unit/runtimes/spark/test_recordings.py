@@ -214,7 +214,7 @@ def test_a_run_that_is_resumed_knows_the_line_at_which_reading_stopped(tmp_path)
     file.write_text("a(x) at 3.\na(x at 3.\n", encoding="utf-8")
     blocks = TaskRun(tmp_path, JOIN, [file], 2)
     blocks.read_recorded(ends_of(blocks.feed.sources.recorded, []), 50)
-    blocks.feed.start()
+    blocks.feed.start(lambda: None)
     assert blocks.feed.malformed is not None
     again = TaskRun(tmp_path, JOIN, [file], 2)
     again.delivery.close()
