@@ -420,7 +420,7 @@ class LocalRun:
         header, _ = decode(about)
         self._resumed = True
         self._shedding.load(header["shedding"])
-        self._settings.calendar.clock.notation.stamped |= header["stamped"]
+        self._note_times(header)
         if state:
             self._succeed(state, succession)
         self.intake.load(intake)
@@ -470,13 +470,16 @@ class LocalRun:
     def load_operators(self, saved: bytes) -> None:
         """Brings the operators, and nothing else, to a saved state."""
         about, _, state = unframe(saved)
-        # What is answered before more is read is written as before.
-        header, notation = decode(about)[0], self._settings.calendar.clock.notation
+        self._note_times(decode(about)[0])
+        if state:
+            self.resume(state)
+
+    def _note_times(self, header: dict[str, Any]) -> None:
+        """What is answered before more is read is written as before."""
+        notation = self._settings.calendar.clock.notation
         notation.stamped |= header["stamped"]
         # Earlier versions did not write this down.
         notation.bare |= header.get("bare", False)
-        if state:
-            self.resume(state)
 
     def snapshot(self) -> bytes:
         """Where all operators are, and what waits between them."""
