@@ -87,6 +87,7 @@ def test_what_is_unchanged_goes_on_and_all_else_begins(stop: Stop) -> None:
     Path("rules.lars").write_text(WIDER)
     refused = thalweg(*COMMAND)
     assert (refused.exit_code, "belongs to another program" in refused.output) == (1, True)
+    assert "go on with the changed one (`--on-change begin`)" in " ".join(refused.output.split())
     result = thalweg(*BEGIN)
     assert result.exit_code == 0, result.output
     assert "W422" in result.output

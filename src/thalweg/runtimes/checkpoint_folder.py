@@ -87,13 +87,16 @@ class Claim:
             raise other
         self.check_options(folder)
 
-    def other_program(self, folder: CheckpointPath) -> RejectedError | None:
-        """The error for a folder that belongs to another program, or to this one with other settings."""
+    def other_program(self, folder: CheckpointPath, begins: bool = False) -> RejectedError | None:
+        """The error for a folder that belongs to another program, or to this one with other settings.
+
+        The run `begins` with a changed program where the user wants that.
+        """
         manifest = self._manifest(folder)
         if manifest is None:
             return None
         if manifest["program"] != self.program:
-            return refused(f"the checkpoint `{folder}` belongs to another program")
+            return refused(f"the checkpoint `{folder}` belongs to another program", begins)
         if manifest["fingerprint"] != self.fingerprint:
             return refused(f"the checkpoint `{folder}` belongs to the same program with other settings")
         return None
@@ -158,9 +161,10 @@ def damaged(file: CheckpointPath) -> RejectedError:
     return RejectedError([Diagnostic("E408", f"`{file}` of the checkpoint is damaged", help=way_out)])
 
 
-def refused(message: str) -> RejectedError:
-    """The error for a checkpoint that cannot be used."""
-    help_ = "resume it with the program and options that it was made with, or name a new folder"
+def refused(message: str, begins: bool = False) -> RejectedError:
+    """The error for a checkpoint that cannot be used; where a changed program `begins`, the user may choose that."""
+    other = ", go on with the changed one (`--on-change begin`)" if begins else ""
+    help_ = f"resume it with the program and options that it was made with{other}, or name a new folder"
     return RejectedError([Diagnostic("E408", message, help=help_)])
 
 

@@ -105,7 +105,7 @@ class EmbeddedCheckpoint:
     def _check_program(self) -> None:
         """Reads the folder; `RejectedError` where it is another program's, unless this one may take over."""
         begins = self._program is not None and self._program.begins
-        other = self._claim.other_program(self.folder)
+        other = self._claim.other_program(self.folder, begins=self._program is not None)
         if (self.folder / STATE).exists() and (other is None or self._program is not None):
             need_manifest(self.folder)
             self._saved_key = self._read()
@@ -116,7 +116,7 @@ class EmbeddedCheckpoint:
             raise other
         self._claim.check_options(self.folder, _OF_PROGRAM if begins or is_own else ())
         if self.is_changed and not begins:
-            raise refused(f"the checkpoint `{self.folder}` belongs to another program")
+            raise refused(f"the checkpoint `{self.folder}` belongs to another program", begins=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
