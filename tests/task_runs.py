@@ -27,7 +27,7 @@ from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.feed import FeedOptions, SparkFeed, groups_of, open_feed
 from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.recordings import BatchSizes, Position, is_recorded, offset_of
-from thalweg.runtimes.spark.stream_source import BatchPlanner, Known, Work, done
+from thalweg.runtimes.spark.stream_batches import BatchPlanner, Known, Work, done
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.stored_path import CheckpointPath
 from thalweg.runtimes.wall_clock import PassingTime

@@ -337,7 +337,7 @@ def hierarchies(draw: st.DrawFn) -> list[Axiom]:
 EVERY_TWO = [Fact(name, (f"<{one[1]}{other[1]}>",)) for one, other in combinations(CLASSES, 2) for name in (one, other)]
 
 
-# Whoever is in D or F breaks the axiom about A and B alone.
+# Members of D, or of F, break the axiom about A and B without another fact.
 ALONE: list[Axiom] = [
     ax.SubClassOf("<B>", "<A>"),
     ax.SubClassOf("<D>", "<A>"),

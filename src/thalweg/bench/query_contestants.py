@@ -26,7 +26,7 @@ from thalweg.bench.continuous_queries import BenchmarkQuery
 from thalweg.bench.oxigraph import SparqlAnswer, Windows, read_bindings, read_rows
 from thalweg.bench.query_ways import PER_WINDOW, RULES, at_work
 from thalweg.connectors.ntriples import TripleReader
-from thalweg.dataflow.executor import Arrivals
+from thalweg.dataflow.operator_arrivals import Arrivals
 from thalweg.model.time import Clock
 
 COMPILED: Final = "compiled"

@@ -33,7 +33,7 @@ class FolderCheck(Protocol):
     """Raises `RejectedError` if another run has taken a checkpoint folder."""
 
     def __call__(self, is_saving: bool = True) -> None:
-        """Before something is saved, it is looked who has the folder; else it is known or not."""
+        """With `is_saving`, checks on the disk as well; without, only what this process has noticed."""
 
 
 @contextmanager

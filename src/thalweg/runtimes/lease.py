@@ -38,7 +38,7 @@ class Lease:
     def check(self, is_saving: bool = True) -> None:
         """`RejectedError` where another run has the checkpoint, or may have it: it was not renewed in time.
 
-        Before something is saved, it is looked who has it.
+        With `is_saving`, its file is read first: only that tells whether another run has written to it.
         """
         if is_saving and self._loss is None and self._access.acquire(timeout=BEAT):
             try:
@@ -65,7 +65,7 @@ class Lease:
         return self._loss is None
 
     def _look(self) -> None:
-        """Looks who has the checkpoint."""
+        """Reads the file, and notes how the checkpoint was lost, if it was."""
         folder = self._file.parent
         if not self._file.exists():
             self._loss = f"`{self._file}` was removed: another run may have used the checkpoint"

@@ -14,8 +14,9 @@ from buckets import LOSSES, Buckets
 from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Context, Settings
 from thalweg.dataflow.exchange import GATHER, Hash
-from thalweg.dataflow.executor import Arrivals, Executor, open_fragment
+from thalweg.dataflow.executor import Executor, open_fragment
 from thalweg.dataflow.operator import Output, Share, Updates
+from thalweg.dataflow.operator_arrivals import Arrivals
 from thalweg.dataflow.plan import Edge, Plan
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.engine import Given

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from thalweg.answers.record import Answer
 from thalweg.connectors.interrupt import Interrupt, Interrupted
-from thalweg.dataflow.executor import Heard
 from thalweg.dataflow.operator import Updates
+from thalweg.dataflow.operator_arrivals import Heard
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine import Given
 from thalweg.languages.asp.frame import Frame

@@ -36,8 +36,8 @@ from thalweg.runtimes.spark.received_block import ReceivedKind, ReceivedSource
 from thalweg.runtimes.spark.receiver import BlockReceiver, ItemReceiver, Receiver
 from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, is_recorded, recordings
 from thalweg.runtimes.spark.shipped_job import ShippedJob
-from thalweg.runtimes.spark.stream_reader import read_streams
-from thalweg.runtimes.spark.stream_source import Known, StreamSources
+from thalweg.runtimes.spark.stream_batches import Known, StreamSources
+from thalweg.runtimes.spark.stream_source import read_streams
 from thalweg.runtimes.spark.wire import warning_of
 from thalweg.runtimes.stored_path import CheckpointPath
 from thalweg.runtimes.wall_clock import PassingTime

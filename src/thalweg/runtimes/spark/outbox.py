@@ -9,8 +9,9 @@ import numpy as np
 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.exchange import Multicast
-from thalweg.dataflow.executor import Arrivals, Executor, Node, netted
+from thalweg.dataflow.executor import Executor, Node
 from thalweg.dataflow.operator import HeldKey, Output, Words
+from thalweg.dataflow.operator_arrivals import Arrivals, netted
 from thalweg.dataflow.plan import Edge
 from thalweg.engine import Given
 from thalweg.model.arrow import Lists, read_words, terms_of

@@ -40,13 +40,13 @@ PAUSE: Final = 0.02
 _CROWDED: Final = 0.1
 """Seconds after which it is looked for room again."""
 _WORTH_CUTTING: Final = 1 << 20
-"""Bytes of a segment from which on it is looked whether tasks can share the lines of streams."""
+"""Bytes from which on a segment says how many lines streams have brought, so that tasks can share them."""
 _ITEMS: Final = 20_000
 """Values of Python that are written together."""
 _ALERT: Final = 0.25
-"""Seconds after which it is looked at the latest whether receiving is to stop."""
+"""Seconds within which the receiver notices that it is to stop."""
 _GRACE: Final = 0.05
-"""Seconds in which a block comes that was received before receiving is to stop."""
+"""Seconds that the receiver waits, once it is to stop, for a block that has come already."""
 _LAST: Final = 10.0
 """Seconds that what was received may take to be written down at the end."""
 
@@ -143,9 +143,11 @@ class _LogWriter(threading.Thread, ABC):
 
     def run(self) -> None:
         try:
-            self._receive()
-            if self._stopped.is_set():
-                self._close()
+            try:
+                self._receive()
+            finally:
+                if self._stopped.is_set():
+                    self._close()
         except BaseException as error:
             self.error = error
 
@@ -281,7 +283,7 @@ class BlockReceiver(_LogWriter):
         try:
             self._follow()
         except BaseException:
-            # Who has sent what came before does not send it again.
+            # Its senders will not send it again.
             if self._next.arrivals or self._next.ended:
                 self._note_positions()
                 self._write(self._still_resting)

@@ -30,7 +30,7 @@ from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment, lines_in
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.received_block import ReceivedBlock
 from thalweg.runtimes.spark.receiver import BlockReceiver, ItemReceiver, load_items
-from thalweg.runtimes.spark.stream_source import BatchPlanner, Known
+from thalweg.runtimes.spark.stream_batches import BatchPlanner, Known
 from thalweg.runtimes.wall_clock import PassingTime
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
@@ -489,6 +489,22 @@ def test_what_came_before_values_of_python_failed_is_written_down(tmp_path):
     (block,) = [block for _, block in log.of_group(0, log.numbers())]
     assert [tick for tick, _ in load_items(block, Dictionary())] == [*range(5)]
     assert log.head(log.end - 1).ended == (), "there may be more"
+
+
+def test_what_came_before_values_of_python_failed_is_written_down_while_receiving_ends(tmp_path):
+    class Stopping(FailingItems):
+        def __iter__(self) -> Iterator[tuple[int, Batch]]:
+            try:
+                yield from super().__iter__()
+            finally:
+                receiver._stopped.set()
+
+    log = ArrivalLog(tmp_path)
+    receiver = ItemReceiver(log, Dictionary(), Stopping([(3, Batch(stream="in"))]))
+    receiver.run()
+    assert isinstance(receiver.error, ZeroDivisionError)
+    (block,) = [block for _, block in log.of_group(0, log.numbers())]
+    assert [tick for tick, _ in load_items(block, Dictionary())] == [3]
 
 
 class Waiting(LiveText):
