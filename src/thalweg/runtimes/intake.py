@@ -10,6 +10,7 @@ of the late channel holds the event, and where the watermark stood when it came:
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -154,18 +155,18 @@ class Late:
     def __init__(self, write: Callable[[str], object] | None = None, times: TimeFormat = AS_TICKS) -> None:
         self._write = write
         self._times = times
-        self._count = 0
+        self._counts: Counter[str] = Counter()
         self._first = ""
 
     def add(self, tick: int, watermark: int, stream: str | None, facts: list[str]) -> None:
         """Takes the facts of an event of a tick, which came when the watermark had passed it, or which is far."""
         if watermark >= FAR:
             watermark -= FAR
-        else:
-            if facts and not self._count:
+        elif facts:
+            if not self._first:
                 written = self._times.text
                 self._first = f"`{facts[0]} at {written(tick)}` arrived when the watermark was {written(watermark)}"
-            self._count += len(facts)
+            self._counts[stream or ""] += len(facts)
         if self._write:
             at, reached = self._times.data(tick), self._times.data(watermark)
             self._write(_encode({"t": at, "watermark": reached, "stream": stream, "facts": facts}) + "\n")
@@ -173,30 +174,36 @@ class Late:
     @property
     def count(self) -> int:
         """How many facts were late."""
-        return self._count
+        return self._counts.total()
 
     def save(self) -> dict[str, Any]:
-        """The number of late facts and the first of them, as JSON."""
-        return {"count": self._count, "first": self._first}
+        """The numbers of late facts by stream and the first of them, as JSON."""
+        return {"counts": dict(self._counts), "first": self._first}
 
     def load(self, saved: dict[str, Any]) -> None:
-        """Counts on where another one was saved."""
-        self._count, self._first = saved["count"], saved["first"]
+        """Counts on where another one was saved, perhaps by the version before, which had one number."""
+        self._counts = +Counter(saved["counts"] if "counts" in saved else {"": saved["count"]})
+        self._first = saved["first"]
 
     def counts(self) -> Iterator[Counted]:
         """The count of late facts, for the warnings of a live run."""
-        yield Counted("late", self._count, self.summary)
+        yield Counted("late", self.count, self.summary)
 
     def summary(self) -> Diagnostic | None:
         """The warning at the end of a run; None where no fact was late, or all went to the late channel."""
-        if self._write or not self._count:
+        if self._write or not self.count:
             return None
-        number = "1 fact was" if self._count == 1 else f"{self._count} facts were"
+        number = "1 fact was" if self.count == 1 else f"{self.count} facts were"
         return Diagnostic(
             "W302",
-            f"{number} late and ignored: {self._first}",
+            f"{number} late and ignored: {self._first}{self._by_stream()}",
             help="wait longer with `--delay`, or keep late facts with `--late FILE`",
         )
+
+    def _by_stream(self) -> str:
+        """How many of them each stream brought, where there are several."""
+        listed = [f"{count} of `{stream}`" for stream, count in sorted(self._counts.items()) if stream]
+        return f" ({', '.join(listed)})" if len(self._counts) > 1 else ""
 
 
 class FarFacts:

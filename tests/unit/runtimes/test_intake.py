@@ -231,6 +231,25 @@ def test_without_one_the_facts_are_counted_and_the_first_is_the_example():
     assert found.message == "3 facts were late and ignored: `p(c) at 4` arrived when the watermark was 5"
 
 
+def test_late_facts_of_several_streams_are_counted_by_stream_also_after_a_resume():
+    late, resumed = Late(), Late()
+    late.add(4, 5, "north", ["p(c)", "p(d)"])
+    late.add(1, 9, "south", ["p(e)"])
+    resumed.load(late.save())
+    resumed.add(2, 9, "south", ["p(f)"])
+    assert resumed.count == 4
+    assert resumed.summary().message.endswith("when the watermark was 5 (2 of `north`, 2 of `south`)")
+
+
+def test_a_count_that_the_version_before_saved_goes_on():
+    late = Late()
+    late.load({"count": 2, "first": "`p(c) at 4` arrived when the watermark was 5"})
+    late.add(1, 9, "south", ["p(e)"])
+    assert late.summary().message.startswith("3 facts were late and ignored: `p(c) at 4`")
+    late.load({"count": 0, "first": ""})
+    assert late.summary() is None
+
+
 # Intake ---------------------------------------------------------------------------------------------------------------
 
 
