@@ -4,7 +4,8 @@
 engine, which concludes nothing, or its input again. Beside the join Spark's own join of two streams, and one in
 `applyInPandasWithState`. All of it in one run and in turns; times differ from machine to machine, and the verdict is
 about ratios. Then the CPU time of a fact and of a batch (`spark_costs`, `spark_batches`), what that would mean on a
-cluster (`spark_model`), and how long answers take (`spark_latency`).
+cluster (`spark_model`), how long answers take (`spark_latency`), and two programs beside what would stand in for them
+(`spark_comparisons`).
 """
 
 import os
@@ -35,6 +36,7 @@ from thalweg.bench.interleaved import (
 from thalweg.bench.plot import Lines, Panel, add_point, draw
 from thalweg.bench.report import BenchmarkReport, BenchmarkTarget, Row
 from thalweg.bench.spark_batches import BatchCost, batch_costs
+from thalweg.bench.spark_comparisons import PAYMENTS, TAXONOMY, CpuComparison, comparisons
 from thalweg.bench.spark_costs import BROKER, CostOfFact, costs, streams
 from thalweg.bench.spark_latency import AnswerLatency, latency
 from thalweg.bench.spark_model import ModelledCluster, batch_seconds, modelled
@@ -51,6 +53,7 @@ _SHAPES: Final = ((2, 2), (2, 8), (2, 64), (4, 64))
 _DRIVER_US: Final = 0.2
 _WORKERS_US: Final = 3.0
 _OF_EMPTY: Final = 1.3
+_OF_OTHERS: Final = {PAYMENTS: 2.0, TAXONOMY: 4.0}
 # Seconds.
 _FIRST: Final = 10.0
 _STEADY: Final = 1.0
@@ -103,6 +106,7 @@ class SparkCosts:
     shapes: Sequence[BatchCost]
     answers: AnswerLatency
     clusters: Sequence[ModelledCluster]
+    comparisons: Sequence[CpuComparison]
 
 
 def _measured_costs(report: BenchmarkReport, quick: bool) -> SparkCosts:
@@ -121,7 +125,9 @@ def _measured_costs(report: BenchmarkReport, quick: bool) -> SparkCosts:
         cluster for cost in facts if cost.program == "join" for cluster in modelled(cost, batch_seconds(shapes))
     ]
     report.add("model", clusters)
-    return SparkCosts(facts, shapes, answers, clusters)
+    compared = [*comparisons(quick, report.log)]
+    report.add("comparisons", compared)
+    return SparkCosts(facts, shapes, answers, clusters, compared)
 
 
 def cost_targets(found: SparkCosts) -> list[BenchmarkTarget]:
@@ -146,6 +152,13 @@ def cost_targets(found: SparkCosts) -> list[BenchmarkTarget]:
         ),
         BenchmarkTarget(
             f"half of the answers at 1,000 facts/s: within {_STEADY:g} s", f"{half:.2f} s", half <= _STEADY
+        ),
+        *(
+            BenchmarkTarget(
+                f"CPU time of {compared.what}: at most {most:g} ×", f"{compared.times:.1f} ×", compared.times <= most
+            )
+            for compared in found.comparisons
+            if (most := _OF_OTHERS.get(compared.what)) is not None
         ),
     ]
 

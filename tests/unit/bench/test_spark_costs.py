@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from thalweg.bench.interleaved import joined_in_pandas
 from thalweg.bench.report import BenchmarkReport
 from thalweg.bench.spark import SparkCosts, cost_targets, draw_costs
 from thalweg.bench.spark_batches import BatchCost, batch_costs
+from thalweg.bench.spark_comparisons import FURTHER, PAYMENTS, TAXONOMY, CpuComparison, class_tree, payments
 from thalweg.bench.spark_costs import BROKER, CostOfFact, MeasuredStream, cost_of, streams
 from thalweg.bench.spark_latency import AnswerLatency
 from thalweg.bench.spark_model import EXECUTORS, batch_seconds, modelled
@@ -125,6 +127,10 @@ def test_kafka_is_measured_where_a_broker_is_named(monkeypatch: pytest.MonkeyPat
 COSTS = [CostOfFact("join", source, 1, 0.1, 3.0, 2.9, 6.0, 4.0, 9.0) for source in ("facts", "Parquet")]
 SHAPES = [BatchCost(2, number, 0.0, 0.3, 0.2, 0.4 + 0.05 * number, 0.4, 1.25) for number in (2, 8)]
 ANSWERS = AnswerLatency(9.0, 0.5, 0.9, 1.2, 100)
+COMPARED, SLOWER = (
+    [CpuComparison(what, 100, 2.0 * times, 2.0, times) for what in (PAYMENTS, TAXONOMY, FURTHER)]
+    for times in (1.9, 4.1)
+)
 
 
 def test_in_the_model_executors_are_the_limit_until_the_driver_is() -> None:
@@ -139,10 +145,10 @@ def test_in_the_model_executors_are_the_limit_until_the_driver_is() -> None:
 
 def test_results_are_written_judged_and_drawn(tmp_path: Path) -> None:
     clusters = modelled(COSTS[0], batch_seconds(SHAPES))
-    found = SparkCosts(COSTS, SHAPES, ANSWERS, clusters)
-    assert [target.holds for target in cost_targets(found)] == [True] * 5
-    slow = SparkCosts(COSTS, SHAPES, AnswerLatency(11.0, 1.5, 2.0, 3.0, 9), clusters)
-    assert [target.holds for target in cost_targets(slow)] == [True, True, True, False, False]
+    found = SparkCosts(COSTS, SHAPES, ANSWERS, clusters, COMPARED)
+    assert [target.holds for target in cost_targets(found)] == [True] * 7
+    slow = SparkCosts(COSTS, SHAPES, AnswerLatency(11.0, 1.5, 2.0, 3.0, 9), clusters, SLOWER)
+    assert [target.holds for target in cost_targets(slow)] == [True, True, True, False, False, False, False]
     report = BenchmarkReport(tmp_path, "spark")
     report.add("model", clusters)
     draw_costs(found, report.folder)
@@ -182,6 +188,23 @@ def test_a_batch_and_an_empty_one_are_measured_and_joins_agree(session, tmp_path
     joined.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True).start().awaitTermination()
     # What is more than a window old meets nothing.
     assert sorted(found) == [(1, 3, 1), (1, 4, 2)]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_payments_have_the_same_alarms_in_sql(session, tmp_path: Path) -> None:
+    """It fails where the alarms differ, or where there are none."""
+    compared = payments(session, tmp_path, 200_000, turns=1)
+    assert (compared.rows, compared.spark_s > 0, compared.other_s > 0) == (200_000, True, True)
+
+
+def test_each_class_of_the_tree_is_below_the_first() -> None:
+    above = dict(re.findall(r":(C\d+) rdfs:subClassOf :(C\d+)", class_tree(200)))
+    assert len(above) == 199
+    for name in [*above]:
+        while name in above:
+            name = above[name]
+        assert name == "C0"
 
 
 def test_the_broker_is_named_in_the_docs() -> None:
