@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 _BEGINNING: Final = 256 << 10
 # What makes lines of a format depend on others, where it stands behind the beginning.
 _BINDING: Final = {"facts": (b"/*", b"prefix"), "csv": (b'"',)}
+# Bytes that are read in about the time in which a file is opened.
+_OPENING: Final = 64 << 10
 _LINES: Final = frozenset({"facts", "json", "triples", "csv"})
 
 
@@ -307,6 +309,9 @@ def _behind(beginning: bytes, reader: Reader) -> str | None:
     state = reader.save()
     if state is None or state.get("rest") or state.get("facts", {}).get("pending", "").strip():
         return None
+    if state.get("text", {}).get("encoding", "").startswith("utf-16"):
+        # The byte of a line break is also a half of other signs.
+        return None
     return json.dumps(state)
 
 
@@ -354,12 +359,28 @@ class Offsets:
         share = min(1.0, size / max(1, left))
         return [stream.behind(position, int(stream.size * share)) for stream, position in pairs]
 
-    def blocks(self, start: Sequence[Position], end: Sequence[Position], tasks: int) -> list[Block]:
-        """What a batch reads, in about as many blocks as there are tasks that can run at once."""
+    def blocks(self, start: Sequence[Position], end: Sequence[Position], tasks: int) -> list[tuple[Block, ...]]:
+        """What a batch reads, in about as many parts as there are tasks that can run at once; files may share one."""
         spans = [*zip(self._streams, start, end, strict=True)]
-        size = sum(_bytes(*span) for span in spans)
-        block = max(self._block, -(-size // max(1, tasks)))
-        return [part for stream, begin, last in spans for part in stream.blocks(begin, last, block)]
+        size = max(self._block, -(-sum(_bytes(*span) for span in spans) // max(1, tasks)))
+        blocks = [(stream, part) for stream, begin, last in spans for part in stream.blocks(begin, last, size)]
+        work = [_work(stream, block) for stream, block in blocks]
+        most = max(self._block, -(-sum(work) // max(1, tasks)))
+        parts: list[list[Block]] = []
+        left = 0
+        for (_, block), needed in zip(blocks, work, strict=True):
+            if needed > left:
+                parts.append([])
+                left = most
+            parts[-1].append(block)
+            left -= needed
+        return [*map(tuple, parts)]
+
+
+def _work(stream: RecordedSource, block: Block) -> int:
+    """The work on a block in bytes: about as many as it has, and those that could be read while a file is opened."""
+    file = stream.files[block.file]
+    return (block.end - block.start) * file.size // file.length + _OPENING
 
 
 def _bytes(stream: RecordedSource, start: Position, end: Position) -> int:
