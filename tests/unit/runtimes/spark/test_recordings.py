@@ -216,6 +216,14 @@ def test_a_table_in_utf_16_is_not_cut_within_a_sign(tmp_path):
     compared(tmp_path, [file], [50, 50, 50], 30, program="hot(D) :- temp(D,V), V > 3.", map=["temp(dev, v) at ts"])
 
 
+def test_blank_nodes_of_graphs_in_lines_are_told_apart_wherever_a_file_is_cut(tmp_path):
+    lines = [json.dumps({"t": tick, "graph": f"_:b <{'ab'[tick % 2]}> <x> ."}) for tick in range(40)]
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    program = "both(X) :- <a>(X,Y) in [30], <b>(X,Y) in [30]. has(X) :- <a>(X,Y)."
+    compared(tmp_path, [file], [50, 150, 90], 60, program=program)
+
+
 def test_what_waits_behind_a_malformed_line_takes_no_part_however_batches_are_cut(tmp_path):
     files = [tmp_path / "bad.facts", tmp_path / "good.facts"]
     files[0].write_text("a(x) at 1.\n" * 20 + "a(x) at 3.\na(x at 3.\n", encoding="utf-8")
