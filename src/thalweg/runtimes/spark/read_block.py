@@ -249,7 +249,9 @@ class RecordedBlock(BlockTask):
         block, reader = self._block, self._reader
         groups = range(block.start, block.end) if before else None
         transport = ParquetTransport(self._file.location, self._stream.wanted, groups=groups)
-        if block.start:
+        if not before:
+            reader = whole_events(reader, self._file.name, self._packer.words)
+        elif block.start:
             reader.load(_at_row(reader.save() or {}, before[block.start]))
         for data in transport.blocks(Interrupt()):
             yield from reader.feed(data)

@@ -56,7 +56,7 @@ _BEGINNING: Final = 256 << 10
 _BINDING: Final = {"facts": (b"/*", b"prefix"), "csv": (b'"',)}
 # Bytes that are read in about the time in which a file is opened.
 _OPENING: Final = 64 << 10
-_LINES: Final = frozenset({"facts", "json", "triples", "csv"})
+_CUT: Final = frozenset({"facts", "json", "triples", "csv", "parquet"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def recordings(
         RecordedSource(group, transport.stream, tuple(_files(transport)), wanted)
         for group, transport in enumerate(transports)
     )
-    return tuple(_cut(stream, reading, _LINES - WHOLE if whole_events else _LINES) for stream in streams)
+    return tuple(_cut(stream, reading, _CUT - WHOLE if whole_events else _CUT) for stream in streams)
 
 
 def _files(transport: Transport) -> Iterator[RecordedFile]:
@@ -271,10 +271,10 @@ def _cut_file(stream: RecordedSource, number: int, reading: ReadingOptions, form
     file = stream.files[number]
     format = format_of(file.name)
     reader = stream.open(number, reading, Dictionary(), reading.own_clock(), reading.tally())
-    if isinstance(reader, OrderedReader):
+    if isinstance(reader, OrderedReader) or format not in formats:
         # Local times go by their order in the file.
         return replace(file, groups=None if file.groups is None else ())
-    if format not in formats or file.name.endswith((".gz", ".json")) or file.size < 2 * SIZES.block:
+    if file.groups is not None or file.name.endswith((".gz", ".json")) or file.size < 2 * SIZES.block:
         return file
     location = file.location
     beginning = read_beginning(location, _BEGINNING)

@@ -175,15 +175,17 @@ def test_a_file_is_cut_where_its_lines_stand_for_themselves(tmp_path):
         streams.append(tmp_path / name)
         header = "fact,t\n" if name.endswith("csv") else ""
         streams[-1].write_text(header + text * 30, encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist([{"fact": "p", "t": 3}] * 8), tmp_path / "g.parquet", row_group_size=2)
     with small_blocks(128):
-        transports = open_all(streams)
+        transports = open_all([*streams, tmp_path / "g.parquet"])
         options = recording.ReadingOptions(Clock())
         files = [stream.files[0] for stream in recording.recordings(transports, options)]
         whole = [stream.files[0] for stream in recording.recordings(transports, options, whole_events=True)]
     for transport in transports:
         transport.close()
-    assert [file.begun is not None for file in files] == [True, False, True, True, False, False]
-    assert [file.begun is not None for file in whole] == [False, False, True, True, False, False]
+    assert [file.begun is not None for file in files] == [True, False, True, True, False, False, False]
+    assert files[-1].groups == (0, 2, 4, 6)
+    assert {(file.begun, file.length) for file in whole} == {(None, 1)}
 
 
 def test_a_wrong_clock_at_the_end_of_a_block_is_found_out_by_what_follows(tmp_path):
