@@ -116,6 +116,21 @@ def test_a_run_that_is_killed_before_its_first_checkpoint_begins_again(
     assert Path("out.jsonl").read_text() == first
 
 
+def test_the_plan_of_an_earlier_time_is_not_taken_for_that_of_the_run(stop: Stop) -> None:
+    """A run that is killed as it takes over leaves the plan of the program before it, which may come back."""
+    Path("rules.lars").write_text(f"{RULES}more(R) :- speed(R,_) in [30].")
+    stopped(stop, *COMMAND, at=10)
+    plan = next(Path("kept").glob("plan-*"))
+    left = plan.read_bytes()
+    Path("rules.lars").write_text(RULES)
+    stopped(stop, *BEGIN, at=20)
+    plan.write_bytes(left)
+    Path("rules.lars").write_text(f"{RULES}more(R) :- speed(R,_) in [30].")
+    assert "`more/1` begins at 20" in stopped(stop, *BEGIN, at=30).output
+    assert plan.read_bytes() != left
+    assert thalweg(*BEGIN).exit_code == 0
+
+
 def test_what_was_changed_is_resumed_without_a_word(stop: Stop) -> None:
     stopped(stop, *COMMAND)
     Path("rules.lars").write_text(WIDER)

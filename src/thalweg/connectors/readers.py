@@ -54,6 +54,9 @@ _NAMES_STREAM: Final = b'"stream"'
 _STATEMENT: Final = re.compile(r"[\w-]*:|<")
 
 
+# Formats with many documents in a stream, each with blank nodes of its own.
+_OF_DOCUMENTS: Final = frozenset({"json", "jsonld"})
+
 _Context = tuple[Dictionary, str, str | None, Clock, str]
 
 
@@ -158,8 +161,9 @@ class FactLinesReader(LineReader):
 class SniffingReader:
     """Decides by how a stream begins, which `format_by_content` does; where mappings serve it, it may be a table."""
 
-    def __init__(self, context: _Context, mapped: MappedStream) -> None:
+    def __init__(self, context: _Context, mapped: MappedStream, piece: str) -> None:
         self._context = context
+        self._piece = piece
         self._mapped = mapped
         self._begun = b""
         self._format = ""
@@ -202,7 +206,7 @@ class SniffingReader:
 
     def _open(self, format: str) -> Reader:
         self._format = format
-        self._reader = reader = _opened(format, self._context, self._mapped)
+        self._reader = reader = _opened(format, self._context, self._mapped, self._piece)
         return reader
 
 
@@ -227,15 +231,17 @@ def open_reader(
     format: str | None = None,
     partition: Partition | None = None,
     now: Callable[[], float] = time,
+    piece: str = "",
 ) -> Reader:
     """The reader for a stream, by its name, or for a `format`; mappings make facts of what states none by itself.
 
-    They may name the columns of its `partition`, too. `now` says when what is read of a live stream has come.
+    They may name the columns of its `partition`, too. `now` says when what is read of a live stream has come. The
+    documents of a `piece` of a stream, which is read by itself, are others than those of all other pieces.
     """
     context = words, name, stream, clock, scope_of(name, stream)
     mapped = MappedStream(words, name, stream, clock, tally or Tally(), kind, partition=partition or {}, now=now)
     format = format or format_of(name)
-    return SniffingReader(context, mapped) if format is None else _opened(format, context, mapped)
+    return SniffingReader(context, mapped, piece) if format is None else _opened(format, context, mapped, piece)
 
 
 class OrderedReader:
@@ -273,18 +279,22 @@ def open_ordered(
     format: str | None = None,
     partition: Partition | None = None,
     now: Callable[[], float] = time,
+    piece: str = "",
 ) -> Reader:
     """The reader for a file, or a stream that is not made of files; local times are in the zone of the stream."""
     tally = tally or Tally()
     own = clock.of_file(tally.zones.get(stream or ""))
-    reader = open_reader(name, stream, words, own, tally, kind, format, partition, now)
+    reader = open_reader(name, stream, words, own, tally, kind, format, partition, now, piece)
     zoned = own.zone is not None or any(mapping.time is not None and mapping.time.zone for mapping in tally.mappings)
     return OrderedReader(reader, own) if zoned else reader
 
 
-def _opened(format: str, context: "_Context", mapped: MappedStream) -> Reader:
+def _opened(format: str, context: "_Context", mapped: MappedStream, piece: str) -> Reader:
     if format == "csv":
         return MappedCsvReader(mapped, StatedRows(*context))
+    if piece and format in _OF_DOCUMENTS:
+        words, name, stream, clock, scope = context
+        context = words, name, stream, clock, f"{scope}/{piece}"
     reader = _READERS[format](*context)
     # A document of JSON is not made of lines, so it is read as messages are, mapped or not.
     needed = mapped.kind == "background" or mapped.name.removesuffix(".gz").endswith(".json")

@@ -19,8 +19,8 @@ from thalweg.model.event import Batch, Rows
 from thalweg.model.predicate import Predicate
 from thalweg.model.saved_batches import batch_columns, batches_of
 
-WHOLE: Final = frozenset({"facts", "triples"})
-"""The formats whose events are consecutive statements of one time."""
+WHOLE: Final = frozenset({"facts", "triples", "json", "csv", "parquet"})
+"""The formats in which consecutive statements of one time, or rows, are one event."""
 
 _HELD: Final = "held"
 # Facts that are worth keeping with the position in a file; with more of them, reading begins at an earlier one.
@@ -80,7 +80,7 @@ class WholeEvents:
             if isinstance(item, Diagnostic):
                 yield from self._released()
                 yield item
-            elif is_first and self._held and _key(item) == _key(self._held[0]):
+            elif is_first and self._held and _go_on(item, self._held[0]):
                 self._held.append(item)
             else:
                 # It is coded, so it waits while what is before it is taken.
@@ -95,8 +95,10 @@ class WholeEvents:
             yield _joined(held)
 
 
-def _key(item: tuple[int, Batch]) -> tuple[int, str | None]:
-    return item[0], item[1].stream
+def _go_on(later: tuple[int, Batch], earlier: tuple[int, Batch]) -> bool:
+    """Whether facts are of the same event as those before them; a graph is an event by itself."""
+    (tick, batch), (before, first) = later, earlier
+    return tick == before and batch.stream == first.stream and not (batch.graphs or first.graphs)
 
 
 def _joined(parts: list[tuple[int, Batch]]) -> tuple[int, Batch]:
@@ -111,7 +113,9 @@ def _joined(parts: list[tuple[int, Batch]]) -> tuple[int, Batch]:
             columns.setdefault(predicate, []).append(words)
     rows: Rows = {predicate: np.concatenate([*map(_words, words)]).tolist() for predicate, words in columns.items()}
     order = [predicate for batch in batches for predicate in batch.order or [name for name, _ in batch.in_order()]]
-    return tick, Batch(rows, order, first.stream)
+    came_in_rows = any(batch.arrived is not None for batch in batches)
+    arrived = sum(batch.rows_arrived for batch in batches) if came_in_rows else None
+    return tick, Batch(rows, order, first.stream, arrived=arrived)
 
 
 def _words(

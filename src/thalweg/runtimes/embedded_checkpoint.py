@@ -158,7 +158,8 @@ class EmbeddedCheckpoint:
     def claim(self) -> None:
         """Makes the folder this run's own, when nothing stands against the run any more."""
         self._claim.make(self.folder)
-        if self._kept is not None and not (self.folder / plan_file(self._key)).exists():
+        # A file of the same name may be from when the program ran before, or began and was killed.
+        if self._kept is not None and self._saved_key != self._key:
             replace_file(self.folder / plan_file(self._key), seal(self._kept.save(), FORMAT))
         self._due = self._clock() + self._every
 

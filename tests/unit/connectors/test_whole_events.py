@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thalweg import api
+from thalweg.connectors.mapping import mapped_csv
 from thalweg.connectors.readers import Reader, open_ordered
 from thalweg.connectors.whole_events import whole_events
 from thalweg.dataflow.context import Context, Settings
@@ -21,7 +23,12 @@ TICKS = [36, 36, 36, 37, 36, 36, 38, 38]
 TEXTS = {
     "in.tnt": "".join(f"{tick} <s{number}> <p{number % 2}> <o> .\n" for number, tick in enumerate(TICKS)),
     "in.facts": "".join(f"p{number % 2}(s{number}) at {tick}.\n" for number, tick in enumerate(TICKS)),
+    "in.jsonl": "".join(
+        f'{{"t": {tick}, "facts": ["p{number % 2}(s{number})"]}}\n' for number, tick in enumerate(TICKS)
+    ),
+    "in.csv": "".join(f"s{number},p{number % 2},o,{tick}\n" for number, tick in enumerate(TICKS)),
 }
+HEADERS = {"in.csv": "s,p,o,t\n"}
 WRONG = "38 nothing\n"
 
 
@@ -46,12 +53,26 @@ def events(name: str, blocks: Sequence[bytes], is_resumed: bool) -> Iterator[tup
 @pytest.mark.parametrize("name", TEXTS)
 @given(places=st.lists(st.integers(0, 400), max_size=6), is_wrong=st.booleans())
 def test_blocks_do_not_cut_events(name: str, is_resumed: bool, places: list[int], is_wrong: bool) -> None:
-    text = (TEXTS[name] + WRONG * is_wrong + TEXTS[name]).encode()
+    text = (HEADERS.get(name, "") + TEXTS[name] + WRONG * is_wrong + TEXTS[name]).encode()
     cuts = sorted({0, *(place for place in places if place < len(text)), len(text)})
     blocks = [text[start:end] for start, end in pairwise(cuts)]
-    expected = [*events(name, [text], False)]
-    assert [*events(name, blocks, is_resumed)] == expected
+    with patch.object(mapped_csv, "_HEADER_NEEDS", 1):
+        expected = [*events(name, [text], False)]
+        assert [*events(name, blocks, is_resumed)] == expected
     assert [len(facts) for _, facts in expected[:4]] == [3, 1, 2, 2]
+
+
+def test_graphs_of_one_time_are_events_by_themselves() -> None:
+    lines = [f'{{"t": 3, "graph": "<s{number}> <p> <o> ."}}\n'.encode() for number in range(4)]
+    expected = [(3, [f"<p>(<s{number}>,<o>)"]) for number in range(4)]
+    assert [*events("in.jsonl", lines, True)] == expected
+
+
+def test_rows_of_an_event_are_counted() -> None:
+    lines = [f'{{"t": 3, "facts": ["p(s{number})", "q(s{number})"]}}\n'.encode() for number in range(4)]
+    reader = opened("in.jsonl", Dictionary())
+    items = [item for line in lines for item in reader.feed(line)] + [*reader.finish()]
+    assert [item[1].rows_arrived for item in items if isinstance(item, tuple)] == [4]
 
 
 def test_operators_that_classify_events_need_them_whole() -> None:

@@ -167,7 +167,7 @@ class Delivery:
         self.shedding = Shedding(report)
         self._report = report
         self._warned: set[object] = set()
-        self.error: FailedError | RejectedError | None = None
+        self.error: FailedError | RejectedError | BrokenPipeError | None = None
         self._ended = False
         self.need_folder: Callable[[], None] = lambda: None
         """Raises an error if another run has taken the ledger."""
@@ -202,6 +202,9 @@ class Delivery:
             except (FailedError, RejectedError) as error:
                 self.error = error
                 raise
+            except OSError as error:
+                self.error = self._reported(error)
+                raise self.error from error
 
     @property
     def is_settled(self) -> bool:
@@ -368,7 +371,20 @@ class Delivery:
             self._header = ""
         for sink in (self._out, self._late):
             if sink is not None and not _is_standard(sink):
-                sink.close()
+                self._close(sink)
+
+    def _close(self, sink: Sink) -> None:
+        try:
+            sink.close()
+        except OSError as error:
+            # What could not be written before cannot be written now.
+            if self.error is None:
+                raise _unwritten(error) from error
+
+    def _reported(self, error: OSError) -> FailedError | BrokenPipeError:
+        """What ends the run where something could not be written; a reader that has seen enough is no failure."""
+        is_read = self._out is not None and _is_standard(self._out)
+        return error if isinstance(error, BrokenPipeError) and is_read else _unwritten(error)
 
 
 def _place(warning: Diagnostic) -> object:
@@ -376,6 +392,10 @@ def _place(warning: Diagnostic) -> object:
     if warning.code in _WITH_EXAMPLES:
         return warning.code, warning.message.split(" ", 1)[0]
     return warning.message if warning.span is NOWHERE else (warning.code, warning.span)
+
+
+def _unwritten(error: OSError) -> FailedError:
+    return FailedError(Diagnostic("E401", f"the answers cannot be written: {error.strerror}"))
 
 
 def _is_standard(sink: Sink) -> bool:

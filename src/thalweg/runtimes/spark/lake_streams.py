@@ -140,10 +140,10 @@ def _check_columns(rows: "DataFrame", source: LakeSource) -> None:
         raise RejectedError(wrong)
 
 
-def _reader(source: LakeSource, words: Dictionary, clock: Clock, tally: Tally) -> Reader:
+def _reader(source: LakeSource, words: Dictionary, clock: Clock, tally: Tally, piece: str = "") -> Reader:
     stream = source.stream
     if source.is_topic:
-        return open_ordered(stream.name, stream.stream, words, clock, tally, "live")
+        return open_ordered(stream.name, stream.stream, words, clock, tally, "live", piece=piece)
     return open_ordered(stream.name, stream.stream, words, clock, tally, "recorded", "parquet")
 
 
@@ -155,12 +155,14 @@ class LakeBlock(BlockTask):
     def __init__(self, job: Job, source: LakeSource, place: tuple[int, int, int], batches: Sequence[Any]) -> None:
         super().__init__(job, place, False, source.reading)
         self._source = source
+        # Each block counts its lines from one, by which blank nodes are told apart.
+        self._piece = "/".join(map(str, place[1:]))
         self._batches = [in_utc(batch) for batch in batches if batch.num_rows]
 
     def _items(self) -> Iterator[Timed | Far]:
         """The items of rows; those whose times are far from those around them are marked."""
         times = PlausibleTimes(self._limits, self._written(), live=self._source.is_topic, fragment=True)
-        reader = _reader(self._source, self._packer.words, self._clock, self._tally)
+        reader = _reader(self._source, self._packer.words, self._clock, self._tally, self._piece)
         for batch in self._batches:
             for item in reader.feed(self._block(batch)):
                 yield from times.take(item)

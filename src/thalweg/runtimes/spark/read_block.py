@@ -9,7 +9,7 @@ with the first fact of each, how many events and facts there were, what is malfo
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -18,6 +18,7 @@ from typing import Any, Final
 from thalweg.connectors.files import FILE_BLOCK, FileTransport, open_for_reading, shortened, size_of
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lines import State
+from thalweg.connectors.readers import format_of
 from thalweg.connectors.tabular import ParquetTransport
 from thalweg.connectors.whole_events import whole_events
 from thalweg.diagnostics import NOWHERE, Diagnostic, RejectedError, Source, Span
@@ -39,6 +40,12 @@ from thalweg.runtimes.spark.wire import DIGEST, OUT, Parcel, failure, warning_te
 _TOGETHER: Final = 200_000
 # Bytes behind a block that say whether the times of its last rows are far.
 _VOTES: Final = 1 << 16
+# How a line of JSON shows that a graph, or a document of JSON-LD, may be in it.
+_DOCUMENTS: Final = (b'"graph"', b'"@')
+_SIGN: Final = max(map(len, _DOCUMENTS)) - 1
+# Where the state of a reader has that of another one, and where it has numbers of lines.
+_INNER: Final = ("reader", "facts")
+_COUNTS: Final = ("line", "lines")
 
 
 def parcels_of(job: Job, stream: RecordedSource, block: Block, reading: ReadingOptions) -> Iterator[list[Parcel]]:
@@ -145,7 +152,7 @@ class BlockTask(ABC):
             "high": self._high,
             "stopped": is_stopped,
             "came": [[stream, str(predicate), terms] for (stream, predicate), terms in digest.came.items()],
-            "malformed": [*map(warning_text, map(self._placed, digest.malformed))],
+            "malformed": [*map(warning_text, digest.malformed)],
             "far": far.save(),
             "notation": [notation.stamped, notation.bare, notation.unzoned],
             "tally": self._tally.save(),
@@ -164,10 +171,6 @@ class BlockTask(ABC):
     def _items(self) -> Iterator[Timed | Far]:
         """The items of the block, whose times are decided."""
 
-    def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
-        """A diagnostic with the number of its line."""
-        return diagnostic
-
     def _more(self, is_stopped: bool) -> dict[str, Any]:
         """What else the driver must know."""
         return {}
@@ -183,6 +186,8 @@ class RecordedBlock(BlockTask):
         self._file = stream.files[block.file]
         self._reader = stream.open(block.file, reading, self._packer.words, self._clock, self._tally)
         self._times = PlausibleTimes(self._limits)
+        self._is_counted = not block.start
+        """Whether the reader knows how many lines stand before the block."""
 
     def _items(self) -> Iterator[Timed | Far]:
         """The items of the block; where the times of the last ones are doubtful, those behind it decide."""
@@ -210,21 +215,43 @@ class RecordedBlock(BlockTask):
                 yield from reader.feed(data)
             yield from reader.finish()
             return
-        lines = Lines(file)
+        lines, before = Lines(file), b""
+        may_have_documents = format_of(file.name) == "json"
         if block.start:
             reader.load(json.loads(file.begun))
         first, last = lines.first_from(block.start), lines.first_from(block.end)
         for data in lines.between(first, last):
-            yield from reader.feed(data)
+            if may_have_documents and not self._is_counted:
+                if any(sign in before + data for sign in _DOCUMENTS):
+                    self._count_lines()
+                before = data[-_SIGN:]
+            yield from self._numbered(reader.feed(data))
         if first < last == file.size:
             # Its last line may have no end.
-            yield from reader.finish()
+            yield from self._numbered(reader.finish())
+
+    def _count_lines(self) -> None:
+        """Has the reader count the lines before the block, too: documents in lines are told apart by their numbers."""
+        state = self._reader.save()
+        assert state is not None, "a file is cut whose reader can be saved"
+        self._reader.load(ahead(state, self._lines_skipped))
+        self._is_counted = True
+
+    def _numbered(self, items: Iterable[Timed]) -> Iterator[Timed]:
+        """Items, those that are malformed with the number of their line in the file."""
+        for item in items:
+            if isinstance(item, Diagnostic) and not self._is_counted:
+                yield shifted(item, self._lines_skipped)
+            else:
+                yield item
 
     def _rows(self, before: tuple[int, ...]) -> Iterator[Timed]:
         block, reader = self._block, self._reader
         groups = range(block.start, block.end) if before else None
         transport = ParquetTransport(self._file.location, self._stream.wanted, groups=groups)
-        if block.start:
+        if not before:
+            reader = whole_events(reader, self._file.name, self._packer.words)
+        elif block.start:
             reader.load(_at_row(reader.save() or {}, before[block.start]))
         for data in transport.blocks(Interrupt()):
             yield from reader.feed(data)
@@ -236,12 +263,6 @@ class RecordedBlock(BlockTask):
         start = Position(file + 1) if self._block.end == self._file.length else Position(file, self._block.end)
         for block in stream.blocks(start, stream.end, _VOTES):
             yield from RecordedBlock(self._job, stream, block, self._reading)._own_items()
-
-    def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
-        """A diagnostic with the number of its line in the file, of which the reader has seen a part."""
-        if diagnostic.span is NOWHERE or not self._block.start or self._file.groups is not None:
-            return diagnostic
-        return shifted(diagnostic, self._lines_skipped)
 
     @cached_property
     def _lines_skipped(self) -> int:
@@ -257,6 +278,16 @@ def shifted(diagnostic: Diagnostic, lines: int) -> Diagnostic:
         return diagnostic
     source = Source(span.source.name, span.source.text, span.source.first_line + lines)
     return replace(diagnostic, span=Span(source, span.start, span.end))
+
+
+def ahead(state: State, lines: int) -> State:
+    """The state of a reader of lines as it is where more lines stand before it.
+
+    >>> ahead({"format": "json", "reader": {"rest": "", "line": 2, "lines": 7}}, 3)
+    {'format': 'json', 'reader': {'rest': '', 'line': 5, 'lines': 10}}
+    """
+    inner = {name: ahead(part, lines) for name in _INNER if isinstance(part := state.get(name), dict)}
+    return {**state, **inner, **{name: state[name] + lines for name in _COUNTS if name in state}}
 
 
 def _at_row(state: State, row: int) -> State:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from thalweg.connectors.readers import Reader, format_of, open_ordered
-from thalweg.diagnostics import Diagnostic
 from thalweg.model.records import record
 from thalweg.model.shipped import Shipped
 from thalweg.runtimes.plausible_times import Far, PlausibleTimes, Timed
 from thalweg.runtimes.spark.arrival_log import ArrivalLog
 from thalweg.runtimes.spark.job import Job
-from thalweg.runtimes.spark.read_block import BlockTask, shifted
+from thalweg.runtimes.spark.read_block import BlockTask, ahead
 from thalweg.runtimes.spark.receiver import load_items
 from thalweg.runtimes.spark.recordings import ReadingOptions
 
@@ -90,13 +89,16 @@ class ReceivedBlock(BlockTask):
         self._source = source
         self._part = part
         self._moment = 0
+        known = part.known or {}
+        # The segment with which its transport began anew; `skipped` is what a version before has not counted.
+        self._begun: int | None = known.get("begun")
         self._reader = self._opened()
         now = self._tick if source.is_live else None
         self._times = PlausibleTimes(self._limits, now, live=source.is_live)
         if part.known is not None:
             self._times.last = part.known["last"]
             if part.known["reader"] is not None:
-                self._reader.load(part.known["reader"])
+                self._reader.load(ahead(part.known["reader"], part.lines + int(known.get("skipped", 0))))
 
     def _opened(self) -> Reader:
         source = self._source
@@ -109,6 +111,7 @@ class ReceivedBlock(BlockTask):
             "live" if source.is_live else "recorded",
             source.format,
             now=lambda: self._moment / 1_000,
+            piece="" if self._begun is None else str(self._begun),
         )
 
     def _tick(self) -> int:
@@ -133,6 +136,7 @@ class ReceivedBlock(BlockTask):
     def _read(self) -> Iterator[Timed]:
         for number in self._part.segments:
             if number in self._part.begun:
+                self._begun = number
                 self._reader = self._opened()
             for moment, block in self._log.of_group(self._part.group, [number]):
                 self._moment = moment
@@ -140,14 +144,6 @@ class ReceivedBlock(BlockTask):
         if self._part.ended:
             yield from self._reader.finish()
 
-    @property
-    def _lines_skipped(self) -> int:
-        """The lines that its reader has not counted, because others have read them."""
-        return self._part.lines + (0 if self._part.known is None else int(self._part.known["skipped"]))
-
-    def _placed(self, diagnostic: Diagnostic) -> Diagnostic:
-        return shifted(diagnostic, self._lines_skipped)
-
     def _more(self, is_stopped: bool) -> dict[str, Any]:
-        known = {"reader": self._reader.save(), "last": self._times.last, "skipped": self._lines_skipped}
+        known = {"reader": self._reader.save(), "last": self._times.last, "begun": self._begun}
         return {"known": known, "ended": self._part.ended or is_stopped}

@@ -54,7 +54,9 @@ if TYPE_CHECKING:
 _BEGINNING: Final = 256 << 10
 # What makes lines of a format depend on others, where it stands behind the beginning.
 _BINDING: Final = {"facts": (b"/*", b"prefix"), "csv": (b'"',)}
-_LINES: Final = frozenset({"facts", "json", "triples", "csv"})
+# Bytes that are read in about the time in which a file is opened.
+_OPENING: Final = 64 << 10
+_CUT: Final = frozenset({"facts", "json", "triples", "csv", "parquet"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,7 @@ def recordings(
         RecordedSource(group, transport.stream, tuple(_files(transport)), wanted)
         for group, transport in enumerate(transports)
     )
-    return tuple(_cut(stream, reading, _LINES - WHOLE if whole_events else _LINES) for stream in streams)
+    return tuple(_cut(stream, reading, _CUT - WHOLE if whole_events else _CUT) for stream in streams)
 
 
 def _files(transport: Transport) -> Iterator[RecordedFile]:
@@ -269,10 +271,10 @@ def _cut_file(stream: RecordedSource, number: int, reading: ReadingOptions, form
     file = stream.files[number]
     format = format_of(file.name)
     reader = stream.open(number, reading, Dictionary(), reading.own_clock(), reading.tally())
-    if isinstance(reader, OrderedReader):
+    if isinstance(reader, OrderedReader) or format not in formats:
         # Local times go by their order in the file.
         return replace(file, groups=None if file.groups is None else ())
-    if format not in formats or file.name.endswith((".gz", ".json")) or file.size < 2 * SIZES.block:
+    if file.groups is not None or file.name.endswith((".gz", ".json")) or file.size < 2 * SIZES.block:
         return file
     location = file.location
     beginning = read_beginning(location, _BEGINNING)
@@ -306,6 +308,9 @@ def _behind(beginning: bytes, reader: Reader) -> str | None:
         return None
     state = reader.save()
     if state is None or state.get("rest") or state.get("facts", {}).get("pending", "").strip():
+        return None
+    if state.get("text", {}).get("encoding", "").startswith("utf-16"):
+        # The byte of a line break is also a half of other signs.
         return None
     return json.dumps(state)
 
@@ -354,12 +359,28 @@ class Offsets:
         share = min(1.0, size / max(1, left))
         return [stream.behind(position, int(stream.size * share)) for stream, position in pairs]
 
-    def blocks(self, start: Sequence[Position], end: Sequence[Position], tasks: int) -> list[Block]:
-        """What a batch reads, in about as many blocks as there are tasks that can run at once."""
+    def blocks(self, start: Sequence[Position], end: Sequence[Position], tasks: int) -> list[tuple[Block, ...]]:
+        """What a batch reads, in about as many parts as there are tasks that can run at once; files may share one."""
         spans = [*zip(self._streams, start, end, strict=True)]
-        size = sum(_bytes(*span) for span in spans)
-        block = max(self._block, -(-size // max(1, tasks)))
-        return [part for stream, begin, last in spans for part in stream.blocks(begin, last, block)]
+        size = max(self._block, -(-sum(_bytes(*span) for span in spans) // max(1, tasks)))
+        blocks = [(stream, part) for stream, begin, last in spans for part in stream.blocks(begin, last, size)]
+        work = [_work(stream, block) for stream, block in blocks]
+        most = max(self._block, -(-sum(work) // max(1, tasks)))
+        parts: list[list[Block]] = []
+        left = 0
+        for (_, block), needed in zip(blocks, work, strict=True):
+            if needed > left:
+                parts.append([])
+                left = most
+            parts[-1].append(block)
+            left -= needed
+        return [*map(tuple, parts)]
+
+
+def _work(stream: RecordedSource, block: Block) -> int:
+    """The work on a block in bytes: about as many as it has, and those that could be read while a file is opened."""
+    file = stream.files[block.file]
+    return (block.end - block.start) * file.size // file.length + _OPENING
 
 
 def _bytes(stream: RecordedSource, start: Position, end: Position) -> int:

@@ -178,8 +178,7 @@ class BatchPlanner:
     def works(self, start: dict[str, str], end: dict[str, str]) -> tuple[list[tuple[Work, ...]], int]:
         """What each task of a batch does, and how many facts were observed before it."""
         known = Known.read(json.loads(end[_KNOWN])) if _KNOWN in end else Known()
-        blocks = self._offsets.blocks(positions_of(start), positions_of(end), self._tasks)
-        works: list[tuple[Work, ...]] = [(block,) for block in blocks]
+        works: list[tuple[Work, ...]] = [*self._offsets.blocks(positions_of(start), positions_of(end), self._tasks)]
         if not self._sources.received:
             return works, known.observed
         numbers = range(int(start.get(_ARRIVALS, "0")), int(end[_ARRIVALS]))

@@ -1,5 +1,9 @@
 """What a batch on Spark delivers is written as the embedded runtime writes it."""
 
+import os
+import sys
+from types import SimpleNamespace
+
 import pyarrow as pa
 import pytest
 
@@ -9,7 +13,7 @@ from thalweg.answers.answer_columns import FactColumns
 from thalweg.answers.answer_formats import FORMATS, AnswerFormat, formatter
 from thalweg.answers.jsonl import jsonl
 from thalweg.answers.record import changes, interval, snapshots
-from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source, Span
 from thalweg.runtimes.spark.bucket_answers import BEGIN, LATE_FACT, OVER
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.wire import warning_text
@@ -121,3 +125,23 @@ def test_far_facts_go_to_the_late_channel(tmp_path):
     delivery.deliver(0, table([row(90, "p(c)", FAR + 7, LATE_FACT), row(6, "", 0, "decided")]))
     delivery.close()
     assert late.read_text() == '{"t":90,"watermark":7,"stream":null,"facts":["p(c)"]}\n'
+
+
+def test_answers_that_cannot_be_written_end_the_run_in_a_sentence(tmp_path):
+    delivery = Delivery(tmp_path / "delivered.json", "/dev/full", None, "changes")
+    with pytest.raises(FailedError, match="the answers cannot be written: No space left on device"):
+        delivery.deliver(0, table([row(3, A), DONE]))
+    delivery.close()
+    assert delivery.done.batch < 0
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path, monkeypatch):
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes, "wb", buffering=0) as pipe, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", SimpleNamespace(buffer=pipe))
+        delivery = Delivery(tmp_path / "delivered.json", None, None, "changes")
+        with pytest.raises(BrokenPipeError):
+            delivery.deliver(0, table([row(3, A), DONE]))
+        assert isinstance(delivery.error, BrokenPipeError)
+        delivery.close()

@@ -1,5 +1,6 @@
 """Topics and tables as tasks read them, and a bucket that gets what they pack, in this process."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -31,10 +32,11 @@ class TopicRun:
     """Messages of a topic that come to one bucket, some in each batch; `idle` in seconds."""
 
     idle: float | None = None
+    program: str = "slow(S) :- speed(S,V) in [10], V < 20."
     offset: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        rules = Rules(load("slow(S) :- speed(S,V) in [10], V < 20."))
+        rules = Rules(load(self.program))
         topics = [lake_stream("kafka://host:1/speeds")]
         self.job = lake_job(spread(rules, Context(Settings(), Clock(), print), 1).job, topics, self.idle)
         (self.source,) = lake_sources(topics, ReadingOptions(Clock()))
@@ -42,7 +44,12 @@ class TopicRun:
 
     def batch(self, written: int, *seconds: int, clock: bool = False) -> list[tuple[str, str]]:
         """What is answered when messages come with times in seconds after noon, all `written` at one such time."""
-        parcels = [*self._read(written, seconds)]
+        values = [f"speed(a{second},12) at @{_at(second):%Y-%m-%dT%H:%M:%SZ}.\n" for second in seconds]
+        return self.messages(written, *values, clock=clock)
+
+    def messages(self, written: int, *values: str, clock: bool = False) -> list[tuple[str, str]]:
+        """What is answered when messages come."""
+        parcels = [*self._read(written, [value.encode() for value in values])]
         if clock:
             parcels += pack_clock_row(self.job, _millis(written))
         out = self.worker.process([parcel.payload for parcel in parcels if parcel.fragment == 0])
@@ -51,8 +58,7 @@ class TopicRun:
         ]
         return [(row["kind"], row["fact"]) for row in rows if row["kind"] in ("begin", "end", "late")]
 
-    def _read(self, written: int, seconds: Sequence[int]) -> list[Parcel]:
-        values = [f"speed(a{second},12) at @{_at(second):%Y-%m-%dT%H:%M:%SZ}.\n".encode() for second in seconds]
+    def _read(self, written: int, values: Sequence[bytes]) -> list[Parcel]:
         count = len(values)
         columns = {
             "value": values,
@@ -105,3 +111,22 @@ def test_a_bucket_saved_in_format_14_goes_on_where_time_was_decided() -> None:
     resumed = TopicRun(idle=5.0).worker.inbox
     resumed.load(about, waiting)
     assert resumed.watermark.reached == run.worker.inbox.watermark.reached == about["reached"]
+
+
+def test_blank_nodes_of_messages_are_told_apart_from_batch_to_batch() -> None:
+    run = TopicRun(program="both(X) :- <a>(X,Y) in [9], <b>(X,Y) in [9]. has(X) :- <a>(X,Y). has(X) :- <b>(X,Y).")
+    found = [
+        fact
+        for tick in range(4)
+        for kind, fact in run.messages(0, json.dumps({"t": tick, "graph": f"_:n <{'ab'[tick % 2]}> <x> ."}))
+        if kind == "begin"
+    ]
+    assert len({*found}) == len(found) == 3
+    assert all(fact.startswith("has(") for fact in found)
+
+
+def test_blank_nodes_of_quads_are_the_same_in_a_whole_topic() -> None:
+    run = TopicRun(program="both(X) :- <a>(X,Y) in [9], <b>(X,Y) in [9].")
+    for tick in range(3):
+        answers = run.messages(0, f"{tick} _:n <{'ab'[tick % 2]}> <x> .")
+    assert [kind for kind, _ in answers] == ["begin"]

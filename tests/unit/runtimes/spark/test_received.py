@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from threading import Event
 from time import sleep
@@ -289,6 +289,13 @@ def test_a_batch_of_many_lines_is_shared_by_tasks(tmp_path):
     run.read_arrivals([10, 11])
     run.delivery.close()
     assert run.is_over
+
+
+def test_tasks_that_share_lines_tell_blank_nodes_of_graphs_apart(tmp_path):
+    lines = [json.dumps({"t": tick, "graph": f"_:b <{'ab'[tick % 2]}> <x> ."}) + "\n" for tick in range(20)]
+    program = "both(X) :- <a>(X,Y) in [20], <b>(X,Y) in [20]. has(X) :- <a>(X,Y)."
+    ends = [*accumulate(map(len, lines))]
+    compared(tmp_path, {"s.jsonl": "".join(lines)}, ends, [], [1, 10], program=program)
 
 
 def test_the_last_of_the_tasks_that_share_a_stream_says_how_it_goes_on(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Recorded streams that tasks read answer as in one process: cut anywhere, in any number of batches."""
 
 import json
+from codecs import BOM_UTF16_BE
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,15 @@ from thalweg.model.time import Clock
 from thalweg.runtimes.inputs import open_all
 from thalweg.runtimes.spark import recordings as recording
 from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA
-from thalweg.runtimes.spark.recordings import Offsets, Position, RecordedSource, offset_of, positions_of
+from thalweg.runtimes.spark.recordings import (
+    SIZES,
+    Offsets,
+    Position,
+    RecordedFile,
+    RecordedSource,
+    offset_of,
+    positions_of,
+)
 from thalweg.runtimes.spark.stream_batches import BatchPlanner
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
@@ -166,15 +175,17 @@ def test_a_file_is_cut_where_its_lines_stand_for_themselves(tmp_path):
         streams.append(tmp_path / name)
         header = "fact,t\n" if name.endswith("csv") else ""
         streams[-1].write_text(header + text * 30, encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist([{"fact": "p", "t": 3}] * 8), tmp_path / "g.parquet", row_group_size=2)
     with small_blocks(128):
-        transports = open_all(streams)
+        transports = open_all([*streams, tmp_path / "g.parquet"])
         options = recording.ReadingOptions(Clock())
         files = [stream.files[0] for stream in recording.recordings(transports, options)]
         whole = [stream.files[0] for stream in recording.recordings(transports, options, whole_events=True)]
     for transport in transports:
         transport.close()
-    assert [file.begun is not None for file in files] == [True, False, True, True, False, False]
-    assert [file.begun is not None for file in whole] == [False, False, True, True, False, False]
+    assert [file.begun is not None for file in files] == [True, False, True, True, False, False, False]
+    assert files[-1].groups == (0, 2, 4, 6)
+    assert {(file.begun, file.length) for file in whole} == {(None, 1)}
 
 
 def test_a_wrong_clock_at_the_end_of_a_block_is_found_out_by_what_follows(tmp_path):
@@ -197,6 +208,22 @@ def test_a_table_without_rows_is_read(tmp_path):
     pq.ParquetWriter(folder / "b.parquet", table.schema).close()
     pq.write_table(table, folder / "c.parquet")
     compared(tmp_path, [folder], [1], 1, program="seen(V) :- reading(S,V).", map=["reading(sensor, v) at ts"])
+
+
+def test_a_table_in_utf_16_is_not_cut_within_a_sign(tmp_path):
+    """The second byte of `Ċ` is that of a line break."""
+    rows = "dev,v,ts\n" + "".join(f"d{'Ċ' * (row > 20)},{row},{row}\n" for row in range(60))
+    file = tmp_path / "in.csv"
+    file.write_bytes(BOM_UTF16_BE + rows.encode("utf-16-be"))
+    compared(tmp_path, [file], [50, 50, 50], 30, program="hot(D) :- temp(D,V), V > 3.", map=["temp(dev, v) at ts"])
+
+
+def test_blank_nodes_of_graphs_in_lines_are_told_apart_wherever_a_file_is_cut(tmp_path):
+    lines = [json.dumps({"t": tick, "graph": f"_:b <{'ab'[tick % 2]}> <x> ."}) for tick in range(40)]
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    program = "both(X) :- <a>(X,Y) in [30], <b>(X,Y) in [30]. has(X) :- <a>(X,Y)."
+    compared(tmp_path, [file], [50, 150, 90], 60, program=program)
 
 
 def test_what_waits_behind_a_malformed_line_takes_no_part_however_batches_are_cut(tmp_path):
@@ -251,6 +278,21 @@ def test_batches_are_the_same_where_spark_does_not_say_where_one_begins(tmp_path
     assert len({*map(json.dumps, offsets)}) == 9
     assert [untold.following(None) for _ in offsets[1:]] == offsets[1:]
     assert [resumed.following(offsets[3]) for _ in offsets[4:]] == offsets[4:]
+
+
+def test_small_files_share_the_tasks_of_a_batch():
+    """A task costs far more than opening a file: a folder of thousands must not have one for each."""
+    small = tuple(RecordedFile(f"{number}.csv", f"/in/{number}.csv", "", number % 3) for number in range(1_000))
+    large = RecordedFile("b.csv", "/b.csv", "b.csv", 10 << 20, begun="{}")
+    streams = RecordedSource(0, "a", small), RecordedSource(1, "b", (large,))
+    offsets = Offsets(streams, SIZES)
+    parts = offsets.blocks(offsets.first(), offsets.last(), 4)
+    assert len(parts) <= 6
+    blocks = [block for part in parts for block in part]
+    assert [block.file for block in blocks if not block.group] == [*range(1_000)]
+    cut = [(block.start, block.end) for block in blocks if block.group]
+    assert len(cut) > 2
+    assert [0, *(end for _, end in cut)] == [*(start for start, _ in cut), 10 << 20]
 
 
 def test_offsets_are_read_back():
