@@ -22,12 +22,13 @@ from thalweg.runtimes.checkpoint_folder import MANIFEST, replace_file
 from thalweg.runtimes.inputs import open_all
 from thalweg.runtimes.intake import Items
 from thalweg.runtimes.spark.arrival_log import ArrivalLog
+from thalweg.runtimes.spark.batch_planner import BatchPlanner, Known, Work
 from thalweg.runtimes.spark.bucket_answers import opened
 from thalweg.runtimes.spark.delivery import Delivery
 from thalweg.runtimes.spark.feed import FeedOptions, SparkFeed, groups_of, open_feed
 from thalweg.runtimes.spark.job import spread
 from thalweg.runtimes.spark.recordings import BatchSizes, Position, is_recorded, offset_of
-from thalweg.runtimes.spark.stream_batches import BatchPlanner, Known, Work, done
+from thalweg.runtimes.spark.stream_batches import done
 from thalweg.runtimes.spark.worker import Worker
 from thalweg.runtimes.stored_path import CheckpointPath
 from thalweg.runtimes.wall_clock import PassingTime

@@ -86,7 +86,7 @@ def kept(family: Family, state: Path, begun: float) -> Kept:
     ledger = state / "delivered.json"
     tick = json.loads(ledger.read_text())["tick"] if ledger.exists() else -1
     java = [one for one in family.members() if Path(f"/proc/{one}/comm").read_text().strip() == "java"]
-    workers = memory_of(family.forked("pyspark.daemon"))
+    workers = memory_of(family.forked("worker_daemon"))
     return Kept(monotonic() - begun, tick, size_of(state), size_of(state / "inbox"), workers, memory_of(java))
 
 

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 import thalweg
 from thalweg.cli import app
 from thalweg.model.sealed import seal_json
+from thalweg.runtimes.spark.checkpoint_format import FORMAT
 from thalweg.runtimes.spark.delivery import Delivered
-from thalweg.runtimes.spark.job import FORMAT
 
 GATES = "1 { go(X) : open(X) } 1.\n:- go(X), closed(X).\n#show go/1.\n"
 EVENTS = "open(a) at 1. open(b) at 1.\nclosed(b) at 2.\nopen(a) at 3. open(b) at 3.\nopen(a) at 4.\n"

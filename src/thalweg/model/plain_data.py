@@ -196,8 +196,10 @@ def _filled(cls: Any, names: list[str], parts: list[Any]) -> Any:
 
 def _class(name: str) -> Any:
     module, _, path = name.partition(":")
-    # What is written names classes, and must not reach those of other packages.
-    if module.partition(".")[0] not in {"thalweg", *_packages_of_languages()}:
+    package = module.partition(".")[0]
+    # What is written names classes, and must not reach those of other packages. To look for languages, the metadata of
+    # all that is installed is read.
+    if package != "thalweg" and package not in _packages_of_languages():
         raise ValueError(f"{name} is not a class of Thalweg or of a language that is installed")
     value: Any = import_module(module)
     for attribute in path.split("."):

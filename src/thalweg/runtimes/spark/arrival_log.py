@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from thalweg.model.sealed import seal, unseal
 from thalweg.runtimes.checkpoint_folder import damaged, read_sealed, replace_file
-from thalweg.runtimes.spark.job import FORMAT
+from thalweg.runtimes.spark.checkpoint_format import FORMAT
 from thalweg.runtimes.stored_path import CheckpointPath
 
 INBOX: Final = "inbox"

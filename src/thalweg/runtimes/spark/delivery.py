@@ -46,7 +46,7 @@ from thalweg.runtimes.spark.bucket_answers import (
     decided_at,
     is_record,
 )
-from thalweg.runtimes.spark.job import FORMAT
+from thalweg.runtimes.spark.checkpoint_format import FORMAT
 from thalweg.runtimes.spark.wire import DIGEST, FAILED, error_of, warning_of
 from thalweg.runtimes.stored_path import CheckpointPath
 

@@ -30,13 +30,14 @@ from thalweg.model.time import NEVER, Clock, TimeFormat
 from thalweg.runtimes.checkpoint_folder import MANIFEST, read_sealed, replace_file
 from thalweg.runtimes.inputs import live_clock_alone, mixed_times
 from thalweg.runtimes.intake import FarFacts, Items, live_note, unzoned
-from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.runtimes.spark.batch_planner import Known, StreamSources
+from thalweg.runtimes.spark.checkpoint_format import FORMAT
+from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.lake_sources import LakeSource, lake_sources
-from thalweg.runtimes.spark.received_block import ReceivedKind, ReceivedSource
+from thalweg.runtimes.spark.received_parts import ReceivedKind, ReceivedSource
 from thalweg.runtimes.spark.receiver import BlockReceiver, ItemReceiver, Receiver
 from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, is_recorded, recordings
 from thalweg.runtimes.spark.shipped_job import ShippedJob
-from thalweg.runtimes.spark.stream_batches import Known, StreamSources
 from thalweg.runtimes.spark.stream_source import read_streams
 from thalweg.runtimes.spark.wire import warning_of
 from thalweg.runtimes.stored_path import CheckpointPath

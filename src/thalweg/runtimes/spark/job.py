@@ -18,14 +18,11 @@ from thalweg.ir.annotate_terms import EDGES, SUPPLIED
 from thalweg.kinds.part import Part, Watch
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
-from thalweg.model.sealed import Format
 from thalweg.model.time import Clock
 from thalweg.model.triples import TRIPLES
 from thalweg.model.vocabulary import SAME_AS
+from thalweg.runtimes.spark.checkpoint_format import FORMAT
 from thalweg.runtimes.spark.wire import UNKNOWN, Parcel, Words, labels
-
-FORMAT: Final = Format(15, oldest=14)
-"""The number changes when what a checkpoint holds does. From 14 on, a version reads what the one before has saved."""
 
 _MOST_ROUTES: Final = 1 << 20
 """More routes than an operator has."""

@@ -13,6 +13,7 @@ from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
 from thalweg.runtimes.spark.ingest import CodedFacts, admitted
 from thalweg.runtimes.spark.job import Job
+from thalweg.runtimes.spark.received_parts import Beat
 from thalweg.runtimes.spark.wire import FACTS, UNKNOWN, Parcel, Words, wrap
 
 _EMPTY: Final = np.zeros(0, dtype=np.int64)
@@ -36,19 +37,6 @@ class GroupTime:
     cut_short: bool = False
     ordered: bool = False
     stopped: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Beat:
-    """How far time is by the machine's clock: the groups that are `resting`, and the ticks to which it has come.
-
-    The ticks are those of the groups that go by it. Where a run `ends`, no group brings more.
-    """
-
-    resting: tuple[int, ...] = ()
-    ticks: tuple[int, ...] = ()
-    groups: tuple[int, ...] = ()
-    ends: bool = False
 
 
 GOES_ON: Final = GroupTime()

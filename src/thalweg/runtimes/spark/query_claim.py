@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.runtimes.spark.checkpoint_format import FORMAT
+from thalweg.runtimes.spark.job import Job
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

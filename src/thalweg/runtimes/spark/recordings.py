@@ -41,7 +41,6 @@ from thalweg.connectors.tabular import ParquetTransport
 from thalweg.connectors.transport import Transport
 from thalweg.connectors.whole_events import WHOLE
 from thalweg.diagnostics import Diagnostic
-from thalweg.kinds.part import Scout
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.records import record
 from thalweg.model.shipped import Shipped
@@ -49,6 +48,9 @@ from thalweg.model.time import Clock, Notation
 
 if TYPE_CHECKING:
     from datetime import tzinfo
+
+    # With the kinds comes the compiler of the engine, which a process that only plans batches can do without.
+    from thalweg.kinds.part import Scout
 
 # Bytes at the beginning of a file that say what its reader must know.
 _BEGINNING: Final = 256 << 10
@@ -85,7 +87,7 @@ class ReadingOptions(Shipped):
     zones: "dict[str, tzinfo]" = field(default_factory=dict)
     observed: int = 0
     """How many of the first facts the driver wants to see."""
-    scout: Scout | None = None
+    scout: "Scout | None" = None
     """What looks at facts where they are read."""
 
     def tally(self) -> Tally:

@@ -33,10 +33,11 @@ from thalweg.runtimes.checkpoint_folder import (
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.answer_chunks import chunks_of
 from thalweg.runtimes.spark.available_now import says_where_batches_begin
+from thalweg.runtimes.spark.checkpoint_format import FORMAT
 from thalweg.runtimes.spark.delivery import REPORTS, Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import SparkFeed, read_stopped
-from thalweg.runtimes.spark.job import FORMAT, Job
+from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.offset_log import CHECKPOINT, last_batch
 from thalweg.runtimes.spark.packages import missing_package
 from thalweg.runtimes.spark.partition_count import move, usual_buckets, usual_partitions

@@ -38,6 +38,9 @@ LOOPBACK: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
+    # Workers are forked from a process that has imported what they need. On a cluster Spark's own says more where an
+    # executor has no Thalweg.
+    "spark.python.daemon.module": "thalweg.runtimes.spark.worker_daemon",
 }
 # What queries of a run need; it can be set while a session is open.
 NEEDED: Final = {

@@ -69,7 +69,7 @@ def sealed(job: "Job") -> bytes:
     """
     from thalweg.model.plain_data import as_data
     from thalweg.model.sealed import seal
-    from thalweg.runtimes.spark.job import FORMAT
+    from thalweg.runtimes.spark.checkpoint_format import FORMAT
 
     return seal(as_data(job), FORMAT)
 
@@ -78,7 +78,7 @@ def unsealed(content: bytes) -> "Job":
     """The job that was sealed; `OtherFormatError` where another version of Thalweg did it."""
     from thalweg.model.plain_data import of_data
     from thalweg.model.sealed import unseal
-    from thalweg.runtimes.spark.job import FORMAT
+    from thalweg.runtimes.spark.checkpoint_format import FORMAT
 
     job: Job = of_data(unseal(content, FORMAT))
     return job

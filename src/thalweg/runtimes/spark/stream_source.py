@@ -14,8 +14,8 @@ from thalweg.runtimes.spark.shipped_job import ShippedJob
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from thalweg.runtimes.spark.batch_planner import BatchPlanner, StreamSources
     from thalweg.runtimes.spark.recordings import ReadingOptions
-    from thalweg.runtimes.spark.stream_batches import BatchPlanner, StreamSources
 
 
 def read_streams(
@@ -49,7 +49,7 @@ def read_streams(
         def _planner(self) -> "BatchPlanner":
             if self._opened is None:
                 from thalweg.model.plain_data import of_data
-                from thalweg.runtimes.spark.stream_batches import BatchPlanner
+                from thalweg.runtimes.spark.batch_planner import BatchPlanner
 
                 self._opened = BatchPlanner(*of_data(streams), *of_data(planning))
             return self._opened

@@ -66,7 +66,8 @@ class WorkerCache:
 
     def __init__(self) -> None:
         self._workers: OrderedDict[str, tuple[str, Worker]] = OrderedDict()
-        self._key = token_hex(16)
+        # Chosen with the port: a process that is forked before that has a key of its own.
+        self._key = ""
         self._port = 0
         self._lock = Lock()
 
@@ -119,7 +120,7 @@ class WorkerCache:
         with self._lock:
             if not self._port:
                 door = create_server((_HERE, 0), backlog=_WAITING)
-                self._port = int(door.getsockname()[1])
+                self._key, self._port = token_hex(16), int(door.getsockname()[1])
                 _aside(lambda: self._listen(door))
             return self._port
 

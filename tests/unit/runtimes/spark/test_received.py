@@ -27,10 +27,10 @@ from thalweg.model.time import Clock
 from thalweg.runtimes import stored_path
 from thalweg.runtimes.spark import receiver as receiving
 from thalweg.runtimes.spark.arrival_log import ArrivalLog, Segment, lines_in
+from thalweg.runtimes.spark.batch_planner import BatchPlanner, Known
 from thalweg.runtimes.spark.feed import SparkFeed
 from thalweg.runtimes.spark.received_block import ReceivedBlock
 from thalweg.runtimes.spark.receiver import BlockReceiver, ItemReceiver, load_items
-from thalweg.runtimes.spark.stream_batches import BatchPlanner, Known
 from thalweg.runtimes.wall_clock import PassingTime
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."

@@ -21,6 +21,7 @@ from thalweg.connectors.mapping import mapped_csv
 from thalweg.model.time import Clock
 from thalweg.runtimes.inputs import open_all
 from thalweg.runtimes.spark import recordings as recording
+from thalweg.runtimes.spark.batch_planner import BatchPlanner
 from thalweg.runtimes.spark.bucket_answers import ANSWER_SCHEMA
 from thalweg.runtimes.spark.recordings import (
     SIZES,
@@ -31,7 +32,6 @@ from thalweg.runtimes.spark.recordings import (
     offset_of,
     positions_of,
 )
-from thalweg.runtimes.spark.stream_batches import BatchPlanner
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
 COUNTED = f"{JOIN} pair(X,Y) :- a(X) in [2 #], b(Y)."

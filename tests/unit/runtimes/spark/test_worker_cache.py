@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -50,6 +51,13 @@ def begin(cache: WorkerCache, ticks: Iterable[int] = (1, 2)) -> Done:
     for tick in before:
         worker.process(task("", tick).payloads)
     return cache.begin(worker, task("", last))
+
+
+def test_a_process_that_is_forked_has_a_key_of_its_own() -> None:
+    cache = WorkerCache()
+    forked = copy(cache)
+    (_, _, key, _), (_, _, other, _) = (begin(each).ticket.split("/") for each in (cache, forked))
+    assert key != other
 
 
 @pytest.mark.parametrize("saving", [False, True])
