@@ -36,8 +36,12 @@ _PATIENT = {
 _FIRST = ("test_resume.py::test_killed", "tests/spark/")
 _SHARING = ("spark", "broker")
 
-# For every Java that a test starts: it does not run for long enough to be worth optimising.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# For every Java that a test starts: it does not run for long enough to be worth optimising. One that serves all tests
+# compiles more than fits into the small cache that comes with that, and would throw code away and compile it again.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m -XX:MetaspaceSize=256m",
+)
 
 # The command is built once, and not again for every test that runs it.
 typer.testing._get_command = cache(typer.testing._get_command)
