@@ -23,8 +23,9 @@ quick: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal --hypothesis-profile quick --ignore tests/unit/bench \
 		-m "not slow and not spark and not hermit and not broker"
 
+# Three processes for two cores: the one with the tests of Spark waits for Java a good part of its time.
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # Each property has 5,000 new cases; random programs run on kernels in which every access to memory is asserted.
 slow: setup

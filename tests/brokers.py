@@ -97,7 +97,6 @@ def run_kafka(**settings: str) -> Iterator[Broker]:
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         config = _kafka_settings(Path(folder), port, free_port(), settings)
-        _call([*java, "kafka.tools.StorageTool", "format", "--standalone", "-t", CLUSTER, "-c", str(config)])
         with running([*java, "kafka.Kafka", str(config)], folder, f"127.0.0.1:{port}") as broker:
             wait_until(broker, lambda: _kafka_answers(broker))
             yield broker
@@ -110,7 +109,7 @@ def _kafka_settings(folder: Path, port: int, controller: int, changed: Mapping[s
         "node.id": 1,
         "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
-        "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": folder / "data",
         "auto.create.topics.enable": "false",
@@ -123,6 +122,9 @@ def _kafka_settings(folder: Path, port: int, controller: int, changed: Mapping[s
         **{key.replace("_", "."): value for key, value in changed.items()},
     }
     config.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    # As Kafka's own tool would make it, which is a Java of its own.
+    (folder / "data").mkdir()
+    (folder / "data" / "meta.properties").write_text(f"version=1\ncluster.id={CLUSTER}\nnode.id=1\n")
     return config
 
 
@@ -259,8 +261,3 @@ def wait_until(broker: Broker, answers: Callable[[], bool]) -> None:
 def _listens(port: int) -> bool:
     with socket.socket() as trying:
         return trying.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _call(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -31,13 +31,17 @@ _PATIENT = {
     "suppress_health_check": list(HealthCheck),
     "phases": set(Phase) - {Phase.explain},
 }
-# The longest begin first, so that at the end nobody waits for one of them. All tests that share a session of Spark or a
-# broker stand together, so that one process has them.
-_FIRST = ("test_resume.py::test_killed", "tests/spark/")
-_SHARING = ("spark", "broker")
+# What tests of Spark and of brokers share takes long to start: they stand together, where one process takes them. They
+# begin first, so that at the end nobody waits for one. A process with nothing left to do takes over the end of what
+# another one has to do, so those that share nothing stand behind the others.
+_SHARED = ("session", "kafka", "mosquitto")
 
-# For every Java that a test starts: it does not run for long enough to be worth optimising.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# For every Java that a test starts: it does not run for long enough to be worth optimising. One that serves all tests
+# compiles more than fits into the small cache that comes with that, and would throw code away and compile it again.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m -XX:MetaspaceSize=256m",
+)
 
 # The command is built once, and not again for every test that runs it.
 typer.testing._get_command = cache(typer.testing._get_command)
@@ -74,6 +78,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if config.getoption("markexpr") == "slow" and _is_property(item):
             item.add_marker(pytest.mark.slow)
+        if "tests/spark/" in item.nodeid:
+            item.add_marker(pytest.mark.spark)
         if {"kafka", "mosquitto"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.broker)
         if item.get_closest_marker("hermit") and not hermit.is_installed():
@@ -86,11 +92,10 @@ def _is_property(item: pytest.Item) -> bool:
 
 
 def _place(item: pytest.Item) -> int:
-    places = [
-        *(name in item.nodeid for name in _FIRST),
-        *(item.get_closest_marker(name) for name in ("spark", "broker")),
-    ]
-    return next((place for place, applies in enumerate(places) if applies), len(places))
+    if not any(item.get_closest_marker(name) for name in ("spark", "broker")):
+        return len(_SHARED) + 1
+    shared = [place for place, name in enumerate(_SHARED) if name in getattr(item, "fixturenames", ())]
+    return min(shared, default=len(_SHARED))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
-NAMES = ["sensors-with-pandas", "ontology-over-rdf", pytest.param("spark", marks=pytest.mark.spark)]
+NAMES = ["sensors-with-pandas", "ontology-over-rdf"]
+ON_SPARK = "spark"
 
 
 def cells(name: str) -> list[str]:
@@ -24,11 +25,7 @@ def execute(code: str, names: dict[str, object]) -> object:
     return None if last is None else eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-@pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_runs(name: str, request: pytest.FixtureRequest) -> None:
-    if request.node.get_closest_marker("spark"):
-        request.getfixturevalue("in_session")
+def execute_all(name: str) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     for code in cells(name):
         shown = execute(code, names)
@@ -37,6 +34,18 @@ def test_a_notebook_runs(name: str, request: pytest.FixtureRequest) -> None:
                 assert getattr(shown, form)()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_runs(name: str) -> None:
+    execute_all(name)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("in_session")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_the_notebook_about_spark_runs() -> None:
+    execute_all(ON_SPARK)
+
+
 def test_all_are_run() -> None:
-    names = {one if isinstance(one, str) else one.values[0] for one in NAMES}
-    assert {path.stem for path in FOLDER.glob("*.ipynb")} == names
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {*NAMES, ON_SPARK}

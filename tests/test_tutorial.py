@@ -28,21 +28,31 @@ def test_the_page_begins_with_the_files() -> None:
     assert COMMANDS[0][0] == "thalweg demo --files city"
 
 
-def cases() -> list[object]:
-    """All other commands."""
+def cases(*, on_spark: bool) -> list[object]:
+    """All other commands, those that run on Spark or those that do not."""
     return [
-        pytest.param(command, shown, marks=[pytest.mark.spark] if "--runtime spark" in command else [], id=str(number))
+        pytest.param(command, shown, id=str(number))
         for number, (command, shown) in enumerate(COMMANDS[1:], 1)
+        if ("--runtime spark" in command) == on_spark
     ]
 
 
-@pytest.mark.parametrize(("command", "shown"), cases())
-def test_a_command_prints_what_is_shown(
-    city: Path, command: str, shown: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+@pytest.mark.parametrize(("command", "shown"), cases(on_spark=False))
+def test_a_command_prints_what_is_shown(city: Path, command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_command(city, command, shown, monkeypatch)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("in_session")
+@pytest.mark.parametrize(("command", "shown"), cases(on_spark=True))
+def test_a_command_on_spark_prints_what_is_shown(
+    city: Path, command: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    check_command(city, command, shown, monkeypatch)
+
+
+def check_command(city: Path, command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`…` stands for anything within a line, and alone on a line for any lines; it is shown as on a terminal."""
-    if request.node.get_closest_marker("spark"):
-        request.getfixturevalue("in_session")
     monkeypatch.chdir(city)
     arguments = shlex.split(command.replace("\\\n", " "))[1:]
     result = CliRunner().invoke(app, [*arguments, "--format", "text"])

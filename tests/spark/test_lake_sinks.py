@@ -90,9 +90,9 @@ def test_a_table_that_is_made_has_each_batch_once_and_one_that_exists_is_added_t
         assert session.table("slow_now").columns[-2:] == ["run", "batch"]
         run(*words, "--out", "table:slow_now", "--checkpoint", tmp_path / "second")
         assert rows_of(session.table("slow_now")) == sorted(expected * 2)
+        session.sql("INSERT INTO slow_before VALUES (0, '+', 'slow', array('before'))")
         run(*words, "--out", "table:slow_before")
-        run(*words, "--out", "table:slow_before")
-        assert rows_of(session.table("slow_before")) == sorted(expected * 2)
+        assert rows_of(session.table("slow_before")) == sorted([(0, "+", "slow(before)"), *expected])
     finally:
         for name in ("slow_now", "slow_before"):
             session.sql(f"DROP TABLE IF EXISTS {name}")
@@ -130,7 +130,7 @@ def test_a_batch_that_is_tried_again_is_written_once(name, session, tmp_path):
     rows = [("begin", 3, None, None, "slow(a)"), ("end", 4, None, None, "slow(a)"), ("decided", 4, 0, None, "")]
     batch = session.createDataFrame(rows, ANSWER_SCHEMA)
     try:
-        for number in (0, 1, 1, 1, 2):
+        for number in (0, 1, 1, 2):
             # One of the two rows says that a fact has ended.
             assert sink.write(batch, "run", number) == 1
         table = session.table(output.place) if is_lake(name) else session.read.parquet(output.place)

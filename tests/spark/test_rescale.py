@@ -9,9 +9,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark.city import CASCADE, CHECKPOINT, PROGRAM, assert_same, batches, run_words, spark_line, write_city
+from spark.city import (
+    CASCADE,
+    CHECKPOINT,
+    PROGRAM,
+    assert_same,
+    batches,
+    run_words,
+    spark_line,
+    spark_words,
+    write_city,
+)
 from spark.commands import run as run_here
-from spark.processes import run, started, wait_until
+from spark.processes import started, wait_until
 from thalweg.diagnostics import RejectedError
 from thalweg.runtimes.spark import partition_count
 from thalweg.runtimes.spark.offset_log import last_batch
@@ -48,7 +58,10 @@ def has_run(folder: Path, partitions: int) -> bool:
     [(PROGRAM, 450), pytest.param(CASCADE, 450, marks=pytest.mark.slow)],
     ids=["rules", "cascade"],
 )
-def test_killed_and_resumed_with_other_partitions(tmp_path: Path, program: str, ticks: int) -> None:
+def test_killed_and_resumed_with_other_partitions(
+    session: "SparkSession", tmp_path: Path, program: str, ticks: int
+) -> None:
+    """What is killed is a process; the last run needs none of its own."""
     write_city(tmp_path, ticks, program)
     if program == CASCADE:
         cut_events(tmp_path / "readings.nq")
@@ -62,7 +75,7 @@ def test_killed_and_resumed_with_other_partitions(tmp_path: Path, program: str, 
             wait_until(lambda: has_run(tmp_path, partitions) or family.ended, "no batch is delivered")  # noqa: B023
             family.kill_group()
             assert family.wait() != 0, said.read_text()
-    assert run(spark_line(tmp_path, LOCAL, *place, "1"), said) == 0, said.read_text()
+    run_here(*spark_words(tmp_path, LOCAL, *place, "1"))
     assert has_run(tmp_path, 1)
     assert json.loads((checkpoint / "program.json").read_text())["options"]["buckets"] == 8
     assert_same(tmp_path)

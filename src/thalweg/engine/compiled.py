@@ -2,10 +2,13 @@
 
 `kernel` marks a function that kernels call; `entry` one that Python calls, compiled with all that it calls and kept on
 disk. The compiler on its own would look only at the file of the entry to tell whether what it kept is still valid, and
-run old code on new data after an upgrade; so the stamp of an entry covers every file that a kernel comes from.
+run old code on new data after an upgrade; so the stamp of an entry covers every file that a kernel comes from. And of
+processes that start at the same time each would compile the same; here one does, and the others wait for its result.
 """
 
-from collections.abc import Callable
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,7 +59,25 @@ def entry(function: Callable[..., Any]) -> Any:
     cache = compiled._cache
     name = cache._impl.filename_base + (".checked" if CHECKED else "")
     cache._cache_file = IndexDataCacheFile(cache_path=cache._cache_path, filename_base=name, source_stamp=_stamp())
+    compile_here = compiled.compile
+
+    def compile_once(signature: Any) -> Any:
+        if is_ready(compiled):
+            return compile_here(signature)
+        with _locked(Path(cache._cache_path, f"{name}.lock")):
+            return compile_here(signature)
+
+    compiled.compile = compile_once
     return compiled
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """Other processes wait meanwhile; where no file can be locked, none does."""
+    with ExitStack() as opened:
+        with suppress(OSError):
+            fcntl.flock(opened.enter_context(file.open("w")), fcntl.LOCK_EX)
+        yield
 
 
 def is_ready(compiled: Any) -> bool:

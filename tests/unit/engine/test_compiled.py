@@ -1,0 +1,50 @@
+"""How kernels are compiled, and kept for other processes."""
+
+import fcntl
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from numba import int64
+
+DOUBLED = """
+from thalweg.engine.compiled import entry
+
+@entry
+def doubled(number):
+    return 2 * number
+"""
+CALLED = """
+import fcntl
+import sys
+
+lock = fcntl.flock
+
+def announced(*arguments):
+    print("locks", flush=True)
+    lock(*arguments)
+
+fcntl.flock = announced
+sys.path.insert(0, ".")
+from doubled import doubled
+print(doubled(3), sum(doubled.stats.cache_hits.values()))
+"""
+
+
+def test_what_another_process_compiles_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "doubled.py").write_text(DOUBLED)
+    monkeypatch.syspath_prepend(tmp_path)
+    from doubled import doubled  # type: ignore[import-not-found]
+
+    folder = Path(doubled.stats.cache_path)
+    with (folder / f"{doubled._cache._impl.filename_base}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = [sys.executable, "-c", CALLED]
+        other = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        assert other.stdout is not None
+        assert other.stdout.readline() == "locks\n"
+        # As if this process were the first to compile it.
+        type(doubled).compile(doubled, (int64,))
+    printed, _ = other.communicate()
+    assert printed == "6 1\n"
