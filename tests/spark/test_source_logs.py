@@ -59,11 +59,13 @@ def last(log: Path) -> int:
 
 def ahead(state: Path) -> list[bool]:
     """For each table, whether its log is ahead of the last batch that is planned, and it has more files still."""
-    *_, first, second = (state / "offsets" / str(last(state / "offsets"))).read_text().splitlines()
-    planned = [json.loads(offset)["logOffset"] for offset in (first, second)]
-    written = [last(state / "sources" / table) for table in "01"]
-    is_rich = max(written) < min(TICKS // speed for speed in SPEEDS.values()) - 1
-    return [is_rich and log > batch for log, batch in zip(written, planned, strict=True)]
+    lines = (state / "offsets" / str(last(state / "offsets"))).read_text().splitlines()[2:]
+    offsets = map(json.loads, lines)
+    # Beside the tables there may be a clock.
+    planned = {source: offset["logOffset"] for source, offset in enumerate(offsets) if "logOffset" in str(offset)}
+    written = {source: last(state / "sources" / str(source)) for source in planned}
+    is_rich = max(written.values()) < min(TICKS // speed for speed in SPEEDS.values()) - 1
+    return [is_rich and written[source] > batch for source, batch in planned.items()]
 
 
 def is_hit(state: Path, family: Family) -> bool:
