@@ -14,6 +14,8 @@ from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.transport import Transport
 from thalweg.dataflow.context import Context, Settings
 from thalweg.diagnostics import Diagnostic
+from thalweg.ir.nodes import Program
+from thalweg.kinds.part import Part
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.plain_data import as_data, of_data
@@ -48,7 +50,7 @@ class TaskRun:
     def __init__(
         self,
         folder: Path,
-        program: str,
+        program: str | Program | Part,
         streams: Sequence[Path | Transport],
         partitions: int = 2,
         *,
@@ -59,13 +61,14 @@ class TaskRun:
         observe: Callable[[int, Batch, Dictionary], object] | None = None,
         progress: bool = False,
         kept: CheckpointPath | None = None,
+        sizes: BatchSizes = SMALL,
         **options: Any,
     ) -> None:
         self.reported: list[Diagnostic] = []
         clock = clock or Clock()
         settings = Settings(calendar=Calendar(clock), **options)
         tally = Tally(read_mappings(map)) if map else None
-        part = api.load_part([program], [])
+        part = api.load_part([program], []) if isinstance(program, str | Program) else program
         transports = [each if not isinstance(each, Path | str) else open_all([each], tally)[0] for each in streams]
         context = Context(settings, clock, self.reported.append, progress=progress)
         self.work = spread(part, context, partitions)
@@ -107,7 +110,7 @@ class TaskRun:
             for bucket in self.job.buckets(fragment.number)
         }
         self.streams = as_data((self.feed.sources, self.feed.reading))
-        self.planner = BatchPlanner(*of_data(self.streams), SMALL, tasks=3)
+        self.planner = BatchPlanner(*of_data(self.streams), sizes, tasks=3)
         self.offset = self.planner.first()
         self.batches = 0
         replace_file((kept or folder) / MANIFEST, b"")

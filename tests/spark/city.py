@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 
 from spark.processes import thalweg
+from thalweg.runtimes.stored_path import CheckpointPath
 
 PROGRAM = """
 slow(R)   :- speed(S,V) in [5], on(S,R), V < 20.
@@ -61,7 +62,12 @@ CHECKPOINT = "run=1 checkpoint"
 
 def batches(folder: Path) -> int:
     """How many have been delivered."""
-    ledger = folder / CHECKPOINT / "delivered.json"
+    return delivered(folder / CHECKPOINT)
+
+
+def delivered(checkpoint: CheckpointPath) -> int:
+    """How many batches of a checkpoint have been delivered."""
+    ledger = checkpoint / "delivered.json"
     return int(json.loads(ledger.read_text())["batch"]) + 1 if ledger.exists() else 0
 
 
@@ -114,24 +120,48 @@ def event(random: Random, number: int, tick: int) -> str:
     )
 
 
+def cut_events(file: Path, events: int = 200) -> None:
+    """Puts the events of a file into files of a folder: what is not cut into blocks is read file by file."""
+    lines = file.read_text().splitlines(keepends=True)
+    file.unlink()
+    file.mkdir()
+    # An event has four lines.
+    for number, start in enumerate(range(0, len(lines), 4 * events)):
+        (file / f"{number:03}.nq").write_text("".join(lines[start : start + 4 * events]))
+
+
 def triple(one: str, name: str, other: str, graph: str = "") -> str:
     return f"<http://ex/{one}> <http://ex/{name}> <http://ex/{other}> {graph} .\n"
 
 
 def run_words(folder: Path, name: str, *options: str | Path) -> list[str | Path]:
     """What follows `thalweg run` to answer the stream into files of this name."""
-    out = ("--out", folder / f"{name}.jsonl", "--late", folder / f"{name}.late.jsonl")
-    files = ("--stream", folder / "readings.facts", "--background", folder / "city.facts")
+    return [*city_words(folder), "--stream", readings_of(folder), *result_words(folder, name), *options]
+
+
+def city_words(folder: Path) -> list[str | Path]:
+    """The programs, the background and how to run them: all but the stream, and where the answers go."""
+    background: Path = folder / "city.facts"
     programs, told = [folder / "program.lars"], ("--emit", "changes")
     if (folder / "program.lp").exists():
         programs, told = [folder / "program.lp"], ("--window", "5", "--slide", "3", "--models", "all")
     elif (folder / "program.tw").exists():
         programs, told = [folder / "program.tw", folder / "city.ofn"], ("--event", ":Jam", "--event", ":Worse")
-        files = ("--stream", folder / "readings.nq", "--background", folder / "city.nt")
+        background = folder / "city.nt"
     if (folder / "choice.lp").exists():
         programs += [folder / "rules.lars", folder / "choice.lp"]
         told = ("--window", "4", "--slide", "3")
-    return [*programs, *files, *told, "--delay", str(DELAY), *out, *options]
+    return [*programs, "--background", background, *told, "--delay", str(DELAY)]
+
+
+def readings_of(folder: Path) -> Path:
+    """The stream of a city."""
+    return folder / ("readings.nq" if (folder / "program.tw").exists() else "readings.facts")
+
+
+def result_words(folder: Path, name: str) -> tuple[str | Path, ...]:
+    """Where answers and late facts go."""
+    return ("--out", folder / f"{name}.jsonl", "--late", folder / f"{name}.late.jsonl")
 
 
 def spark_words(folder: Path, master: str, *options: str | Path) -> list[str | Path]:
@@ -146,7 +176,11 @@ def spark_line(folder: Path, master: str, *options: str | Path, waiting: int = 3
 
 
 def assert_same(folder: Path) -> None:
+    assert_same_answers(folder)
+    assert late_facts(folder / "spark.late.jsonl") == late_facts(folder / "embedded.late.jsonl") != []
+
+
+def assert_same_answers(folder: Path) -> None:
     spark, embedded = (sorted((folder / f"{name}.jsonl").read_text().splitlines()) for name in ("spark", "embedded"))
     assert embedded
     assert spark == embedded
-    assert late_facts(folder / "spark.late.jsonl") == late_facts(folder / "embedded.late.jsonl") != []

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from brokers import free_port
 from spark.processes import started, wait_until
-from spark.test_cluster import free_port
 
 CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 

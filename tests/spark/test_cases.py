@@ -16,22 +16,20 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import Phase, given, settings
 
-from renamed_predicates import counts_facts, renamed
+from case_pages import PAGES, cases_of, merged_cases
+from renamed_predicates import counts_facts
 from spark.plain_facts import plain
-from thalweg.diagnostics import Source
-from thalweg.ir.merge import merge
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact, fact_of_text
 from thalweg.planning.partition import partition
 from thalweg.spark import reason
-from thalweg.testing import Case, Changes, Difference, by_semantics, check, read_page
+from thalweg.testing import Case, Changes, Difference, by_semantics, check
 from thalweg.testing.evaluators import Evaluator
 from thalweg.testing.strategies import Scenario, scenarios
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-PAGES = {page.stem: page for page in sorted((Path(__file__).parents[1] / "cases").glob("*.md"))}
 BATCHES = 3
 PROGRAMS, TOGETHER = 200, 10
 
@@ -39,11 +37,6 @@ PROGRAMS, TOGETHER = 200, 10
 pytestmark = pytest.mark.filterwarnings("ignore::thalweg.diagnostics.ThalwegWarning")
 
 TABLE = pa.schema([("number", pa.int32()), ("fact", pa.string()), ("t", pa.int64()), ("stream", pa.string())])
-
-
-def cases_of(page: str) -> list[Case]:
-    path = PAGES[page]
-    return read_page(Source(path.name, path.read_text(encoding="utf-8")))
 
 
 def test_the_cases_with_the_most_split_stages(session: "SparkSession") -> None:
@@ -75,20 +68,6 @@ def test_cases_in_which_windows_count_the_facts(session: "SparkSession") -> None
     """Some of those that cannot be part of one program; `test_every_case` has all of them."""
     cases = [case for page in PAGES for case in cases_of(page) if counts_facts(case.program)]
     check_cases(session, cases[::3], partitions=2)
-
-
-@cache
-def merged_cases() -> Scenario:
-    """All cases but those in which windows count the input's facts; `c3_p` is `p` of the fourth of them.
-
-    It lasts from the first tick of any case to the last of any.
-    """
-    cases = [case for page in PAGES for case in cases_of(page) if not counts_facts(case.program)]
-    assert len(cases) > 4 * len(PAGES)
-    programs = [renamed(case.program, f"c{number}") for number, case in enumerate(cases)]
-    events = [event for number, case in enumerate(cases) for event in renamed(case.events, f"c{number}")]
-    ordered = tuple(sorted(events, key=lambda event: event.tick))
-    return Scenario(merge(programs), ordered, min(case.first for case in cases), max(case.last for case in cases))
 
 
 @pytest.mark.slow

@@ -1,106 +1,173 @@
 """A real cluster, a master and two workers on the loopback: what is killed is replaced, and no answer changes."""
 
-import socket
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from spark.city import assert_same, batches, run_words, spark_line, write_city
+from object_store import run_store
+from spark.city import (
+    CASCADE,
+    PROGRAM,
+    SEGMENT,
+    assert_same_answers,
+    city_words,
+    cut_events,
+    delivered,
+    late_facts,
+    readings_of,
+    result_words,
+    write_city,
+)
 from spark.commands import run as run_here
-from spark.processes import Family, kill, started, thalweg, wait_until
+from spark.processes import Family, started, thalweg, wait_until
+from spark.standalone_cluster import cluster, needs_mounts, surroundings
+from thalweg.demo import write_files
+from thalweg.runtimes.spark.offset_log import last_batch
+from thalweg.runtimes.stored_path import CheckpointPath, checkpoint_path
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 
-DEPLOY = "org.apache.spark.deploy"
-EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A run: the folder that only the driver has, with all but the streams, and the words of the command."""
+
+    own: Path
+    words: list[str | Path]
+    streams: list[Path]
+    segment: int = SEGMENT
 
 
-# A process with mounts of its own, where that is allowed.
-APART = ["unshare", "--mount", "--propagation", "private"]
+def city(own: Path, shared: Path, program: str, ticks: int) -> Scenario:
+    """The readings of a city, and late ones among them."""
+    write_city(own, ticks, program)
+    readings = readings_of(own).rename(shared / readings_of(own).name)
+    if program == CASCADE:
+        cut_events(readings, events=150)
+    return Scenario(own, city_words(own), [readings])
+
+
+def demo(own: Path, shared: Path) -> Scenario:
+    """Programs of all kinds, over four streams."""
+    background, programs, streams = write_files(own)
+    moved = [stream.rename(shared / stream.name) for stream in streams]
+    for stream in moved:
+        # About thirty files of each.
+        cut_events(stream, events=stream.read_bytes().count(b"\n") // 4 // 30)
+    return Scenario(own, [*programs, "--background", background], moved)
+
+
+SCENARIOS: dict[str, Callable[[Path, Path], Scenario]] = {
+    "join": lambda own, shared: city(own, shared, PROGRAM, ticks=900),
+    "cascade": lambda own, shared: city(own, shared, CASCADE, ticks=900),
+    "demo": demo,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
-    """A master that answers, and workers that it knows."""
+class Shared:
+    """Where driver and workers find streams and the checkpoint, and what a session must know of it."""
 
-    master: str
-    workers: tuple[Family, ...]
-
-    def executors(self) -> list[int]:
-        return [one for worker in self.workers for one in worker.members(saying=EXECUTOR)]
+    address: Callable[[str], str]
+    settings: dict[str, str] = field(default_factory=dict)
 
 
 @contextmanager
-def cluster(folder: Path, hidden: Path | None = None) -> Iterator[Cluster]:
-    """One core for each worker, which do not see what is hidden; whatever happens, nothing of it is left in the end."""
-    port = free_port()
-    master = f"spark://127.0.0.1:{port}"
-    with ExitStack() as stack:
-        said = folder / "master.txt"
-        stack.enter_context(started(spark_class("master.Master", "--port", str(port)), said, **surroundings()))
-        wait_until(lambda: "New state: ALIVE" in said.read_text(), "there is no master")
-        workers = [stack.enter_context(worker(folder / name, master, hidden)) for name in ("first", "second")]
-        yield Cluster(master, tuple(workers))
+def in_a_folder(shared: Path) -> Iterator[Shared]:
+    """Named by a URI only."""
+    yield Shared(lambda name: (shared / name).as_uri())
 
 
 @contextmanager
-def worker(folder: Path, master: str, hidden: Path | None = None) -> Iterator[Family]:
-    said = folder.with_suffix(".txt")
-    options = ("--cores", "1", "--memory", "1g", "--work-dir", str(folder), master)
-    line = spark_class("worker.Worker", *options)
-    if hidden is not None:
-        line = [*APART, "bash", "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(hidden), *line]
-    with started(line, said, **surroundings()) as family:
-        wait_until(lambda: "Successfully registered" in said.read_text(), f"the {folder.name} worker is alone")
-        yield family
+def in_an_object_store(shared: Path) -> Iterator[Shared]:
+    with run_store() as store, pytest.MonkeyPatch.context() as patch:
+        for variable, value in store.environment.items():
+            patch.setenv(variable, value)
+        store.upload(shared, "city")
+        yield Shared(lambda name: store.uri(f"city/{name}"), store.settings())
 
 
-def spark_class(name: str, *options: str) -> list[str]:
-    from pyspark.find_spark_home import _find_spark_home
-
-    start = str(Path(_find_spark_home(), "bin", "spark-class"))
-    return ["bash", start, f"{DEPLOY}.{name}", "--host", "127.0.0.1", "--webui-port", "0", *options]
-
-
-def surroundings() -> dict[str, str]:
-    from thalweg.runtimes.spark.java import find_java
-
-    return {"JAVA_HOME": str(find_java().home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
-
-
+@needs_mounts
 @pytest.mark.slow
-def test_a_cluster_that_loses_processes_gives_the_same_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """First an executor, which the cluster replaces; then the driver; then a worker with all that is on it."""
+@pytest.mark.parametrize(
+    ("scenario", "place"),
+    [("join", in_an_object_store), ("join", in_a_folder), ("cascade", in_a_folder), ("demo", in_a_folder)],
+    ids=["join in an object store", "join", "cascade", "demo"],
+)
+def test_a_cluster_that_loses_processes_gives_the_same_answers(
+    scenario: str,
+    place: Callable[[Path], AbstractContextManager[Shared]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run loses three workers and then its driver; what goes on, the driver again; the last has twice the partitions.
+
+    Workers do not see the folder of the driver.
+    """
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    said = tmp_path / "said.txt"
-    write_city(tmp_path, ticks=800)
-    run_here(*run_words(tmp_path, "embedded"))
-    with cluster(tmp_path) as there:
-        line = spark_line(tmp_path, there.master, "--partitions", "2")
-        with started(line, said) as driver:
-            wait_for_batches(tmp_path, driver, 1, said)
-            assert len(there.executors()) == 2
-            kill(there.executors()[0])
-            wait_for_batches(tmp_path, driver, 1, said)
+    own, shared = tmp_path / "driver", tmp_path / "shared"
+    own.mkdir()
+    shared.mkdir()
+    asked = SCENARIOS[scenario](own, shared)
+    streams = [word for stream in asked.streams for word in ("--stream", stream)]
+    run_here(*asked.words, *streams, *result_words(own, "embedded"))
+    with place(shared) as there, cluster(tmp_path, hidden=own) as machines:
+        uris = [word for stream in asked.streams for word in ("--stream", there.address(stream.name))]
+        words = [*asked.words, *uris, *result_words(own, "spark"), "--runtime", "spark", "--master", machines.master]
+        words += [word for pair in there.settings.items() for word in ("--conf", "=".join(pair))]
+        line = thalweg("run", *words, "--checkpoint", there.address("run"), "--partitions", "2", segment=asked.segment)
+        run = Resumed(checkpoint_path(there.address("run")), tmp_path / "said.txt")
+        with started(line, run.said) as driver:
+            for _ in range(3):
+                run.wait_for_batches(1, driver)
+                assert machines.executors()
+                lost = machines.lose_worker()
+                machines.add_worker()
+                assert not lost.members()
+            run.wait_for_batches(1, driver)
             driver.kill_group()
             driver.wait()
-        with started(line, said) as driver:
-            wait_for_batches(tmp_path, driver, 1, said)
-            for process in there.workers[0].members():
-                kill(process)
-            assert driver.wait() == 0, said.read_text()
-        assert not there.workers[0].members()
-        assert_same(tmp_path)
+        with started(line, run.said) as driver:
+            run.wait_for_batches(1, driver)
+            driver.kill_group()
+            driver.wait()
+        before = run.batches
+        with started([*line, "--partitions", "4"], run.said) as driver:
+            run.wait_for_end(driver)
+        last = last_batch(run.checkpoint)
+        assert last is not None
+        assert (last.partitions, run.batches > before) == (4, True)
+        print(f"{scenario}: {before} batches of {run.batches} before the last start")
+    assert_same_answers(own)
+    assert late_facts(own / "spark.late.jsonl") == late_facts(own / "embedded.late.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A run over all its starts, and what they print."""
+
+    checkpoint: CheckpointPath
+    said: Path
+
+    @property
+    def batches(self) -> int:
+        return delivered(self.checkpoint)
+
+    def wait_for_batches(self, more: int, driver: Family) -> None:
+        until = self.batches + more
+        wait_until(lambda: self.batches >= until or driver.ended, "no batch is delivered")
+        assert not driver.ended, self.said.read_text()
+
+    def wait_for_end(self, driver: Family) -> None:
+        """Waits as long as batches are delivered."""
+        while not driver.ended:
+            until = self.batches + 1
+            wait_until(lambda: self.batches >= until or driver.ended, "no batch is delivered")  # noqa: B023
+        assert driver.wait() == 0, self.said.read_text()
 
 
 REASON = """
@@ -118,7 +185,7 @@ except Exception as error:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(subprocess.run([*APART, "true"]).returncode != 0, reason="needs mounts of its own")
+@needs_mounts
 def test_a_checkpoint_that_executors_do_not_see_is_refused_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,9 +208,3 @@ def test_a_checkpoint_that_executors_do_not_see_is_refused_at_the_start(
         with started([*map(str, line)], said, PYSPARK_PYTHON=sys.executable, **surroundings()) as command:
             assert command.wait() == 0, said.read_text()
         assert f"error[E401]: cannot use `{disk / 'reason'}` for checkpoints: {refused}" in said.read_text()
-
-
-def wait_for_batches(folder: Path, driver: Family, more: int, said: Path) -> None:
-    until = batches(folder) + more
-    wait_until(lambda: batches(folder) >= until or driver.ended, "no batch is delivered")
-    assert not driver.ended, said.read_text()

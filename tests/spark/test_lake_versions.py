@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import subprocess
+from contextlib import suppress
 from datetime import datetime
 from threading import Event, Thread
 from time import monotonic, sleep
@@ -114,13 +116,13 @@ def over_kills(start, state, commits, seed, last=lambda: None):
 
     Each time one or two batches begin first. Every other time it is killed then as soon as the sink has one more of
     the `commits`, most likely before the run knows of it; else at any moment within two seconds. It is the `last` time
-    when that is called.
+    when that is called, which may take as long as batches begin.
     """
     chance = random.Random(seed)
     for number in range(KILLS):
         process = start()
         wait_for(process, state, chance.randint(1, 2))
-        before, until = len(commits()), monotonic() + (20 if number % 2 else chance.uniform(0, 2))
+        before, until = len(commits()), monotonic() + (PATIENCE if number % 2 else chance.uniform(0, 2))
         while process.poll() is None and monotonic() < until and not (number % 2 and len(commits()) > before):
             sleep(0.005)
         # A run that has ended is not hit.
@@ -130,12 +132,23 @@ def over_kills(start, state, commits, seed, last=lambda: None):
     last()
     process = start()
     try:
-        _, said = process.communicate(timeout=PATIENCE)
+        said = ended(process, state)
     finally:
         kill(process)
     assert process.returncode == 0, said
     print(f"{KILLS} kills, {begun(state)} batches, {len(commits())} commits")
     return said
+
+
+def ended(process, state):
+    """What a run has printed when it has ended; it is given up where no batch begins."""
+    before, until = begun(state), monotonic() + PATIENCE
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=1)[1]
+        assert monotonic() < until, "no batch begins, and the run does not end"
+        if begun(state) > before:
+            before, until = begun(state), monotonic() + PATIENCE
 
 
 def begun(state):

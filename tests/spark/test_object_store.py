@@ -1,20 +1,19 @@
 """A cluster whose workers share no folder with the driver: all that a run keeps is in an object store."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from object_store import run_minio
+from object_store import run_store
 from spark.commands import invoke
 from spark.processes import Family, kill, run, started, thalweg, wait_until
-from spark.test_cluster import APART, cluster
+from spark.standalone_cluster import cluster, needs_mounts
 from spark.test_live import RULES, facts, reached, server
 from thalweg.runtimes.stored_path import CheckpointPath, checkpoint_path
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(subprocess.run([*APART, "true"]).returncode != 0, reason="needs mounts of its own")
+@needs_mounts
 def test_a_live_stream_is_received_into_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The driver is killed twice, and an executor once; what was received is answered once."""
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
@@ -23,7 +22,7 @@ def test_a_live_stream_is_received_into_an_object_store(tmp_path: Path, monkeypa
     (driver / "all.facts").write_text(facts(0, 240))
     out, said = driver / "spark.jsonl", tmp_path / "said.txt"
     parts = [facts(0, 80), facts(80, 160), facts(160, 240)]
-    with run_minio() as store, cluster(tmp_path, hidden=driver) as there, server(*parts) as (stream, leaves):
+    with run_store() as store, cluster(tmp_path, hidden=driver) as there, server(*parts) as (stream, leaves):
         for variable, value in store.environment.items():
             monkeypatch.setenv(variable, value)
         words = ["--stream", stream, "--out", out, "--emit", "changes", "--checkpoint", store.uri("runs/city")]

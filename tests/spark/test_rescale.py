@@ -15,6 +15,7 @@ from spark.city import (
     PROGRAM,
     assert_same,
     batches,
+    cut_events,
     run_words,
     spark_line,
     spark_words,
@@ -32,16 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL = "local[2]"
-
-
-def cut_events(file: Path) -> None:
-    """Puts the events of a file into files of a folder: what is not cut into blocks is read file by file."""
-    lines = file.read_text().splitlines(keepends=True)
-    file.unlink()
-    file.mkdir()
-    # An event has four lines.
-    for number, start in enumerate(range(0, len(lines), 4 * 200)):
-        (file / f"{number:03}.nq").write_text("".join(lines[start : start + 4 * 200]))
 
 
 def has_run(folder: Path, partitions: int) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import thalweg
-from spark.test_cluster import cluster
+from spark.standalone_cluster import cluster
 
 pytestmark = [
     pytest.mark.slow,
