@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
@@ -13,9 +14,11 @@ from pattern_meaning import found_above
 from random_cascades import BACKGROUND, LAST, SPACE, Arrival, absolute, arrivals, definitions, text_of
 from thalweg import api
 from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine
+from thalweg.answers.record import Answer
 from thalweg.diagnostics import Source
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.ir.patterns import Pattern, occurrences
+from thalweg.kinds.events.event_units import SELECTION
 from thalweg.kinds.part import Part
 from thalweg.model.event import Batch
 from thalweg.model.predicate import Predicate
@@ -36,8 +39,12 @@ class Program:
     unrelated: bool
 
     @property
+    def selection(self) -> str:
+        return ""
+
+    @property
     def part(self) -> Part:
-        text = text_of(self.patterns)
+        text = f"{text_of(self.patterns)} {self.selection}"
         for name, asked in self.classes.items():
             text = text.replace(absolute(f"<{name}> AS <{name}>"), absolute(f"<{name}> AS {asked}"))
         axioms = f"{AXIOMS} {UNRELATED if self.unrelated else ''} Declaration(DataProperty(:v))"
@@ -173,3 +180,91 @@ def test_events_go_on_or_begin(change: tuple[list[Program], list[int]], came: li
     answers = [line for answer in run.finish() for line in str(answer).splitlines()]
     assert answers == [str(line) for line in sorted(expected, key=lambda line: (line.t, str(line)))]
     assert all(json.loads(line) for line in answers)
+
+
+# Behind a selection ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Selected(Program):
+    """A program that sees what a window of some ticks selects at each closing."""
+
+    size: int = 1
+    slide: int = 1
+
+    @property
+    def selection(self) -> str:
+        window = f"FROM NAMED WINDOW <w> ON STREAM <s0> [RANGE {self.size}s, SLIDE {self.slide}s]"
+        return absolute(f"{window} WHERE {{ WINDOW <w> {{ ?o a ?k }} }}")
+
+    def closing(self, tick: int) -> int:
+        """The first tick from one on at which the window closes."""
+        return next(end for end in range(self.size - 1, LAST + 20, self.slide) if end >= tick)
+
+
+@st.composite
+def selected(draw: st.DrawFn) -> tuple[Selected, Selected, int]:
+    """Two programs with definitions in common, mostly with the same selection, and the last tick of the first."""
+    old, size, slide, cut = draw(programs()), draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(0, 9))
+    new, other = draw(programs(old)), draw(st.sampled_from((size, size, size, size + 1)))
+    return Selected(*bare(old), size, slide), Selected(*bare(new), other, slide), cut
+
+
+def bare(program: Program) -> tuple[Mapping[str, str], tuple[tuple[str, Pattern], ...], bool]:
+    """Without clauses: of a graph nothing is selected but the classes of its individual."""
+    patterns = tuple((name, replace(pattern, clauses=())) for name, pattern in program.patterns)
+    return program.classes, patterns, program.unrelated
+
+
+def lines_of(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+    return [json.loads(line) for answer in answers for line in str(answer).splitlines()]
+
+
+def fresh(program: Program, came: Sequence[Arrival], first: int) -> list[dict[str, Any]]:
+    run = ChangingRun(program.part, first)
+    take(run, came, first, LAST)
+    return lines_of(run.finish())
+
+
+def behind(program: Selected, since: Mapping[str, int], whole: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What a program outputs whose events began at these ticks; of the run as a `whole` only classes are asked."""
+    events: dict[str, list[Instance]] = {}
+    lines: list[dict[str, Any]] = []
+    for name in program.classes:
+        iri = absolute(f"<{name}>")
+        own = [dict(line) for line in whole if line["event"] == iri and line["from"] >= since[name]]
+        events[iri] = [Instance(iri, line["from"], line["to"], line["individual"], line["graph"]) for line in own]
+        lines += own
+    for name, pattern in absolute_patterns(program):
+        first = since[name[-2]]
+        seen = {other: [one for one in some if one.end >= first] for other, some in events.items()}
+        found, events[name] = found_above(name, pattern, seen, (), LAST)
+        made = (Instance(name, one.start, one.end, events=one.events) for one in found)
+        texts = (str(ComplexLine(program.closing(one.end), one, ())) for one in dict.fromkeys(made))
+        lines += [line for line in map(json.loads, texts) if line["t"] <= LAST]
+    return lines
+
+
+@given(selected(), arrivals([0]), st.booleans())
+def test_events_go_on_or_begin_behind_a_selection(
+    change: tuple[Selected, Selected, int], came: list[Arrival], resumed: bool
+) -> None:
+    old, new, cut = change
+    run = ChangingRun(old.part, 0)
+    take(run, came, 0, cut)
+    is_kept = old.size == new.size
+    same, found = new.same(old) if is_kept else set(), run.change(new.part)
+    assert {*found.same} == titles(same) | ({SELECTION} if is_kept else set())
+    if resumed:
+        run.resume(new.part)
+    take(run, came, cut + 1, LAST)
+    before = behind(old, dict.fromkeys(old.definitions, 0), fresh(old, came, 0))
+    since = {name: 0 if name in same else cut + 1 for name in new.definitions}
+    after = behind(new, since, fresh(new, came, 0)) if is_kept else fresh(new, came, cut + 1)
+    expected = [*(line for line in before if line["t"] <= cut), *(line for line in after if line["t"] > cut)]
+    event(f"the selection {'goes on' if is_kept else 'begins'}, {'some' if same else 'no'} events go on")
+    assert in_order(lines_of(run.finish())) == in_order(expected)
+
+
+def in_order(lines: Sequence[dict[str, Any]]) -> list[str]:
+    return sorted(map(json.dumps, lines))

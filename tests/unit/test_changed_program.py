@@ -336,3 +336,59 @@ def test_a_window_that_counts_all_facts_needs_the_same_streams(stop: Stop) -> No
     Path("more.facts").write_text("speed(c,1) at 25.\n")
     result = thalweg(*BEGIN, "--stream", "more.facts")
     assert (result.exit_code, "counts the facts of all streams" in result.output) == (1, True), result.output
+
+
+def test_explain_says_what_would_go_on_and_what_would_begin(stop: Stop) -> None:
+    Path("rules.lars").write_text(f"{RULES}late(R) :- light(R).\n")
+    stopped(stop, *COMMAND)
+    before = sorted((path.name, path.read_bytes()) for path in Path("kept").iterdir())
+    Path("rules.lars").write_text(f"{WIDER}both(R) :- jam(R), seen(R).\n")
+    result = thalweg("explain", "rules.lars", "--checkpoint", "kept")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "goes on  `seen/1`",
+        "goes on  `slow/1`",
+        "begins   `both/1`: is new",
+        "begins   `jam/1`: has changed, or the background, mappings or streams that it reads",
+        "is gone  `late/1`",
+    ]
+    data = json.loads(thalweg("explain", "rules.lars", "--checkpoint", "kept", "--format", "json").stdout)["would"]
+    assert (data["keeps"], data["ends"]) == (["seen/1", "slow/1"], ["late/1"])
+    assert data["begins"][0] == {"unit": "both/1", "because": "is new"}
+    assert before == sorted((path.name, path.read_bytes()) for path in Path("kept").iterdir())
+    assert "help: `both/1` is new; `jam/1` has changed" in thalweg(*BEGIN).output
+
+
+def test_explain_names_what_a_unit_reads_that_begins(stop: Stop) -> None:
+    stopped(stop, *COMMAND)
+    Path("rules.lars").write_text(RULES.replace("V < 20", "V < 25"))
+    result = thalweg("explain", "rules.lars", "--checkpoint", "kept")
+    assert "begins   `jam/1`: reads `slow/1`, which begins" in result.stdout.splitlines()
+    Path("rules.lars").write_text("jam(R) :- slow(R), light(R) in [9].\n")
+    result = thalweg("explain", "rules.lars", "--checkpoint", "kept")
+    assert "begins   `jam/1`: has read `slow/1`, which is gone" in result.stdout.splitlines()
+
+
+def test_explain_takes_the_streams_of_a_deployment(stop: Stop) -> None:
+    for name, key in (("speeds", "v"), ("rain", "w")):
+        rows = ({"s": "ab"[tick % 2], key: tick * 5 % 23, "t": tick} for tick in range(30))
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    Path("city.lars").write_text(SLOW)
+    Path("city.toml").write_text(CITY.format(more=""))
+    stopped(stop, "run", "city.toml", at=10)
+    Path("city.lars").write_text(f"{SLOW}wet(S) :- rain(S) in [3].\n")
+    Path("city.toml").write_text(CITY.format(more=WET))
+    result = thalweg("explain", "city.toml", "--checkpoint", "kept")
+    assert result.stdout.splitlines() == ["goes on  `slow/1`", "begins   `wet/1`: is new"]
+    Path("city.toml").write_text(CITY.format(more=WET.replace('map = "rain(s) at t"\n', "")))
+    result = thalweg("explain", "city.toml", "--checkpoint", "kept")
+    assert "begins   `slow/1`: has changed, or the background" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(("nowhere",), "has no state of a run"), (("kept", "--format", "svg"), "as text")]
+)
+def test_explain_needs_a_checkpoint_and_words(words: tuple[str, ...], said: str, stop: Stop) -> None:
+    stopped(stop, *COMMAND)
+    result = thalweg("explain", "rules.lars", "--checkpoint", *words)
+    assert (result.exit_code in (1, 2), said in result.output) == (True, True), result.output

@@ -22,6 +22,7 @@ from thalweg.ir.dependency import strongly_connected
 from thalweg.ir.fingerprint import fingerprint
 from thalweg.ir.nodes import Program, TermAnnotations
 from thalweg.ir.text import show
+from thalweg.kinds.change_reasons import reasons
 from thalweg.kinds.definitions import Definition, Definitions, Node
 from thalweg.kinds.member import Member, StandsAlone
 from thalweg.kinds.mixed import Mixed
@@ -62,10 +63,12 @@ class Unit:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a program by their names, and a text for the streams that parts of it make."""
+    """The units of a program by their names, a text for the streams that parts make, and what comes from outside."""
 
     by_name: Mapping[str, Unit]
     streams: str = ""
+    mappings: Mappings = ()
+    sources: Sources = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class ProgramChange:
     same: tuple[str, ...] = ()
     begun: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Why units begin."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ def units_of(part: Part, context: Context, mappings: Mappings = (), sources: Sou
     program, members = halves(part)
     inputs = _Inputs(mappings, sources)
     if not members and not isinstance(part, Rules | Mixed):
-        return Units(dict(_only_units(part, context, inputs)), inputs.all())
+        return Units(dict(_only_units(part, context, inputs)), inputs.all(), mappings, sources)
     names = _names(members)
     ports = [member.ports for member in members]
     inner = _definitions(members, ports, program, context)
@@ -157,7 +162,7 @@ def units_of(part: Part, context: Context, mappings: Mappings = (), sources: Sou
         for number, port in enumerate(ports)
         if port.streams
     )
-    return Units(by_name, _digest(inputs.all(), *made))
+    return Units(by_name, _digest(inputs.all(), *made), mappings, sources)
 
 
 def _only_units(part: Part, context: Context, inputs: "_Inputs") -> Iterator[tuple[str, Unit]]:
@@ -307,10 +312,12 @@ def changed(old: Units, new: Units, first: int | None = None) -> ProgramChange:
             if unit.own is not None and name in old.by_name and old.by_name[name].own == unit.own:
                 raise RejectedError([_other_input(name)])
     order = sorted(new.by_name)
+    begun = tuple(name for name in order if name not in same)
     return ProgramChange(
         tuple(name for name in order if name in same),
-        tuple(name for name in order if name not in same),
+        begun,
         tuple(name for name in sorted(old.by_name) if name not in new.by_name),
+        reasons(old, new, begun),
     )
 
 
@@ -323,7 +330,7 @@ def aged(old: Units, new: Units, change: ProgramChange, first: int) -> Units:
     """The units of a changed program: those that begin do so at tick `first`."""
     since = {name: old.by_name[name].since for name in change.same} | dict.fromkeys(change.begun, first)
     by_name = {name: replace(unit, since=since[name]) for name, unit in new.by_name.items()}
-    return Units(by_name, new.streams)
+    return replace(new, by_name=by_name)
 
 
 # Plans ----------------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class Ports:
     `title` is what people call it, `name` is that of the stream as which others hear it. It `reads` facts of some
     predicates, and `hears` whole streams by their names; it `writes` facts of some predicates, as events where it
     `streams` them; rules may call that stream by its `aliases`, too. `mentions` are predicates for which these
-    questions are worth asking.
+    questions are worth asking. What `gives_rows` is for users only: its stream has no events.
     """
 
     title: str
@@ -77,6 +77,7 @@ class Ports:
     streams: bool = False
     aliases: frozenset[str] = frozenset()
     mentions: frozenset[Predicate] = frozenset()
+    gives_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ is killed before goes on from where the earlier program was.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.dataflow.context import Context
@@ -26,6 +26,7 @@ from thalweg.kinds.units import (
 )
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.plain_data import as_data, of_data
+from thalweg.model.predicate import Predicate
 from thalweg.runtimes.checkpoint_folder import refused
 from thalweg.runtimes.local import MovedStreams, Succession
 
@@ -47,8 +48,13 @@ class KeptProgram:
         plan, units = self.planned.plan, self.units
         header = {
             "settings": dict(self.settings),
-            "units": [[name, unit.fingerprint, unit.since, unit.own] for name, unit in units.by_name.items()],
+            "units": [
+                [name, unit.fingerprint, unit.since, unit.own, unit.text, unit.reads]
+                for name, unit in units.by_name.items()
+            ],
             "streams": units.streams,
+            "mappings": [[str(name), text] for name, text in units.mappings],
+            "brought": [[name, None if brought is None else sorted(brought)] for name, brought in units.sources],
             "sources": self.sources,
             "owners": list(self.planned.owners),
             "begins": sorted(self.planned.begins.items()),
@@ -63,7 +69,12 @@ class KeptProgram:
         about, plan = unframe(data)
         header: dict[str, Any] = decode(about)[0]
         operators, edges, is_mixed, parts = of_data(plan)
-        units = Units({name: Unit(*unit) for name, *unit in header["units"]}, header["streams"])
+        units = Units(
+            {name: replace(Unit(*unit), reads=tuple(reads)) for name, *unit, reads in header["units"]},
+            header["streams"],
+            [(Predicate.read(name), text) for name, text in header["mappings"]],
+            [(name, brought and frozenset(map(Predicate.read, brought))) for name, brought in header["brought"]],
+        )
         planned = AgedPlan(
             Plan(operators, edges, is_mixed=is_mixed, parts=parts), tuple(header["owners"]), dict(header["begins"])
         )
@@ -71,8 +82,8 @@ class KeptProgram:
 
     def resumed(self, part: Part, context: Context, units: Units) -> "KeptProgram":
         """The same program, as this process has compiled it; units go on from where each began."""
-        by_name = {name: Unit(unit.fingerprint, self._since(name), unit.own) for name, unit in units.by_name.items()}
-        aged_units = Units(by_name, units.streams)
+        by_name = {name: replace(unit, since=self._since(name)) for name, unit in units.by_name.items()}
+        aged_units = replace(units, by_name=by_name)
         return KeptProgram(self.settings, aged_units, aged_plan(part, context, aged_units), self.sources)
 
     def _since(self, name: str) -> int | None:

@@ -43,6 +43,11 @@ class OntologyText:
             self._known[wanted] = digest(self._always, *own, *data)
         return self._known[wanted]
 
+    def entailed(self, names: Iterable[str]) -> str:
+        """The same for what follows about names that are looked up; no text where no axiom can matter to them."""
+        wanted = frozenset(names)
+        return self.about(wanted) if self._modules.always or self._modules.of(wanted)[0] else ""
+
     @cached_property
     def _always(self) -> str:
         """What can matter to all names."""

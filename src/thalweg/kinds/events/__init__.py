@@ -285,7 +285,8 @@ class EventCascade(Member):
             for name in (concluded | (looked_up or set())) - above
             if 0 < name.arity < 3 and (looked_up is None or name in looked_up or name.name in related)
         }
-        streams = (port.name for number, port in enumerate(ports) if port.streams and number not in above)
+        making = (port for number, port in enumerate(ports) if port.streams and number not in above)
+        streams = (port.name for port in making if not port.gives_rows)
         surroundings = Surroundings(frozenset(classes), frozenset(read if classes else ()), frozenset(streams))
         return replace(self, beside=surroundings)
 

@@ -7,6 +7,7 @@
 Which events are output is not part of it: an event is a point of the output, and nothing of it is kept.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +22,11 @@ from thalweg.model.rdf import RDF_TYPE
 
 if TYPE_CHECKING:
     from thalweg.kinds.events import EventCascade
+    from thalweg.languages.rspql.query import Query
 
 SELECTION: Final = "the selection of events"
+_LAYOUT: Final = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|<[^<>\s]*>)|(?:#[^\n]*|\s+)+""")
+_PREFIX: Final = re.compile(r"PREFIX (\S*:) <[^<>\s]*> ?", re.IGNORECASE)
 
 
 def event_title(name: str) -> str:
@@ -54,8 +58,9 @@ class _Units:
     def all(self) -> Iterator[Definition]:
         """The selection and the events."""
         if self._program.selections:
-            queries = [(selection.text, selection.query) for selection in self._program.selections]
-            yield Definition(SELECTION, digest(repr((queries, self._program.background))), hears=True)
+            queries = (selection.query for selection in self._program.selections)
+            texts = [_selected(query) for query in queries if query is not None]
+            yield Definition(SELECTION, digest(repr((texts, self._program.background))), hears=True)
         for event in self._program.events:
             if isinstance(event.definition, ClassText):
                 yield self._class(event, event.definition)
@@ -97,8 +102,16 @@ class _Units:
         if any(name[0] == "?" for name in names):
             names = {*self._triples, *self._names}
         stated = (self._triples[name] for name in sorted(names) if name in self._triples)
-        follows = "" if self._lookup is None else self._lookup.about(names & self._names)
+        follows = "" if self._lookup is None else self._lookup.entailed(names & self._names)
         return digest(self._same, *stated, follows)
+
+
+def _selected(query: "Query") -> tuple[object, ...]:
+    """What a selection depends on: its text without layout, and without prefixes that it does not use."""
+    text = _LAYOUT.sub(lambda match: match[1] or " ", query.text)
+    body = _PREFIX.sub("", text)
+    prefixes = sorted(declared[0] for declared in _PREFIX.finditer(text) if declared[1] in body)
+    return query.windows, query.default, query.named, prefixes, body.strip()
 
 
 def _by_name(triples: Iterable[TripleTerms]) -> dict[str, str]:
