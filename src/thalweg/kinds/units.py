@@ -145,9 +145,9 @@ def units_of(part: Part, context: Context, mappings: Mappings = (), sources: Sou
         if number not in inner.by_part
     }
     own |= {node: _definition_text(definition, inputs) for node, definition in inner}
-    total = _with_reads(own, read)
+    titles = {node: _title(node, names) for node in own}
+    total = _with_reads(own, read, titles)
     counting = _counting(program)
-    titles = {node: _title(node, names) for node in total}
     by_name = {
         titles[node]: Unit(
             text,
@@ -280,15 +280,16 @@ def _member_text(member: Member, context: Context, is_alone: bool, inputs: _Inpu
     return _digest(member.fingerprint(context, is_alone), *sorted(read), *sources)
 
 
-def _with_reads(own: Mapping[Node, str], read: Mapping[Node, set[Node]]) -> dict[Node, str]:
+def _with_reads(own: Mapping[Node, str], read: Mapping[Node, set[Node]], titles: Mapping[Node, str]) -> dict[Node, str]:
     """Fingerprints that stand for what units read, too; units that read each other change together."""
     total: dict[Node, str] = {}
     after = {node: [needed for needed in needs if needed in own] for node, needs in read.items()}
     for component in strongly_connected(after):
         together = {*component}
         below = {total[needed] for node in component for needed in after[node] if needed not in together}
-        circle = _digest(*sorted(f"{node} {own[node]}" for node in component), *sorted(below))
-        total |= {node: _digest(f"{node}", circle) if len(component) > 1 else circle for node in component}
+        # A part has another number where there are others.
+        circle = _digest(*sorted(f"{titles[node]} {own[node]}" for node in component), *sorted(below))
+        total |= {node: _digest(titles[node], circle) if len(component) > 1 else circle for node in component}
     return {node: total[node] for node in own}
 
 

@@ -110,6 +110,12 @@ def test_a_query_is_the_same_alone_and_beside_others() -> None:
     assert change(part(QUERY), part(QUERY, other)) == ProgramChange(("the query `one`",), ("the query `two`",))
 
 
+def test_parts_are_the_same_beside_new_ones_of_other_kinds() -> None:
+    """An answer set program stands before the queries of a plan, wherever it was named."""
+    found = change(part(HEARD, QUERY), part(HEARD, QUERY, "c.lp: go(X) :- q(X)."))
+    assert found.begun == ("the answer set program",)
+
+
 CHOICE = "c.lp: {go(X)} :- a(X). #show go/1."
 AROUND = "r.lars: a(X) :- p(X). b(X) :- go(X). c(X) :- p(X)."
 
