@@ -436,6 +436,14 @@ class Executor:
             for node in readers:
                 node.expect(self.now + 1, source.number, holding, new_edges[node.number])
 
+    def close_last_tick(self, waiting: Collection[int]) -> None:
+        """Evaluates what waits at the last tick, now that another one comes; some operators go on `waiting`."""
+        assert self.now is not None
+        for number in waiting:
+            self._by_number[number].waiting = None
+        for _ in self._flow(self.now, None, over=False):
+            pass
+
     def close(self) -> None:
         """Nothing more will be asked."""
         for node in self.nodes:
