@@ -392,3 +392,45 @@ def test_explain_needs_a_checkpoint_and_words(words: tuple[str, ...], said: str,
     stopped(stop, *COMMAND)
     result = thalweg("explain", "rules.lars", "--checkpoint", *words)
     assert (result.exit_code in (1, 2), said in result.output) == (True, True), result.output
+
+
+EVENTS = """PREFIX : <http://e/>
+NAMED EVENT :High AS :High
+NAMED EVENT :Low AS :Low
+NAMED EVENT :Falls { MATCH EVERY :High SEQ :Low WITHIN (9 s) }
+"""
+PEAK = "NAMED EVENT :Peak { MATCH EVERY :Low SEQ :High WITHIN (5 s) }\n"
+
+
+def test_events_go_on_one_by_one(stop: Stop) -> None:
+    """`:Falls` keeps what has begun; the class `:Low` is used by what goes on, by what is gone and by what begins."""
+    a, made = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<http://www.w3.org/ns/prov#generatedAtTime>"
+    kinds = ("High", "Other", "Other", "Low")
+    lines = (
+        f"<http://e/o{tick}> {a} <http://e/{kinds[tick % 4]}> <http://e/g{tick}> .\n"
+        f'<http://e/g{tick}> {made} "{tick}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+        for tick in range(40)
+    )
+    Path("in.nq").write_text("".join(lines))
+    Path("events.tw").write_text(EVENTS)
+    command = ("run", "events.tw", "--stream", "in.nq", "--out", "out.jsonl", "--checkpoint", "kept")
+    assert thalweg("run", "events.tw", "--stream", "in.nq", "--out", "whole.jsonl").exit_code == 0
+    Path("events.tw").write_text(f"{EVENTS}{PEAK}")
+    stopped(stop, *command, at=22)
+    Path("events.tw").write_text(f"{EVENTS}NAMED EVENT :Lows {{ MATCH EVERY :Low SEQ :Low WITHIN (9 s) }}\n")
+    shown = thalweg("explain", "events.tw", "--checkpoint", "kept").stdout.splitlines()
+    assert shown == [
+        "goes on  the event `:Falls`",
+        "goes on  the event `:High`",
+        "goes on  the event `:Low`",
+        "begins   the event `:Lows`: is new",
+        "is gone  the event `:Peak`",
+    ]
+    result = thalweg(*command, "--on-change", "begin")
+    assert result.exit_code == 0, result.output
+    assert "the event `:Lows` begins at 22; the event `:Falls`, the event `:High`" in result.output, result.output
+    found = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    whole = [json.loads(line) for line in Path("whole.jsonl").read_text().splitlines()]
+    assert [line for line in found if line["event"].endswith("/Falls>")] == whole
+    assert {line["from"] for line in found if line["event"].endswith("/Peak>")} == {3, 7, 11, 15, 19}
+    assert [line["from"] for line in found if line["event"].endswith("/Lows>")] == [23, 27, 31, 35]

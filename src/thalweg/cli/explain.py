@@ -1,14 +1,17 @@
 """The verb `explain`."""
 
 import json
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import typer
 
 from thalweg.cli.deployed_command import CommandSources
 from thalweg.cli.errors import complaining, outcome, refuse, usage
 from thalweg.cli.parameters import Programs, Values, with_options
-from thalweg.diagnostics import VISIBLE, Diagnostic
+from thalweg.diagnostics import VISIBLE
+
+if TYPE_CHECKING:
+    from thalweg.model.prefixes import Prefixes
 
 
 @with_options("explain")
@@ -24,7 +27,7 @@ def explain(context: typer.Context, programs: Programs, values: Values) -> None:
         if values["decomposition"] == "paper" and "--decomposition" not in api.understood(programs):
             refuse("`--decomposition` is only for answer set programs (`.lp`)")
         if values["checkpoint"] is not None:
-            _show_change(context, programs, values, sources, complaining(prefixes, values["verbose"]))
+            _show_change(context, programs, values, sources, prefixes)
             return
         keywords = {
             **api.keywords_of("explain", values),
@@ -50,7 +53,7 @@ def _show_change(
     programs: Programs,
     values: Values,
     sources: CommandSources,
-    report: Callable[[Diagnostic], None],
+    prefixes: "Prefixes",
 ) -> None:
     """Prints what of a run would go on with these programs, and what would begin."""
     from thalweg import api
@@ -65,12 +68,14 @@ def _show_change(
     change = would_change(
         programs,
         values["checkpoint"],
-        report,
+        complaining(prefixes, values["verbose"]),
         streams=() if context.obj is None else deployed(context.obj, "stream"),
         background=sources.background,
         map=sources.mappings,
         tick=keywords["tick"],
         kinds=kinds,
     )
-    is_data = values["format"] == "json"
-    print(json.dumps(change_data(change), ensure_ascii=False, indent=2) if is_data else change_text(change))
+    if values["format"] == "json":
+        print(json.dumps(change_data(change), ensure_ascii=False, indent=2))
+    else:
+        print(prefixes.shorten(change_text(change)).translate(VISIBLE))
