@@ -69,6 +69,8 @@ class Units:
     streams: str = ""
     mappings: Mappings = ()
     sources: Sources = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The units of each part that consists of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,8 @@ def units_of(part: Part, context: Context, mappings: Mappings = (), sources: Sou
     program, members = halves(part)
     inputs = _Inputs(mappings, sources)
     if not members and not isinstance(part, Rules | Mixed):
-        return Units(dict(_only_units(part, context, inputs)), inputs.all(), mappings, sources)
+        only = dict(_only_units(part, context, inputs))
+        return Units(only, inputs.all(), mappings, sources, {ONLY_PART: tuple(only)})
     names = _names(members)
     ports = [member.ports for member in members]
     inner = _definitions(members, ports, program, context)
@@ -162,7 +165,8 @@ def units_of(part: Part, context: Context, mappings: Mappings = (), sources: Sou
         for number, port in enumerate(ports)
         if port.streams
     )
-    return Units(by_name, _digest(inputs.all(), *made), mappings, sources)
+    groups = {names[number]: tuple(titles[node] for node in inner.nodes(number)) for number in inner.by_part}
+    return Units(by_name, _digest(inputs.all(), *made), mappings, sources, groups)
 
 
 def _only_units(part: Part, context: Context, inputs: "_Inputs") -> Iterator[tuple[str, Unit]]:
@@ -340,7 +344,6 @@ def aged(old: Units, new: Units, change: ProgramChange, first: int) -> Units:
 def aged_plan(part: Part, context: Context, units: Units) -> AgedPlan:
     """The plan in this process of a part whose units began at different ticks."""
     program, members = halves(part)
-    groups = _groups(part, members, context)
     part, members = _aged_parts(part, members, units)
     since = {name: units.by_name[name].since for name in map(str, program.derived)}
     if len({*since.values()}) > 1:
@@ -350,26 +353,19 @@ def aged_plan(part: Part, context: Context, units: Units) -> AgedPlan:
             raise RejectedError([_no_budget()])
     plan = part.plan(context, None)
     owners = tuple(_owners(part, plan, members))
-    ticks = {
-        number: _since(units, sorted(map(str, heads(plan, number))) if owner is None else groups.get(owner, [owner]))
+    units_of_operators = (
+        sorted(map(str, heads(plan, number))) if owner is None else units.groups.get(owner, (owner,))
         for number, owner in enumerate(owners)
-        if owner is not None or heads(plan, number)
-    }
+    )
+    ticks = {number: _since(units, names) for number, names in enumerate(units_of_operators) if names}
     begins = {number: tick for number, tick in ticks.items() if tick is not None}
-    return AgedPlan(plan, owners, begins, groups)
+    return AgedPlan(plan, owners, begins, units.groups)
 
 
 def _since(units: Units, names: Sequence[str]) -> int | None:
     """The tick at which the first of some units began; None where that was with the run."""
     ticks = [units.by_name[name].since for name in names]
     return None if None in ticks else min(tick for tick in ticks if tick is not None)
-
-
-def _groups(part: Part, members: Sequence[Member], context: Context) -> dict[str, tuple[str, ...]]:
-    """The units of parts that consist of several, by the owners of their operators."""
-    owners = zip(_names(members), members, strict=True) if members else [(ONLY_PART, part)]
-    inner = ((owner, _inner(own, context)) for owner, own in owners)
-    return {owner: tuple(definition.title for definition in own) for owner, own in inner if own}
 
 
 def _aged_parts(part: Part, members: Sequence[Member], units: Units) -> tuple[Part, tuple[Member, ...]]:
