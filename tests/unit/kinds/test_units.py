@@ -107,7 +107,8 @@ def test_queries_read_the_rules_of_a_file_as_a_stream() -> None:
 
 def test_classes_that_were_asked_for_are_units() -> None:
     def asking(classes: str | None, axioms: str = "") -> Part:
-        text = f"c.ofn: Prefix(:=<http://e/>) Ontology(SubClassOf(:b :a) SubClassOf(:a :c) Declaration(Class(:d)) {axioms})"
+        known = "SubClassOf(:b :a) SubClassOf(:a :c) Declaration(Class(:d))"
+        text = f"c.ofn: Prefix(:=<http://e/>) Ontology({known} {axioms})"
         return part(text, ontology=api.OntologyOptions(task="abstraction", profile="dl", classes=classes))
 
     both = "<http://e/b> and <http://e/d>"
