@@ -13,7 +13,7 @@ A fingerprint stands for all of that, so programs are compared without having bo
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Plan
@@ -71,6 +71,28 @@ class Units:
     sources: Sources = ()
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The units of each part that consists of several."""
+
+    def save(self) -> dict[str, Any]:
+        """They as what JSON can write."""
+        by_name = self.by_name.items()
+        return {
+            "units": [[name, unit.fingerprint, unit.since, unit.own, unit.text, unit.reads] for name, unit in by_name],
+            "streams": self.streams,
+            "mappings": [[str(name), text] for name, text in self.mappings],
+            "sources": [[name, None if brought is None else sorted(brought)] for name, brought in self.sources],
+            "groups": {owner: list(names) for owner, names in self.groups.items()},
+        }
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> "Units":
+        """What was saved."""
+        return cls(
+            {name: replace(Unit(*unit), reads=tuple(reads)) for name, *unit, reads in data["units"]},
+            data["streams"],
+            [(Predicate.read(name), text) for name, text in data["mappings"]],
+            [(name, brought and frozenset(map(Predicate.read, brought))) for name, brought in data["sources"]],
+            {owner: tuple(names) for owner, names in data["groups"].items()},
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from thalweg.kinds.part import Part
 from thalweg.kinds.units import (
     AgedPlan,
     ProgramChange,
-    Unit,
     Units,
     aged,
     aged_plan,
@@ -26,7 +25,6 @@ from thalweg.kinds.units import (
 )
 from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.plain_data import as_data, of_data
-from thalweg.model.predicate import Predicate
 from thalweg.runtimes.checkpoint_folder import refused
 from thalweg.runtimes.local import MovedStreams, Succession
 
@@ -48,13 +46,7 @@ class KeptProgram:
         plan, units = self.planned.plan, self.units
         header = {
             "settings": dict(self.settings),
-            "units": [
-                [name, unit.fingerprint, unit.since, unit.own, unit.text, unit.reads]
-                for name, unit in units.by_name.items()
-            ],
-            "streams": units.streams,
-            "mappings": [[str(name), text] for name, text in units.mappings],
-            "brought": [[name, None if brought is None else sorted(brought)] for name, brought in units.sources],
+            "units": units.save(),
             "sources": self.sources,
             "owners": list(self.planned.owners),
             "begins": sorted(self.planned.begins.items()),
@@ -69,12 +61,7 @@ class KeptProgram:
         about, plan = unframe(data)
         header: dict[str, Any] = decode(about)[0]
         operators, edges, is_mixed, parts = of_data(plan)
-        units = Units(
-            {name: replace(Unit(*unit), reads=tuple(reads)) for name, *unit, reads in header["units"]},
-            header["streams"],
-            [(Predicate.read(name), text) for name, text in header["mappings"]],
-            [(name, brought and frozenset(map(Predicate.read, brought))) for name, brought in header["brought"]],
-        )
+        units = Units.load(header["units"])
         planned = AgedPlan(
             Plan(operators, edges, is_mixed=is_mixed, parts=parts), tuple(header["owners"]), dict(header["begins"])
         )
