@@ -4,6 +4,7 @@ What is unchanged and read by what begins has no memory here, so that a fresh ru
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from changed_programs import ChangingRun, by_tick
+from pattern_meaning import found_above
 from thalweg import api
+from thalweg.answers.event_answers import ComplexLine
 from thalweg.answers.record import Answer
 from thalweg.diagnostics import Source
+from thalweg.ir.pattern_semantics import Instance
+from thalweg.kinds.events import EventCascade
 from thalweg.kinds.part import Part
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
@@ -27,14 +32,15 @@ UNITS = {
     "late": f"<{SPACE}late>/1",
     "triples": "the query `made`",
     "rows": "the query `heard`",
-    "events": "the text of events",
+    "class": f"the event `<{SPACE}K>`",
+    "events": f"the event `<{SPACE}M>`",
 }
 BEGIN = {
-    "below": {"hot", "rows", "events", "late"},
+    "below": {"hot", "rows", "class", "events", "late"},
     "above": {"alarm", "late"},
-    # Events hear the streams of all queries.
-    "made": {"triples", "alarm", "events", "late"},
-    "heard": {"rows", "events", "late"},
+    # Classes hear what queries make, and rows are for users only.
+    "made": {"triples", "alarm", "class", "events", "late"},
+    "heard": {"rows"},
     "within": {"events", "late"},
     "none": set(),
 }
@@ -53,6 +59,10 @@ class Programs:
 
     @property
     def part(self) -> Part:
+        return self.showing()
+
+    def showing(self, *events: str) -> Part:
+        """The part, with the lines of some events."""
         pattern = f"EVERY :K SEQ :K WITHIN ({self.within} s)" if self.within else "EVERY :K"
         made, heard = (f"[RANGE {size}s, SLIDE {slide}s]" for size, slide in (self.made, self.heard))
         texts = {
@@ -66,7 +76,8 @@ class Programs:
             "patterns.tw": f"{PREFIX} NAMED EVENT :K AS :hot NAMED EVENT :M {{ MATCH {pattern} }}",
             "classes.ofn": f"Prefix(:=<{SPACE}>) Ontology(Declaration(Class(:hot)))",
         }
-        part, wrong = api.analyse([Source(name, text) for name, text in texts.items()])
+        shown = [f"<{SPACE}{name}>/1" for name in events] or None
+        part, wrong = api.analyse([Source(name, text) for name, text in texts.items()], show=shown)
         assert not [one for one in wrong if one.severity == "error"]
         return part
 
@@ -112,8 +123,8 @@ def _name(fact: str) -> str:
     return fact.partition(">")[0].removeprefix(f"<{SPACE}")
 
 
-def fresh(programs: Programs, first: int, events: tuple[Event, ...]) -> list[Answer]:
-    run = ChangingRun(programs.part, first)
+def fresh(part: Part, first: int, events: tuple[Event, ...]) -> list[Answer]:
+    run = ChangingRun(part, first)
     for tick, arrived in by_tick(events, first, LAST):
         run.advance(tick, arrived)
     return run.finish()
@@ -135,22 +146,45 @@ def test_queries_and_events_go_on_or_begin(
         run.resume(new.part)
     for tick, arrived in by_tick(events, cut + 1, LAST):
         run.advance(tick, arrived)
-    answers, whole = run.finish(), fresh(old, 0, events)
+    answers, whole = run.finish(), fresh(old.part, 0, events)
     if kind == "above":
         # An event is what begins to hold, so those that go on are not the events of a fresh run.
-        begun, expected_late = begun - {"late"}, later(said(fresh(new, 0, events), 0, {"late"}), cut + 1)
+        begun, expected_late = begun - {"late"}, later(said(fresh(new.part, 0, events), 0, {"late"}), cut + 1)
         assert later(said(answers, 0, {"late"}), cut + 1) == expected_late
         assert all(fact in _ending(answers, cut + 1) for fact in held if _name(fact) == "late")
     same = UNITS.keys() - BEGIN[kind]
     assert said(answers, 0, same) == said(whole, 0, same)
+    if kind == "within":
+        # What holds since before was an event of the class, which goes on, when it began to hold.
+        lines = matched(new, fresh(old.showing("K", "M"), 0, events), cut + 1)
+        assert said(answers, cut + 1, {"events"}) == lines
+        assert begins(said(answers, cut + 1, {"late"})) == Counter(line["t"] for line in lines)
+        assert all(fact in _ending(answers, cut + 1) for fact in held if _name(fact) == "late")
+        return
     ends = sorted(fact for fact in held if _name(fact) in begun)
-    expected = said(fresh(new, cut + 1, events), cut + 1, begun)
+    expected = said(fresh(new.part, cut + 1, events), cut + 1, begun)
     if ends:
         first = next((one for one in expected if isinstance(one, tuple) and one[0] == cut + 1), (cut + 1, [], []))
         rest = [one for one in expected if one is not first]
         place = next((number for number, one in enumerate(rest) if _tick(one) > cut + 1), len(rest))
         expected = [*rest[:place], (cut + 1, first[1], sorted([*first[2], *ends])), *rest[place:]]
     assert said(answers, cut + 1, begun) == expected
+
+
+def matched(programs: Programs, answers: list[Answer], first: int) -> list[dict[str, Any]]:
+    """The lines of the pattern over the events of its class from a tick on."""
+    lines = [line for line in said(answers, first, {"events"}) if line["event"] == f"<{SPACE}K>"]  # type: ignore[index]
+    came = [Instance(f"<{SPACE}K>", line["t"], line["t"], line["individual"], line.get("graph", "")) for line in lines]  # type: ignore[index]
+    (cascade,) = (member for member in programs.part.members if isinstance(member, EventCascade))  # type: ignore[attr-defined]
+    ((name, pattern),) = cascade.patterns.items()
+    found, _ = found_above(name, pattern, {f"<{SPACE}K>": came}, (), LAST)
+    made = (ComplexLine(one.end, Instance(name, one.start, one.end, events=one.events), one.bindings) for one in found)
+    return [json.loads(str(line)) for line in sorted(made, key=lambda line: (line.t, str(line)))]
+
+
+def begins(changes: list[Any]) -> Counter[int]:
+    """How many facts begin at each tick."""
+    return Counter({tick: len(begin) for tick, begin, _ in changes if begin})
 
 
 def later(lines: list[Any], first: int) -> list[object]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from changed_programs import ChangingRun, by_tick
 from thalweg import api
-from thalweg.diagnostics import Source
+from thalweg.diagnostics import Diagnostic, Source
 from thalweg.ir.dependency import formulas, strata
 from thalweg.ir.nodes import Program
 from thalweg.ir.semantics import Pairs, Timeline, _apply
@@ -308,9 +308,13 @@ class MixedMeaning:
         return self.held if start is not None else None, begin, end
 
 
-def mixed_part(texts: Texts, frame: tuple[int, int] | None) -> Part:
+def analysed(texts: Texts, frame: tuple[int, int] | None) -> tuple[Part, list[Diagnostic]]:
     window, slide = frame or (None, None)
-    part, wrong = api.analyse(texts.sources, solving=SolveOptions("first", window, slide, workers=0))
+    return api.analyse(texts.sources, solving=SolveOptions("first", window, slide, workers=0))
+
+
+def mixed_part(texts: Texts, frame: tuple[int, int] | None) -> Part:
+    part, wrong = analysed(texts, frame)
     assume(not any(one.severity == "error" for one in wrong))
     return part
 
@@ -319,7 +323,7 @@ def mixed_part(texts: Texts, frame: tuple[int, int] | None) -> Part:
     changed_texts(),
     mixed_events(),
     st.none() | st.tuples(st.integers(1, 3), st.integers(1, 3)),
-    st.integers(3, LAST - 1),
+    st.integers(0, LAST - 1),
 )
 def test_rules_and_answer_sets_go_on_or_begin(
     texts: tuple[Texts, Texts], events: tuple[Event, ...], frame: tuple[int, int] | None, cut: int
@@ -348,3 +352,24 @@ def test_rules_and_answer_sets_go_on_or_begin(
     solutions = {one.t: sorted(one.columns[0]) for one in answers if one.kind != "changes"}
     assert solutions == {tick: expected_answers[tick] for tick in solutions}
     assert frame is None or solutions.keys() == expected_answers.keys()
+
+
+def test_the_last_tick_of_what_waited_for_a_first_window_is_answered() -> None:
+    """What reads the answers of a window waits with the last tick until the first window has closed."""
+    old, new = (Texts("", "o(X) :- r(X,_).", f"a(X) :- s(X) in [{size}], not o(X).") for size in (0, 1))
+    events = tuple(Event(tick, (Fact("s", (str(tick),)),)) for tick in range(4))
+    run = ChangingRun(analysed(old, (4, 1))[0], 0)
+    for tick, arrived in by_tick(events, 0, 1):
+        run.advance(tick, arrived)
+    assert run.change(analysed(new, (4, 1))[0]).begun == ("a/1",)
+    for tick, arrived in by_tick(events, 2, 5):
+        run.advance(tick, arrived)
+    answers = [answer for answer in run.finish() if answer.kind == "changes"]
+    assert [(one.t, list(one.columns[0]), list(one.columns[1])) for one in answers] == [
+        (0, ["a(0)"], []),
+        (1, ["a(1)"], ["a(0)"]),
+        (2, ["a(2)"], ["a(1)"]),
+        (3, ["a(3)"], []),
+        (4, [], ["a(2)"]),
+        (5, [], ["a(3)"]),
+    ]

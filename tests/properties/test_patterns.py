@@ -13,7 +13,8 @@ from random_patterns import NAMES, looking, patterns
 from thalweg.ir.pattern_semantics import Holds, Instance, Match, Pair, matches
 from thalweg.ir.patterns import Clause, Filter, Occurs, Pattern, Sequence, Triple
 from thalweg.kinds.events import joins
-from thalweg.kinds.events.matcher import EventLayers, Matcher, matcher
+from thalweg.kinds.events.event_layers import EventLayers
+from thalweg.kinds.events.matcher import Matcher, matcher
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 from thalweg.languages.cascade.impossible_patterns import impossible_patterns
 

@@ -351,3 +351,101 @@ def test_a_window_that_counts_all_facts_needs_the_same_streams(stop: Stop) -> No
     Path("more.facts").write_text("speed(c,1) at 25.\n")
     result = thalweg(*BEGIN, "--stream", "more.facts")
     assert (result.exit_code, "counts the facts of all streams" in result.output) == (1, True), result.output
+
+
+def test_explain_says_what_would_go_on_and_what_would_begin(stop: Stop) -> None:
+    Path("rules.lars").write_text(f"{RULES}late(R) :- light(R).\n")
+    stopped(stop, *COMMAND)
+    before = sorted((path.name, path.read_bytes()) for path in Path("kept").iterdir())
+    Path("rules.lars").write_text(f"{WIDER}both(R) :- jam(R), seen(R).\n")
+    result = thalweg("explain", "rules.lars", "--checkpoint", "kept")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
+        "goes on  `seen/1`",
+        "goes on  `slow/1`",
+        "begins   `both/1`: is new",
+        "begins   `jam/1`: has changed, or the background, mappings or streams that it reads",
+        "is gone  `late/1`",
+    ]
+    data = json.loads(thalweg("explain", "rules.lars", "--checkpoint", "kept", "--format", "json").stdout)["would"]
+    assert (data["keeps"], data["ends"]) == (["seen/1", "slow/1"], ["late/1"])
+    assert data["begins"][0] == {"unit": "both/1", "because": "is new"}
+    assert before == sorted((path.name, path.read_bytes()) for path in Path("kept").iterdir())
+    assert "help: `both/1` is new; `jam/1` has changed" in thalweg(*BEGIN).output
+
+
+def test_explain_names_what_a_unit_reads_that_begins(stop: Stop) -> None:
+    stopped(stop, *COMMAND)
+    Path("rules.lars").write_text(RULES.replace("V < 20", "V < 25"))
+    result = thalweg("explain", "rules.lars", "--checkpoint", "kept")
+    assert "begins   `jam/1`: reads `slow/1`, which begins" in result.stdout.splitlines()
+    Path("rules.lars").write_text("jam(R) :- slow(R), light(R) in [9].\n")
+    result = thalweg("explain", "rules.lars", "--checkpoint", "kept")
+    assert "begins   `jam/1`: has read `slow/1`, which is gone" in result.stdout.splitlines()
+
+
+def test_explain_takes_the_streams_of_a_deployment(stop: Stop) -> None:
+    for name, key in (("speeds", "v"), ("rain", "w")):
+        rows = ({"s": "ab"[tick % 2], key: tick * 5 % 23, "t": tick} for tick in range(30))
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    Path("city.lars").write_text(SLOW)
+    Path("city.toml").write_text(CITY.format(more=""))
+    stopped(stop, "run", "city.toml", at=10)
+    Path("city.lars").write_text(f"{SLOW}wet(S) :- rain(S) in [3].\n")
+    Path("city.toml").write_text(CITY.format(more=WET))
+    result = thalweg("explain", "city.toml", "--checkpoint", "kept")
+    assert result.stdout.splitlines() == ["goes on  `slow/1`", "begins   `wet/1`: is new"]
+    Path("city.toml").write_text(CITY.format(more=WET.replace('map = "rain(s) at t"\n', "")))
+    result = thalweg("explain", "city.toml", "--checkpoint", "kept")
+    assert "begins   `slow/1`: has changed, or the background" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(("nowhere",), "has no state of a run"), (("kept", "--format", "svg"), "as text")]
+)
+def test_explain_needs_a_checkpoint_and_words(words: tuple[str, ...], said: str, stop: Stop) -> None:
+    stopped(stop, *COMMAND)
+    result = thalweg("explain", "rules.lars", "--checkpoint", *words)
+    assert (result.exit_code in (1, 2), said in result.output) == (True, True), result.output
+
+
+EVENTS = """PREFIX : <http://e/>
+NAMED EVENT :High AS :High
+NAMED EVENT :Low AS :Low
+NAMED EVENT :Falls { MATCH EVERY :High SEQ :Low WITHIN (9 s) }
+"""
+PEAK = "NAMED EVENT :Peak { MATCH EVERY :Low SEQ :High WITHIN (5 s) }\n"
+
+
+def test_events_go_on_one_by_one(stop: Stop) -> None:
+    """`:Falls` keeps what has begun; the class `:Low` is used by what goes on, by what is gone and by what begins."""
+    a, made = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "<http://www.w3.org/ns/prov#generatedAtTime>"
+    kinds = ("High", "Other", "Other", "Low")
+    lines = (
+        f"<http://e/o{tick}> {a} <http://e/{kinds[tick % 4]}> <http://e/g{tick}> .\n"
+        f'<http://e/g{tick}> {made} "{tick}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+        for tick in range(40)
+    )
+    Path("in.nq").write_text("".join(lines))
+    Path("events.tw").write_text(EVENTS)
+    command = ("run", "events.tw", "--stream", "in.nq", "--out", "out.jsonl", "--checkpoint", "kept")
+    assert thalweg("run", "events.tw", "--stream", "in.nq", "--out", "whole.jsonl").exit_code == 0
+    Path("events.tw").write_text(f"{EVENTS}{PEAK}")
+    stopped(stop, *command, at=22)
+    Path("events.tw").write_text(f"{EVENTS}NAMED EVENT :Lows {{ MATCH EVERY :Low SEQ :Low WITHIN (9 s) }}\n")
+    shown = thalweg("explain", "events.tw", "--checkpoint", "kept").stdout.splitlines()
+    assert shown == [
+        "goes on  the event `:Falls`",
+        "goes on  the event `:High`",
+        "goes on  the event `:Low`",
+        "begins   the event `:Lows`: is new",
+        "is gone  the event `:Peak`",
+    ]
+    result = thalweg(*command, "--on-change", "begin")
+    assert result.exit_code == 0, result.output
+    assert "the event `:Lows` begins at 22; the event `:Falls`, the event `:High`" in result.output, result.output
+    found = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    whole = [json.loads(line) for line in Path("whole.jsonl").read_text().splitlines()]
+    assert [line for line in found if line["event"].endswith("/Falls>")] == whole
+    assert {line["from"] for line in found if line["event"].endswith("/Peak>")} == {3, 7, 11, 15, 19}
+    assert [line["from"] for line in found if line["event"].endswith("/Lows>")] == [23, 27, 31, 35]

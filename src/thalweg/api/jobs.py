@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +23,7 @@ from thalweg.kinds.part import Part
 from thalweg.languages.options import ChangeName
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
-from thalweg.model.predicate import Predicate, without_files
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
 from thalweg.runtimes.observer import Observer
 
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMED: Final = 6
 """Units of a changed program that a sentence names."""
+_MOST_REASONS: Final = 2
+"""Reasons that the warning of a changed program gives; `explain --checkpoint` gives all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +130,24 @@ def start(
 
 def taken_over(handover: "Handover", timing: Timing) -> Diagnostic:
     """W422: what goes on and what begins with a changed program."""
+    from thalweg.kinds.change_reasons import listed
+
     change, first = handover.change, timing.format.text(handover.first)
     parts = [
-        f"{_listed(change.begun)} {'begin' if len(change.begun) > 1 else 'begins'} at {first}" if change.begun else "",
-        f"{_listed(change.same)} {'go' if len(change.same) > 1 else 'goes'} on" if change.same else "",
-        f"{_listed(change.gone)} {'are' if len(change.gone) > 1 else 'is'} gone" if change.gone else "",
+        f"{_named_units(change.begun)} {'begin' if len(change.begun) > 1 else 'begins'} at {first}"
+        if change.begun
+        else "",
+        f"{_named_units(change.same)} {'go' if len(change.same) > 1 else 'goes'} on" if change.same else "",
+        f"{_named_units(change.gone)} {'are' if len(change.gone) > 1 else 'is'} gone" if change.gone else "",
     ]
-    return Diagnostic("W422", f"the program has changed: {'; '.join(filter(None, parts))}")
+    because = "; ".join(f"{listed([name])} {reason}" for name, reason in islice(change.reasons.items(), _MOST_REASONS))
+    return Diagnostic("W422", f"the program has changed: {'; '.join(filter(None, parts))}", help=because)
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Names of units as they stand in a sentence; some of many."""
-    shown = [name if " " in name else f"`{name}`" for name in map(without_files, names[:_MOST_NAMED])]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+def _named_units(names: Sequence[str]) -> str:
+    from thalweg.kinds.change_reasons import listed
+
+    return listed(names, _MOST_NAMED)
 
 
 def started(
@@ -229,14 +235,14 @@ def open_checkpoint(
     return EmbeddedCheckpoint(folder, Claim(text, fingerprint, unchanging, FORMAT), program=program)
 
 
-def run_program(part: Part, options: RunOptions, on: On = ()) -> "RunProgram":
-    """What a changed program must know of one that runs over streams."""
+def run_program(part: Part, options: RunOptions, on: On = (), kept: "Units | None" = None) -> "RunProgram":
+    """What a changed program must know of one that runs over streams; what is not stated of these may be `kept`."""
     from thalweg.runtimes.kept_program import RunProgram
 
-    return RunProgram(_named_settings(_settings(options)), _units(part, options, on))
+    return RunProgram(_named_settings(_settings(options)), _units(part, options, on, kept))
 
 
-def _units(part: Part, options: RunOptions, on: On = ()) -> "Units":
+def _units(part: Part, options: RunOptions, on: On = (), kept: "Units | None" = None) -> "Units":
     """What may go on, or begin, where the program of a run changes."""
     from thalweg.kinds.units import units_of
 
@@ -245,6 +251,8 @@ def _units(part: Part, options: RunOptions, on: On = ()) -> "Units":
     texts = [(mapping.predicate, repr(replace(mapping, stream=None))) for mapping in mappings]
     streams = list(named(on) or ())
     sources = [(absolute(source), _brought(source, mappings, is_only=len(streams) == 1)) for source in streams]
+    if kept is not None:
+        texts, sources = texts or list(kept.mappings), sources or list(kept.sources)
     return units_of(part, Context(_settings(options), options.timing.clock, lambda diagnostic: None), texts, sources)
 
 

@@ -27,8 +27,8 @@ from thalweg.connectors.nquads import QuadReader
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.kinds.classes.classifier import Classifier
 from thalweg.kinds.events.event_clauses import known_besides
+from thalweg.kinds.events.event_layers import EventLayers
 from thalweg.kinds.events.event_stages import instances_of
-from thalweg.kinds.events.matcher import EventLayers
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
 

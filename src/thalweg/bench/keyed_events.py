@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 from thalweg.ir.pattern_semantics import Instance, Pair
 from thalweg.ir.patterns import Clause, Occurs, Pattern, Sequence, Triple
 from thalweg.kinds.events.event_clauses import holds
-from thalweg.kinds.events.matcher import EventLayers, matcher
+from thalweg.kinds.events.event_layers import EventLayers
+from thalweg.kinds.events.matcher import matcher
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 
 T = TypeVar("T")

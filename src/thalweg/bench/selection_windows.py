@@ -16,8 +16,8 @@ from thalweg.ir.pattern_semantics import Instance
 from thalweg.kinds.classes.classifier import Classifier
 from thalweg.kinds.events import EventCascade
 from thalweg.kinds.events.event_clauses import known_besides
+from thalweg.kinds.events.event_layers import EventLayers
 from thalweg.kinds.events.event_stages import instances_of
-from thalweg.kinds.events.matcher import EventLayers
 from thalweg.kinds.events.selected_events import SelectedEvent, SelectedEvents
 from thalweg.kinds.queries.query_operator import StreamsRead
 from thalweg.languages.cascade.read_events import read_events

@@ -173,18 +173,17 @@ class Node:
         if arrivals.held:
             self.receive(self.begins, Arrivals(held=arrivals.held))
 
-    def expect(self, source: int, holding: Sequence[Given]) -> None:
-        """Takes what another operator holds before this one begins; what comes a tick later begins a tick later."""
-        assert self.begins is not None
+    def expect(self, first: int, source: int, holding: Sequence[Given], edges: Iterable[Edge]) -> None:
+        """Takes what another operator holds before a first tick; what comes a tick later begins a tick later."""
         now, later = Arrivals(), Arrivals()
         for given in holding:
-            for edge in self.edges:
+            for edge in edges:
                 if edge.what == "held" and edge.source == source and edge.key in (None, (given.signature, given.timed)):
                     change = replace(given, signature=edge.called or given.signature)
                     self.take(later if edge.delayed else now, edge, change)
         if self.presence is not None:
             self.presence.change(now.heard)
-        for tick, arrivals in ((self.begins, now), (self.begins + 1, later)):
+        for tick, arrivals in ((first, now), (first + 1, later)):
             if arrivals.held:
                 self.receive(tick, Arrivals(held=arrivals.held))
 
@@ -418,18 +417,32 @@ class Executor:
         assert other.now is not None
         self.first, self.now = other.first, other.now
         numbers = {there: here for here, there in origins.items()}
+        new_edges: dict[int, Sequence[Edge]] = {}
         for node in self.nodes:
+            new_edges[node.number] = node.edges
             if node.number in origins:
+                earlier = other._by_number[origins[node.number]]
                 node.operator.first = self.first if node.begins is None else node.begins
-                node.take_over(other._by_number[origins[node.number]], numbers)
+                node.take_over(earlier, numbers)
+                known = {edge.reading for edge in earlier.edges}
+                new_edges[node.number] = [edge for edge in node.edges if edge.reading not in known]
             else:
                 node.operator.first = node.begins
-        fresh = [node for node in self.nodes if node.number not in origins]
         for source in (node for node in self.nodes if node.number in origins and node.reached is not None):
-            readers = [node for node in fresh if any(edge.source == source.number for edge in node.edges)]
+            readers = [
+                node for node in self.nodes if any(edge.source == source.number for edge in new_edges[node.number])
+            ]
             holding = tuple(source.operator.holding()) if readers else ()
             for node in readers:
-                node.expect(source.number, holding)
+                node.expect(self.now + 1, source.number, holding, new_edges[node.number])
+
+    def close_last_tick(self, waiting: Collection[int]) -> None:
+        """Evaluates what waits at the last tick, now that another one comes; some operators go on `waiting`."""
+        assert self.now is not None
+        for number in waiting:
+            self._by_number[number].waiting = None
+        for _ in self._flow(self.now, None, over=False):
+            pass
 
     def close(self) -> None:
         """Nothing more will be asked."""

@@ -40,6 +40,11 @@ class Edge:
     union: bool = False
     lasting: bool = False
 
+    @property
+    def reading(self) -> tuple[object, ...]:
+        """What the target reads by it, whichever operator gives that."""
+        return self.what, self.called, self.key and self.key[1], self.stream
+
 
 @dataclass(frozen=True, slots=True)
 class Expansion:

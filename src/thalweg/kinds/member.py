@@ -3,9 +3,9 @@
 A new kind of part is added by implementing `Member`; nothing else of the wiring knows kinds.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Expansion, Plan
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.ir.nodes import Program
+    from thalweg.kinds.definitions import Definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,14 @@ class StandsAlone(Protocol):
     def guaranteed(self) -> frozenset[Predicate]:
         """None: its answers are not facts that begin and end."""
         return frozenset()
+
+    def definitions(self, context: Context) -> "tuple[Definition, ...]":
+        """The units that it consists of where a program changes; none where it is one itself."""
+        return ()
+
+    def aged(self, since: Mapping[str, int]) -> Self:
+        """The same where definitions began later than the run, at these ticks by their titles."""
+        return self
 
     def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """The operators that it becomes; `RejectedError` where the settings have no meaning for it.

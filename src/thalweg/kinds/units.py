@@ -13,7 +13,7 @@ A fingerprint stands for all of that, so programs are compared without having bo
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Plan
@@ -22,14 +22,19 @@ from thalweg.ir.dependency import strongly_connected
 from thalweg.ir.fingerprint import fingerprint
 from thalweg.ir.nodes import Program, TermAnnotations
 from thalweg.ir.text import show
-from thalweg.kinds.member import Member
+from thalweg.kinds.change_reasons import reasons
+from thalweg.kinds.definitions import Definition, Definitions, Node
+from thalweg.kinds.member import Member, StandsAlone
 from thalweg.kinds.mixed import Mixed
 from thalweg.kinds.part import Part
 from thalweg.kinds.rules.rule_operator import RulesSpec
 from thalweg.kinds.rules.rule_part import Rules
 from thalweg.model.predicate import Predicate
 from thalweg.planning.locality import counts_everything
-from thalweg.planning.wire_parts import Layer, Needed, dependencies
+from thalweg.planning.wire_parts import Layer, Ports, dependencies
+
+if TYPE_CHECKING:
+    from thalweg.kinds.compose import PartMember
 
 Mappings = Sequence[tuple[Predicate, str]]
 """The mappings of a run: the predicate of each, and its text."""
@@ -45,20 +50,49 @@ ONLY_PART = "the program"
 class Unit:
     """A unit as a saved run knows it: all that it depends on, and its first tick where it began later than the run.
 
-    `own` leaves out what it reads of other units, and is kept of units that count the facts of all streams.
+    `own` leaves out what it reads of other units, and is kept of units that count the facts of all streams. `text` is
+    all of its fingerprint that is not of the units that it `reads`.
     """
 
     fingerprint: str
     since: int | None = None
     own: str | None = None
+    text: str = ""
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a program by their names, and a text for the streams that parts of it make."""
+    """The units of a program by their names, a text for the streams that parts make, and what comes from outside."""
 
     by_name: Mapping[str, Unit]
     streams: str = ""
+    mappings: Mappings = ()
+    sources: Sources = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The units of each part that consists of several."""
+
+    def save(self) -> dict[str, Any]:
+        """They as what JSON can write."""
+        by_name = self.by_name.items()
+        return {
+            "units": [[name, unit.fingerprint, unit.since, unit.own, unit.text, unit.reads] for name, unit in by_name],
+            "streams": self.streams,
+            "mappings": [[str(name), text] for name, text in self.mappings],
+            "sources": [[name, None if brought is None else sorted(brought)] for name, brought in self.sources],
+            "groups": {owner: list(names) for owner, names in self.groups.items()},
+        }
+
+    @classmethod
+    def load(cls, data: Mapping[str, Any]) -> "Units":
+        """What was saved."""
+        return cls(
+            {name: replace(Unit(*unit), reads=tuple(reads)) for name, *unit, reads in data["units"]},
+            data["streams"],
+            [(Predicate.read(name), text) for name, text in data["mappings"]],
+            [(name, brought and frozenset(map(Predicate.read, brought))) for name, brought in data["sources"]],
+            {owner: tuple(names) for owner, names in data["groups"].items()},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +102,22 @@ class ProgramChange:
     same: tuple[str, ...] = ()
     begun: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Why units begin."""
 
 
 @dataclass(frozen=True)
 class AgedPlan:
     """A plan whose rules have an operator for each tick at which some of them began.
 
-    `owners` has the unit of each operator, None for rules; `begins` the first ticks of operators that began later.
+    `owners` has the unit of each operator, None for rules; `begins` the first ticks of operators that began later. The
+    owner of definitions is their part: `groups` has the units of such parts, which one operator takes care of.
     """
 
     plan: Plan
     owners: tuple[str | None, ...]
     begins: Mapping[int, int] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def halves(part: Part) -> tuple[Program, tuple[Member, ...]]:
@@ -91,7 +129,7 @@ def halves(part: Part) -> tuple[Program, tuple[Member, ...]]:
     return Program(), (part,) if _is_member(part) else ()
 
 
-def _is_member(part: object) -> TypeGuard[Member]:
+def _is_member(part: Part) -> "TypeGuard[PartMember]":
     return Member in type(part).__mro__
 
 
@@ -114,25 +152,78 @@ def units_of(part: Part, context: Context, mappings: Mappings = (), sources: Sou
     program, members = halves(part)
     inputs = _Inputs(mappings, sources)
     if not members and not isinstance(part, Rules | Mixed):
-        return Units({ONLY_PART: Unit(_digest(part.identity(context)[1], inputs.all()))}, inputs.all())
+        only = dict(_only_units(part, context, inputs))
+        return Units(only, inputs.all(), mappings, sources, {ONLY_PART: tuple(only)})
     names = _names(members)
     ports = [member.ports for member in members]
-    read: dict[Needed, set[Needed]] = {node: set() for node in (*sorted(program.derived), *range(len(members)))}
-    for node, needed in dependencies(program, ports):
-        read[node].add(needed)
-    own: dict[Needed, str] = dict(_rule_texts(program, read, inputs))
+    inner = _definitions(members, ports, program, context)
+    of_members = (node for number in range(len(members)) for node in inner.nodes(number))
+    nodes: list[Node] = [*sorted(program.derived), *of_members]
+    read: dict[Node, set[Node]] = {node: set() for node in nodes}
+    between = (pair for reader, needed in dependencies(program, ports) for pair in inner.between(reader, needed))
+    for node, source in (*between, *inner.inside()):
+        read[node].add(source)
+    own: dict[Node, str] = dict(_rule_texts(program, read, inputs))
     own |= {
         number: _member_text(member, context, not isinstance(part, Mixed), inputs)
         for number, member in enumerate(members)
+        if number not in inner.by_part
     }
-    total = _with_reads(own, read)
+    own |= {node: _definition_text(definition, inputs) for node, definition in inner}
+    titles = {node: _title(node, names) for node in own}
+    total = _with_reads(own, read, titles)
     counting = _counting(program)
     by_name = {
-        names[node] if isinstance(node, int) else str(node): Unit(text, own=counting.get(node))
+        titles[node]: Unit(
+            text,
+            own=counting.get(node),
+            text=own[node],
+            reads=tuple(sorted(titles[source] for source in read[node] if source in titles)),
+        )
         for node, text in total.items()
     }
-    made = sorted(f"{names[number]} {total[number]}" for number, port in enumerate(ports) if port.streams)
-    return Units(by_name, _digest(inputs.all(), *made))
+    made = sorted(
+        f"{names[number]} {' '.join(sorted(total[node] for node in inner.nodes(number)))}"
+        for number, port in enumerate(ports)
+        if port.streams
+    )
+    groups = {names[number]: tuple(titles[node] for node in inner.nodes(number)) for number in inner.by_part}
+    return Units(by_name, _digest(inputs.all(), *made), mappings, sources, groups)
+
+
+def _only_units(part: Part, context: Context, inputs: "_Inputs") -> Iterator[tuple[str, Unit]]:
+    """The units of a part that cannot stand beside others."""
+    inner = _inner(part, context)
+    for definition in inner:
+        text = _definition_text(definition, inputs)
+        yield definition.title, Unit(text, text=text)
+    if not inner:
+        text = _digest(part.identity(context)[1], inputs.all())
+        yield ONLY_PART, Unit(text, text=text)
+
+
+def _inner(part: object, context: Context) -> tuple[Definition, ...]:
+    return part.definitions(context) if _stands_alone(part) else ()
+
+
+def _stands_alone(part: object) -> TypeGuard[StandsAlone]:
+    return StandsAlone in type(part).__mro__
+
+
+def _definitions(members: Sequence[Member], ports: Sequence[Ports], program: Program, context: Context) -> Definitions:
+    """The definitions of the members that consist of some."""
+    inner = ((number, _inner(member, context)) for number, member in enumerate(members))
+    return Definitions({number: own for number, own in inner if own}, ports, program)
+
+
+def _definition_text(definition: Definition, inputs: "_Inputs") -> str:
+    return _digest(definition.text, *([inputs.all()] if definition.hears else ()))
+
+
+def _title(node: Node, names: Sequence[str]) -> str:
+    if isinstance(node, tuple):
+        return node[1]
+    return names[node] if isinstance(node, int) else str(node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +243,7 @@ class _Inputs:
         return repr((sorted(text for _, text in self.mappings), [source for source, _ in self.sources]))
 
 
-def _counting(program: Program) -> dict[Needed, str]:
+def _counting(program: Program) -> dict[Node, str]:
     """The rules of predicates that count the facts of all streams."""
     counting = {rule.head.signature for rule in program.rules if counts_everything(rule)}
     return {
@@ -173,9 +264,7 @@ def _digest(*texts: str) -> str:
     return sha256("\0".join(texts).encode()).hexdigest()[:32]
 
 
-def _rule_texts(
-    program: Program, read: Mapping[Needed, set[Needed]], inputs: _Inputs
-) -> Iterator[tuple[Predicate, str]]:
+def _rule_texts(program: Program, read: Mapping[Node, set[Node]], inputs: _Inputs) -> Iterator[tuple[Predicate, str]]:
     """All that the facts of a predicate depend on, apart from other units."""
     if is_one_unit(program):
         everything = fingerprint(replace(program, interface=replace(program.interface, outputs=None)))
@@ -190,7 +279,7 @@ def _rule_texts(
         background.setdefault(fact.signature, []).append(str(fact))
     flags = program.recorded, program.interface.inputs, program.hints.static
     for head, texts in rules.items():
-        touched = sorted({head, *(name for name in read[head] if not isinstance(name, int))})
+        touched = sorted({head, *(name for name in read[head] if isinstance(name, Predicate))})
         about = [
             repr((name, *(name in flag for flag in flags), sorted(background.get(name, ())), inputs.of(name)))
             for name in touched
@@ -217,15 +306,16 @@ def _member_text(member: Member, context: Context, is_alone: bool, inputs: _Inpu
     return _digest(member.fingerprint(context, is_alone), *sorted(read), *sources)
 
 
-def _with_reads(own: Mapping[Needed, str], read: Mapping[Needed, set[Needed]]) -> dict[Needed, str]:
+def _with_reads(own: Mapping[Node, str], read: Mapping[Node, set[Node]], titles: Mapping[Node, str]) -> dict[Node, str]:
     """Fingerprints that stand for what units read, too; units that read each other change together."""
-    total: dict[Needed, str] = {}
+    total: dict[Node, str] = {}
     after = {node: [needed for needed in needs if needed in own] for node, needs in read.items()}
     for component in strongly_connected(after):
         together = {*component}
         below = {total[needed] for node in component for needed in after[node] if needed not in together}
-        circle = _digest(*sorted(f"{node} {own[node]}" for node in component), *sorted(below))
-        total |= {node: _digest(f"{node}", circle) if len(component) > 1 else circle for node in component}
+        # A part has another number where there are others.
+        circle = _digest(*sorted(f"{titles[node]} {own[node]}" for node in component), *sorted(below))
+        total |= {node: _digest(titles[node], circle) if len(component) > 1 else circle for node in component}
     return {node: total[node] for node in own}
 
 
@@ -249,10 +339,12 @@ def changed(old: Units, new: Units, first: int | None = None) -> ProgramChange:
             if unit.own is not None and name in old.by_name and old.by_name[name].own == unit.own:
                 raise RejectedError([_other_input(name)])
     order = sorted(new.by_name)
+    begun = tuple(name for name in order if name not in same)
     return ProgramChange(
         tuple(name for name in order if name in same),
-        tuple(name for name in order if name not in same),
+        begun,
         tuple(name for name in sorted(old.by_name) if name not in new.by_name),
+        reasons(old, new, begun),
     )
 
 
@@ -265,7 +357,7 @@ def aged(old: Units, new: Units, change: ProgramChange, first: int) -> Units:
     """The units of a changed program: those that begin do so at tick `first`."""
     since = {name: old.by_name[name].since for name in change.same} | dict.fromkeys(change.begun, first)
     by_name = {name: replace(unit, since=since[name]) for name, unit in new.by_name.items()}
-    return Units(by_name, new.streams)
+    return replace(new, by_name=by_name)
 
 
 # Plans ----------------------------------------------------------------------------------------------------------------
@@ -274,6 +366,7 @@ def aged(old: Units, new: Units, change: ProgramChange, first: int) -> Units:
 def aged_plan(part: Part, context: Context, units: Units) -> AgedPlan:
     """The plan in this process of a part whose units began at different ticks."""
     program, members = halves(part)
+    part, members = _aged_parts(part, members, units)
     since = {name: units.by_name[name].since for name in map(str, program.derived)}
     if len({*since.values()}) > 1:
         later = frozenset((name, tick) for name in program.derived if (tick := since[str(name)]) is not None)
@@ -282,12 +375,30 @@ def aged_plan(part: Part, context: Context, units: Units) -> AgedPlan:
             raise RejectedError([_no_budget()])
     plan = part.plan(context, None)
     owners = tuple(_owners(part, plan, members))
-    ticks = {
-        number: units.by_name[min(map(str, heads(plan, number))) if owner is None else owner].since
+    units_of_operators = (
+        sorted(map(str, heads(plan, number))) if owner is None else units.groups.get(owner, (owner,))
         for number, owner in enumerate(owners)
-        if owner is not None or heads(plan, number)
-    }
-    return AgedPlan(plan, owners, {number: tick for number, tick in ticks.items() if tick is not None})
+    )
+    ticks = {number: _since(units, names) for number, names in enumerate(units_of_operators) if names}
+    begins = {number: tick for number, tick in ticks.items() if tick is not None}
+    return AgedPlan(plan, owners, begins, units.groups)
+
+
+def _since(units: Units, names: Sequence[str]) -> int | None:
+    """The tick at which the first of some units began; None where that was with the run."""
+    ticks = [units.by_name[name].since for name in names]
+    return None if None in ticks else min(tick for tick in ticks if tick is not None)
+
+
+def _aged_parts(part: Part, members: Sequence[Member], units: Units) -> tuple[Part, tuple[Member, ...]]:
+    """A part and its members, which know the definitions that began later than the run."""
+    since = {name: unit.since for name, unit in units.by_name.items() if unit.since is not None}
+    if not since or not members:
+        return part, tuple(members)
+    aged_members = tuple(member.aged(since) for member in members)
+    if isinstance(part, Mixed):
+        return replace(part, members=aged_members), aged_members
+    return part.aged(since) if _is_member(part) else part, aged_members
 
 
 def _no_budget() -> Diagnostic:
@@ -321,7 +432,8 @@ def origins(old: AgedPlan, new: AgedPlan, change: ProgramChange) -> dict[int, in
     numbers: dict[int, int] = {}
     for number, owner in enumerate(new.owners):
         if owner is not None:
-            numbers |= {number: old.owners.index(owner)} if owner in same else {}
+            goes_on = not same.isdisjoint(new.groups.get(owner, (owner,)))
+            numbers |= {number: old.owners.index(owner)} if goes_on else {}
         elif same.issuperset(map(str, heads(new.plan, number))):
             numbers[number] = _earlier(old, new.plan, number)
     return numbers

@@ -657,6 +657,14 @@ OPTIONS: Final[tuple[Option, ...]] = (
             python="checkpoint",
         ),
         Option(
+            "checkpoint",
+            str | None,
+            "The checkpoint of a run in one process: shows, in place of the plan, what of the run would go on with "
+            "these programs and what would begin (`--on-change begin`), and why.",
+            verbs=("explain",),
+            metavar="DIR",
+        ),
+        Option(
             "jars",
             list[str] | None,
             "An additional jar for Spark.",

@@ -66,7 +66,7 @@ class Ports:
     `title` is what people call it, `name` is that of the stream as which others hear it. It `reads` facts of some
     predicates, and `hears` whole streams by their names; it `writes` facts of some predicates, as events where it
     `streams` them; rules may call that stream by its `aliases`, too. `mentions` are predicates for which these
-    questions are worth asking.
+    questions are worth asking. What `gives_rows` is for users only: its stream has no events.
     """
 
     title: str
@@ -77,6 +77,7 @@ class Ports:
     streams: bool = False
     aliases: frozenset[str] = frozenset()
     mentions: frozenset[Predicate] = frozenset()
+    gives_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +318,7 @@ class _Wires:
 
     def _links_of_rules(self, rank: Rank) -> Iterator[Link]:
         own, past = self._rules_at(rank), self._later(rank)
-        wanted = {name for rule in own for name in _read_by(rule)} | {rule.head.signature for rule in own}
+        wanted = {name for rule in own for name in read_by(rule)} | {rule.head.signature for rule in own}
         for name in sorted(wanted - past):
             yield from (link for at, link in self._sources(name) if at < rank)
 
@@ -408,7 +409,7 @@ class _Wires:
         for number, part in enumerate(self.parts):
             above = resting_on([number], needs)
             rules = [rule for rule in self.program.rules if rule.head.signature in above]
-            closing = [rule for rule in rules if self._rests_on(rule, part) or not above.isdisjoint(_read_by(rule))]
+            closing = [rule for rule in rules if self._rests_on(rule, part) or not above.isdisjoint(read_by(rule))]
             for name in sorted({rule.head.signature for rule in rules}):
                 if self._takes(part, name):
                     yield _loop(part, closing or rules, name)
@@ -438,7 +439,8 @@ def _sees(formula: Formula, part: Ports) -> bool:
     return part.writes(formula.atom.signature)
 
 
-def _read_by(rule: Rule) -> set[Predicate]:
+def read_by(rule: Rule) -> set[Predicate]:
+    """The predicates in the body of a rule."""
     return {formula.atom.signature for formula, _ in formulas(rule.body)}
 
 

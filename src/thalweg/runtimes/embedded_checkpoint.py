@@ -145,7 +145,7 @@ class EmbeddedCheckpoint:
         last = None if self.state is None else LocalRun.last_tick(self.state)
         if self.is_changed:
             if earlier is None:
-                raise _kept_nothing(self.folder)
+                raise kept_nothing(self.folder)
             program.check_settings(earlier, f"the checkpoint `{self.folder}`")
         if earlier is None or last is None:
             self._kept = program.fresh(part, context, sources)
@@ -216,7 +216,8 @@ def read_kept(folder: CheckpointPath, key: str | None) -> KeptProgram | None:
     return None if key is None else KeptProgram.load(read_sealed(folder / plan_file(key), FORMAT, unseal))
 
 
-def _kept_nothing(folder: CheckpointPath) -> RejectedError:
+def kept_nothing(folder: CheckpointPath) -> RejectedError:
+    """The error for a checkpoint without a program that a changed one could be compared with."""
     message = f"the checkpoint `{folder}` does not say what its program was: an earlier version of Thalweg made it"
     way_out = "resume it for a moment with the program that it was made with, then with the changed one"
     return RejectedError([Diagnostic("E408", message, help=way_out)])

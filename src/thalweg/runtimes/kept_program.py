@@ -7,7 +7,7 @@ is killed before goes on from where the earlier program was.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from thalweg.dataflow.context import Context
@@ -15,7 +15,6 @@ from thalweg.kinds.part import Part
 from thalweg.kinds.units import (
     AgedPlan,
     ProgramChange,
-    Unit,
     Units,
     aged,
     aged_plan,
@@ -47,8 +46,7 @@ class KeptProgram:
         plan, units = self.planned.plan, self.units
         header = {
             "settings": dict(self.settings),
-            "units": [[name, unit.fingerprint, unit.since, unit.own] for name, unit in units.by_name.items()],
-            "streams": units.streams,
+            "units": units.save(),
             "sources": self.sources,
             "owners": list(self.planned.owners),
             "begins": sorted(self.planned.begins.items()),
@@ -63,7 +61,7 @@ class KeptProgram:
         about, plan = unframe(data)
         header: dict[str, Any] = decode(about)[0]
         operators, edges, is_mixed, parts = of_data(plan)
-        units = Units({name: Unit(*unit) for name, *unit in header["units"]}, header["streams"])
+        units = Units.load(header["units"])
         planned = AgedPlan(
             Plan(operators, edges, is_mixed=is_mixed, parts=parts), tuple(header["owners"]), dict(header["begins"])
         )
@@ -71,8 +69,8 @@ class KeptProgram:
 
     def resumed(self, part: Part, context: Context, units: Units) -> "KeptProgram":
         """The same program, as this process has compiled it; units go on from where each began."""
-        by_name = {name: Unit(unit.fingerprint, self._since(name), unit.own) for name, unit in units.by_name.items()}
-        aged_units = Units(by_name, units.streams)
+        by_name = {name: replace(unit, since=self._since(name)) for name, unit in units.by_name.items()}
+        aged_units = replace(units, by_name=by_name)
         return KeptProgram(self.settings, aged_units, aged_plan(part, context, aged_units), self.sources)
 
     def _since(self, name: str) -> int | None:

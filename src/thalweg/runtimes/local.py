@@ -9,7 +9,7 @@ answered before the wait and not after it; where nothing waits, time passes once
 answers of all operators come before the changes of rules, which are joined to one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, islice
@@ -20,7 +20,7 @@ from thalweg.answers.emit import Lasting, Shedding, TextDelta, emitter_of
 from thalweg.answers.record import Answer
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.executor import open_fragment, saved_tick
+from thalweg.dataflow.executor import Executor, open_fragment, saved_tick
 from thalweg.dataflow.operator import Output
 from thalweg.dataflow.plan import Plan
 from thalweg.diagnostics import Diagnostic, RejectedError
@@ -440,13 +440,13 @@ class LocalRun:
         self._load_answers(state)
         self.executor.take_over(earlier, succession.origins)
         assert self.executor.now is not None
-        ended = [
-            fact
-            for node in earlier.nodes
-            for name, facts in (node.operator.showing() if node.reached is not None else ())
-            if name not in succession.stay
-            for fact in facts
-        ]
+        ended = _shown_besides(earlier, succession.stay)
+        if any(node.waiting is not None for node in earlier.nodes):
+            # The last tick of what does not go on waited for a first window, which it will not see close.
+            going_on = (number for number in succession.origins.values() if not plan.operators[number].shows_facts)
+            earlier.close_last_tick({*going_on})
+            before, ended = ended, _shown_besides(earlier, succession.stay)
+            self._add_open(self.executor.now, [*(ended.keys() - before.keys())], [*(before.keys() - ended.keys())])
         begun = [
             fact
             for node in self.executor.nodes
@@ -455,8 +455,16 @@ class LocalRun:
             for fact in facts
         ]
         earlier.close()
+        self._add_open(self.executor.now + 1, begun, [*ended])
+
+    def _add_open(self, tick: int, begun: list[str], ended: list[str]) -> None:
+        """Adds changes at a tick to those that are open, none of which is of a later one."""
+        until: dict[str, int] = {}
+        if self._open and self._open[-1].tick == tick:
+            last = self._open.pop()
+            begun, ended, until = [*last.begin_text, *begun], [*last.end_text, *ended], last.until
         if begun or ended:
-            self._open.append(TextDelta(self.executor.now + 1, begun, ended))
+            self._open.append(TextDelta(tick, begun, ended, until=until))
 
     @staticmethod
     def last_tick(saved: bytes) -> int | None:
@@ -510,6 +518,17 @@ class LocalRun:
             TextDelta(tick, [*islice(begin, begun)], [*islice(end, ended)], until=header["until"])
             for tick, begun, ended in _counted(header["open"], changes)
         ]
+
+
+def _shown_besides(executor: Executor, stay: Collection[Predicate]) -> dict[str, None]:
+    """The facts that operators show, but for those of some predicates."""
+    return {
+        fact: None
+        for node in executor.nodes
+        for name, facts in (node.operator.showing() if node.reached is not None else ())
+        if name not in stay
+        for fact in facts
+    }
 
 
 def _counted(opened: list[list[int]] | int | None, changes: Lists) -> list[list[int]]:

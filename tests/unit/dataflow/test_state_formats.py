@@ -40,6 +40,8 @@ FORMS = {
     ("classify", 1): ["8600f005dbc76515"],
     ("combined answer sets", 1): ["2fac5904e694b563"],
     ("events", 1): ["17c7f2a4e02427b3"],
+    # Behind a selection.
+    ("events", 2): ["c5675b69e118a71e"],
     ("match", 1): ["360d40933abb1b27"],
     ("publish", 1): ["47dbebec5d6543d8"],
     ("query", 1): ["3a5c4c21554fcbf9"],
@@ -59,6 +61,14 @@ def classes() -> Part:
     return api.load_part([Source("site.ofn", ONTOLOGY)], ontology=api.OntologyOptions(task="abstraction", profile="dl"))
 
 
+def selecting() -> Part:
+    where = "WHERE { WINDOW :v { ?o a ?k } }"
+    text = f"{EVENTS} FROM NAMED WINDOW :v ON STREAM :in [RANGE 2s, SLIDE 2s] {where}"
+    rules = f"@prefix : <{EX}> . :t(X) :- :q(X)."
+    sources = [Source("rules.lars", rules), Source("patterns.tw", text), Source("site.ofn", ONTOLOGY)]
+    return api.load_part(sources, report=lambda _: None)
+
+
 def loop() -> Part:
     rules = f"@prefix : <{EX}> . #record :o/1. :d(X) :- :o(X) before [2]."
     solved = f"#prefix ex: <{EX}>. ex_o(X) :- ex_s(X). ex_o(X) :- ex_d(X), ex_q(X)."
@@ -75,7 +85,7 @@ def events() -> list[Event]:
 def executors() -> Iterator[Executor]:
     """Operators of all kinds, whole and split, in the middle of a run."""
     settings = Settings(first=0, last=9, emit="changes")
-    for part in (mixed(), classes(), loop()):
+    for part in (mixed(), classes(), loop(), selecting()):
         run = LocalRun(part, Context(settings, Clock(), lambda _: None, saves=True))
         for event in events():
             batch = Batch(stream="in")

@@ -2,7 +2,7 @@
 
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.ir.patterns import Absent, Clause, Filter, Occurs, Pattern, Sequence, Triple
-from thalweg.kinds.events.matcher import EventLayers
+from thalweg.kinds.events.event_layers import EventLayers
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 
 VALUE = Clause("A", (Triple("?o", "<v>", "?v"),), (Filter("(?v > 2)", ("v",)),))

@@ -105,9 +105,30 @@ def test_queries_read_the_rules_of_a_file_as_a_stream() -> None:
     assert change(old, part(HEARD.replace("[3]", "[4]"), QUERY)).begun == ("<http://e/a>/1", "the query `one`")
 
 
+def test_classes_that_were_asked_for_are_units() -> None:
+    def asking(classes: str | None, axioms: str = "") -> Part:
+        known = "SubClassOf(:b :a) SubClassOf(:a :c) Declaration(Class(:d))"
+        text = f"c.ofn: Prefix(:=<http://e/>) Ontology({known} {axioms})"
+        return part(text, ontology=api.OntologyOptions(task="abstraction", profile="dl", classes=classes))
+
+    both = "<http://e/b> and <http://e/d>"
+    two = asking(f"<http://e/a>, {both}")
+    found = change(two, asking(f"{both}, <http://e/c>", "SubClassOf(:e :f)"))
+    assert (found.same, found.begun) == ((f"the class `{both}`",), ("the class `<http://e/c>`",))
+    assert found.gone == ("the class `<http://e/a>`",)
+    assert change(two, asking(f"<http://e/a>, {both}", "SubClassOf(:x :a)")).begun == found.gone
+    assert change(asking(None), asking(None, "SubClassOf(:x :a)")).begun == ("the program",)
+
+
 def test_a_query_is_the_same_alone_and_beside_others() -> None:
     other = QUERY.replace("q.rspql", "s.rspql").replace(":one", ":two")
     assert change(part(QUERY), part(QUERY, other)) == ProgramChange(("the query `one`",), ("the query `two`",))
+
+
+def test_parts_are_the_same_beside_new_ones_of_other_kinds() -> None:
+    """An answer set program stands before the queries of a plan, wherever it was named."""
+    found = change(part(HEARD, QUERY), part(HEARD, QUERY, "c.lp: go(X) :- q(X)."))
+    assert found.begun == ("the answer set program",)
 
 
 CHOICE = "c.lp: {go(X)} :- a(X). #show go/1."

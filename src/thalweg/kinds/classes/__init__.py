@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from thalweg.answers.answer_columns import AnswerColumns
     from thalweg.explain.document import PlanDocument
     from thalweg.kinds.classes.ladder import Ladder
+    from thalweg.kinds.definitions import Definition
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,12 @@ class Abstraction(StandsAlone):
 
     def account(self, write: Callable[[str], None]) -> "AbstractionReport":
         return AbstractionReport(write)
+
+    def definitions(self, context: Context) -> "tuple[Definition, ...]":
+        """The classes that were asked for."""
+        from thalweg.kinds.classes.ontology_text import class_definitions
+
+        return class_definitions(self.program)
 
     def expand(self, context: Context, neighbours: Neighbours | None, partitions: int | None) -> Expansion:
         """One operator; with partitions its buckets take whole events in turn."""

@@ -6,7 +6,7 @@ Beside other parts of a plan events are facts, which rules, queries and answer s
     {"t":12,"event":"<Jam>",…,"bindings":{"loc":"<loc1>"}}       <Jam>(<id>) and <Jam_loc>(<id>,<loc1>) at 12
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from thalweg.explain.document import PlanDocument
     from thalweg.explain.plan_stage import PlanStage
     from thalweg.explain.wired_parts import ExplainedMember
+    from thalweg.kinds.definitions import Definition
     from thalweg.kinds.events.unmatched_names import UnmatchedNames
 
 
@@ -73,6 +74,8 @@ class EventCascade(Member):
     triples: tuple[TripleTerms, ...] = field(default=(), repr=False)
     """The background."""
     beside: Surroundings = Surroundings()
+    since: frozenset[tuple[str, int]] = frozenset()
+    """The events that began later than the run, and the tick at which they did."""
 
     @property
     def size(self) -> str:
@@ -100,6 +103,19 @@ class EventCascade(Member):
         looked_up = sha256(repr(sorted(self.triples)).encode()).hexdigest()
         events = "\n".join([*map(repr, (*self.program.events, *self.program.selections)), f"background {looked_up}"])
         return f"{events}\n{text}", sha256(repr((events, fingerprint, sorted(self.output))).encode()).hexdigest()
+
+    def definitions(self, context: Context) -> "tuple[Definition, ...]":
+        """Its events, each a unit, and its selection."""
+        from thalweg.kinds.events.event_units import event_definitions
+
+        return event_definitions(self)
+
+    def aged(self, since: Mapping[str, int]) -> "EventCascade":
+        """The same where some events began later than the run."""
+        from thalweg.kinds.events.event_units import event_title
+
+        titles = ((event.name, event_title(event.name)) for event in self.program.events)
+        return replace(self, since=frozenset((name, since[title]) for name, title in titles if title in since))
 
     def answer_columns(self, emit: str) -> "AnswerColumns":
         from thalweg.answers.answer_columns import EventColumns
@@ -269,7 +285,8 @@ class EventCascade(Member):
             for name in (concluded | (looked_up or set())) - above
             if 0 < name.arity < 3 and (looked_up is None or name in looked_up or name.name in related)
         }
-        streams = (port.name for number, port in enumerate(ports) if port.streams and number not in above)
+        making = (port for number, port in enumerate(ports) if port.streams and number not in above)
+        streams = (port.name for port in making if not port.gives_rows)
         surroundings = Surroundings(frozenset(classes), frozenset(read if classes else ()), frozenset(streams))
         return replace(self, beside=surroundings)
 

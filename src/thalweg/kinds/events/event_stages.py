@@ -43,7 +43,7 @@ from thalweg.ir.pattern_semantics import Instance, Solution, TripleTerms
 from thalweg.ir.patterns import Clause, Pattern, occurrences
 from thalweg.kinds.classes.classifier import BucketClassifier, ClassifiedEvent, Classifier, ClassifierSpec
 from thalweg.kinds.events.event_clauses import Subscriptions, TripleIndex, shared_index
-from thalweg.kinds.events.matcher import EventLayers, Owns
+from thalweg.kinds.events.event_layers import EventLayers, Owns
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
@@ -65,18 +65,25 @@ Conclusion = tuple[Predicate, Row]
 
 
 class ArrivedEvent(NamedTuple):
-    """An event of a stream, its tick and the events that it is by its classes; or why it was rejected."""
+    """An event of a stream, its tick and the events that it is by its classes; or why it was rejected.
+
+    One that is `renewed` is of what held before, and only for definitions that begin at its tick.
+    """
 
     tick: int
     graph: str
     rejected: str
     instances: tuple[Instance, ...]
+    renewed: bool = False
 
 
 class ArrivingEvents:
     """What comes to events: graphs of streams and conclusions of other parts, each as the events that it is.
 
     Events that are not `wanted` are left out where no pattern can use them. With `words` they have their triples.
+
+    Of a definition that began later than the run there are no events of earlier ticks. At its first tick, what holds
+    then is an event of it: to a definition that was there before, it was when it began to hold.
     """
 
     def __init__(
@@ -90,8 +97,18 @@ class ArrivingEvents:
         self._classifier = classifier
         self._words = words
         self._concluded = ConcludedEvents(part.beside.classes)
+        self._read = part.beside.classes | part.beside.known
         self._usable = UsableEvents(part.program, background, wanted)
         self._undefined = frozenset(name for name, _ in part.program.undefined)
+        self._begins = dict(part.since)
+        self._beginnings = frozenset(self._begins.values())
+        self._youngest = max(self._beginnings, default=0)
+
+    def beginning(self, after: int | None, before: int) -> int | None:
+        """A tick between two others at which definitions begin; the run has come to the first of them."""
+        if after is None or after >= self._youngest:
+            return None
+        return next((tick for tick in self._beginnings if after < tick < before), None)
 
     def concluded(self, changes: Sequence[Given]) -> list[list[Conclusion]]:
         """Takes what begins and ends to hold at a tick; the graphs of the events that begin."""
@@ -103,6 +120,25 @@ class ArrivingEvents:
             yield self.arrived(tick, event)
         for graph in graphs:
             yield self.arrived(tick, self._classify(graph))
+        if tick in self._beginnings:
+            yield from self._renewed(tick)
+
+    def _renewed(self, tick: int) -> Iterator[ArrivedEvent]:
+        """What holds since before a tick, as events of the definitions that begin at it."""
+        for graph in list(self._concluded.lasting()):
+            event = self.arrived(tick, self._classify(graph))
+            instances = tuple(
+                instance
+                for instance in event.instances
+                if self._begins.get(instance.event, tick) == tick
+                if instance.event in self._begins or instance.event in self._undefined
+            )
+            if instances:
+                yield event._replace(instances=instances, renewed=True)
+
+    def is_seen(self, instance: Instance) -> bool:
+        """Whether an event is not of a tick before its definition began."""
+        return self._begins.get(instance.event, instance.end) <= instance.end
 
     def _classify(self, graph: list[Conclusion]) -> ClassifiedEvent:
         """An event of conclusions; patterns may use classes that no text defines."""
@@ -116,6 +152,8 @@ class ArrivingEvents:
     def arrived(self, tick: int, event: ClassifiedEvent) -> ArrivedEvent:
         """An event as those that it is by its classes, as far as they are used."""
         instances = instances_of(tick, self._usable.of(event), self._words)
+        if tick < self._youngest:
+            instances = tuple(filter(self.is_seen, instances))
         return ArrivedEvent(tick, event.graph, event.rejected, instances)
 
     def words_in_use(self) -> Words:
@@ -130,6 +168,10 @@ class ArrivingEvents:
     def load(self, data: bytes) -> None:
         """Brings one that has seen nothing to where another was saved."""
         self._concluded.load(data, self._classifier.dictionary)
+
+    def take_over(self, other: "ArrivingEvents") -> None:
+        """Goes on where another program was, with what holds of what this one reads."""
+        self._concluded.take_over(other._concluded, self._read)
 
 
 def instances_of(tick: int, event: ClassifiedEvent, words: Dictionary | None) -> tuple[Instance, ...]:
@@ -165,6 +207,7 @@ class ConcludedEvents:
     def __init__(self, classes: Collection[Predicate]) -> None:
         self._classes = classes
         self._holding: dict[int, dict[Conclusion, None]] = {}
+        self._begun: dict[int, None] = {}
 
     def take(self, changes: Sequence[Given]) -> Iterator[list[Conclusion]]:
         """What begins and ends at a tick; the graphs of the events that begin."""
@@ -177,7 +220,21 @@ class ConcludedEvents:
                 if change.signature in self._classes:
                     begun.append((change.signature, row))
         subjects = dict.fromkeys(row[0] for name, row in begun if (name, row) in self._holding.get(row[0], {}))
+        self._begun = subjects
         return (list(self._holding[subject]) for subject in subjects)
+
+    def lasting(self) -> Iterator[list[Conclusion]]:
+        """The graphs of the individuals that have been in a class since before the tick that was taken last."""
+        for subject, facts in self._holding.items():
+            if subject not in self._begun and any(name in self._classes for name, _ in facts):
+                yield list(facts)
+
+    def take_over(self, other: "ConcludedEvents", names: Collection[Predicate]) -> None:
+        """Goes on where another one is, with the conclusions of some predicates."""
+        for facts in other._holding.values():
+            for name, row in facts:
+                if name in names:
+                    self._restore(name, [row])
 
     def _end(self, name: Predicate, row: Row) -> None:
         facts = self._holding.get(row[0], {})

@@ -19,8 +19,8 @@ from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.kinds.classes.classifier import Classifier, ClassifierSpec
 from thalweg.kinds.events.event_clauses import known_besides
+from thalweg.kinds.events.event_layers import BoundEvent, EventLayers
 from thalweg.kinds.events.event_stages import ArrivingEvents, facts_of, output_of
-from thalweg.kinds.events.matcher import BoundEvent, EventLayers
 from thalweg.kinds.events.why_event import EventExplanation, EventReasons
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -72,10 +72,11 @@ class EventsOperator(Operator):
         self._first = context.settings.first
         explained = part.names if context.explains else frozenset()
         self._index = known_besides(ladder.program)
-        self._layers = EventLayers(program, self._index, looked_at=explained)
+        self._layers = EventLayers(program, self._index, looked_at=explained, begins=dict(part.since))
         self._reasons = EventReasons(program, ladder, self._index) if context.explains else None
         self._classifier = Classifier(ladder, context.report, dictionary)
-        words = dictionary if self._layers.looks or context.explains else None
+        # A definition that is added later may look at the triples of events that are kept now.
+        words = dictionary if self._layers.looks or context.explains or context.saves else None
         self._arriving = ArrivingEvents(part, self._classifier, self._index, self._output | explained, words)
         self._found: list[BoundEvent] = []
         self._rejected: list[RejectedLine] = []
@@ -90,6 +91,12 @@ class EventsOperator(Operator):
     def advance(self, tick: int, updates: Updates) -> Iterator[Output]:
         if self._first is None:
             self._first = tick if self.first is None else self.first
+        beginning = self._arriving.beginning(self._classifier.now, tick)
+        if beginning is not None:
+            yield from self._advanced(beginning, Updates())
+        yield from self._advanced(tick, updates)
+
+    def _advanced(self, tick: int, updates: Updates) -> Iterator[Output]:
         lines = sorted(self._lines(tick, updates), key=lambda line: (line.t, str(line)))
         for at, group in groupby(lines, key=lambda line: line.t):
             yield self._given(at, list(group))
@@ -97,19 +104,21 @@ class EventsOperator(Operator):
     def _lines(self, tick: int, updates: Updates) -> Iterator[EventLine]:
         """What is known at a tick, and at those before it since the last one."""
         events: dict[str, list[Instance]] = {}
+        renewed: dict[str, list[Instance]] = {}
         rejected: dict[str, list[str]] = {}
         graphs = self._arriving.concluded(updates.held)
         for event in self._arriving.at(tick, updates.events, graphs):
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
             for instance in event.instances:
-                events.setdefault(instance.event, []).append(instance)
+                (renewed if event.renewed else events).setdefault(instance.event, []).append(instance)
                 if instance.event in self._output:
                     yield AbstractLine(tick, instance.event, instance.individual, instance.graph)
         yield from self._reject(tick, rejected)
-        matched = self._layers.advance(tick, events)
+        matched = self._layers.advance(tick, events, renewed)
         if self._reasons is not None:
-            self._found = [(instance, ()) for instances in events.values() for instance in instances]
+            both = (*events.values(), *renewed.values())
+            self._found = [(instance, ()) for instances in both for instance in instances]
             self._found += (match for at, match in matched if at == tick)
         for at, (complex_event, bindings) in matched:
             if complex_event.event in self._output:
@@ -192,6 +201,14 @@ class EventsOperator(Operator):
         state, arriving = unframe(data)
         self._resume(state)
         self._arriving.load(arriving)
+
+    def take_over(self, other: Operator) -> None:
+        """Goes on definition by definition; those that began at another tick than there are new."""
+        assert isinstance(other, EventsOperator)
+        self._first, self._classifier.now = other._first, other._classifier.now
+        if other._classifier.now is not None:
+            self._layers.take_over(other._layers, other._classifier.now)
+        self._arriving.take_over(other._arriving)
 
     def _snapshot(self) -> bytes:
         now, layers = self._classifier.now, self._layers.save().decode()

@@ -17,12 +17,14 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine
 from thalweg.dataflow.context import Context
-from thalweg.dataflow.operator import Updates, Words
+from thalweg.dataflow.operator import Operator, Updates, Words
+from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import Diagnostic
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.kinds.events.event_stages import ArrivedEvent
@@ -284,8 +286,19 @@ def _stored(term: str) -> str:
 # The operator --------------------------------------------------------------------------------------------------------
 
 
+def _with_marks(state: bytes) -> bytes:
+    """A state of version 1, which does not say which of the events that wait are renewed: none of them is."""
+    snapshot, arriving = unframe(state)
+    about, *kept = unframe(snapshot)
+    saved = json.loads(about)
+    saved["waiting"] = [[*event, False] for event in saved["waiting"]]
+    return frame([frame([json.dumps(saved).encode(), *kept]), arriving])
+
+
 class SelectingOperator(EventsOperator):
     """Events behind a selection; conclusions of other parts wait for the next closing tick, too."""
+
+    format: ClassVar[StateFormat] = StateFormat("events", 2, upgrade=_with_marks)
 
     def __init__(self, spec: EventsSpec, context: Context, dictionary: Dictionary) -> None:
         super().__init__(spec, context, dictionary)
@@ -319,22 +332,25 @@ class SelectingOperator(EventsOperator):
         """What follows of the events that are known when a window closes."""
         rejected: dict[str, list[str]] = {}
         events: dict[int, dict[str, list[Instance]]] = {}
+        renewed: dict[int, dict[str, list[Instance]]] = {}
         for event in arrived:
             if event.rejected:
                 rejected.setdefault(event.rejected, []).append(event.graph)
             for instance in event.instances:
                 if instance.event in self._output:
                     yield AbstractLine(closing, instance.event, instance.individual, instance.graph, instance.start)
-                events.setdefault(instance.start, {}).setdefault(instance.event, []).append(instance)
+                by_tick = renewed if event.renewed else events
+                by_tick.setdefault(instance.start, {}).setdefault(instance.event, []).append(instance)
         yield from self._reject(closing, rejected)
         if self._reasons is not None:
             self._found = [(instance, ()) for event in arrived for instance in event.instances]
-        for tick in sorted({*events, closing}):
+        for tick in sorted({*events, *renewed, closing}):
+            own = events.get(tick, {})
             if self._decided is not None and tick <= self._decided:
-                self._late += sum(map(len, events[tick].values()))
+                self._late += sum(map(len, own.values()))
                 continue
             self._decided = tick
-            for end, (complex_event, bindings) in self._layers.advance(tick, events.get(tick, {})):
+            for end, (complex_event, bindings) in self._layers.advance(tick, own, renewed.get(tick, {})):
                 if self._reasons is not None:
                     self._found.append((complex_event, bindings))
                 if complex_event.event in self._output:
@@ -359,6 +375,17 @@ class SelectingOperator(EventsOperator):
         """The words of the terms that conclusions and windows still need."""
         return np.concatenate([self._selection.words_in_use(), super().words_in_use()])
 
+    def take_over(self, other: Operator) -> None:
+        """Goes on with what the windows show, and with what waits for one of them."""
+        assert isinstance(other, SelectingOperator)
+        super().take_over(other)
+        self._decided, self._late = other._decided, other._late
+        seen = self._arriving.is_seen
+        self._waiting = [event._replace(instances=tuple(filter(seen, event.instances))) for event in other._waiting]
+        if other._classifier.now is not None:
+            assert other._first is not None
+            self._selection.load(other._selection.save(), other._first)
+
     def _snapshot(self) -> bytes:
         waiting = [
             [
@@ -366,6 +393,7 @@ class SelectingOperator(EventsOperator):
                 event.graph,
                 event.rejected,
                 [[instance.event, instance.individual, instance.triples] for instance in event.instances],
+                event.renewed,
             ]
             for event in self._waiting
         ]
@@ -379,8 +407,8 @@ class SelectingOperator(EventsOperator):
         saved = json.loads(about)
         self._decided, self._late = saved["decided"], saved["late"]
         self._waiting = [
-            ArrivedEvent(tick, graph, rejected, tuple(_instance(tick, graph, *fields) for fields in instances))
-            for tick, graph, rejected, instances in saved["waiting"]
+            ArrivedEvent(tick, graph, rejected, tuple(_instance(tick, graph, *fields) for fields in instances), renewed)
+            for tick, graph, rejected, instances, renewed in saved["waiting"]
         ]
         if selection:
             assert self._first is not None

@@ -154,6 +154,7 @@ class ContinuousQuery(Member):
             streams=True,
             aliases=frozenset({query.name, query.name.strip("<>")}),
             mentions=written,
+            gives_rows=query.form != "CONSTRUCT",
         )
 
     def readers(self) -> Program:

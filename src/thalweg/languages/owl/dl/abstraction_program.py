@@ -22,7 +22,8 @@ from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import Triple
 from thalweg.solvers.dl.normal_form import NormalForm
 
-_ASKED: Final = f"{OWN}asked:"
+ASKED: Final = f"{OWN}asked:"
+"""Begins the names of classes that were asked for as expressions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,7 @@ def compile_abstraction(
     definition_of = {axiom.datatype: axiom.range for axiom in schema if isinstance(axiom, ax.DatatypeDefinition)}
     ranges = Ranges(definition_of)
     wanted = [*(target.name for target in named), *properties]
-    module, names = top_module([*schema, *definitions], wanted, _inhabited(definition_of, schema))
+    module, names = top_module([*schema, *definitions], wanted, inhabited(definition_of, schema))
     form = clausify(module, ranges, [target.name for target in named])
     return AbstractionProgram(name, named, tuple(module), form, Facts.of(axioms, names), same, ranges)
 
@@ -230,7 +231,7 @@ def _named(classes: Sequence[tuple[str, ClassExpression]]) -> tuple[tuple[Target
             taken.add(expression)
             targets.append(TargetClass(label, expression))
         else:
-            name = f"{_ASKED}{number}>"
+            name = f"{ASKED}{number}>"
             targets.append(TargetClass(label, name))
             definitions.append(ax.SubClassOf(coerced(expression), name))
     return tuple(targets), definitions
@@ -244,7 +245,7 @@ def _split(axiom: Axiom) -> list[Axiom]:
     return [axiom]
 
 
-def _inhabited(definitions: Mapping[str, DataRange], schema: Iterable[Axiom]) -> Callable[[DataRange], bool]:
+def inhabited(definitions: Mapping[str, DataRange], schema: Iterable[Axiom]) -> Callable[[DataRange], bool]:
     """Whether some value is known to be in a range."""
     ranges = Ranges(definitions)
     for axiom in schema:

@@ -46,6 +46,40 @@ def top_module(
     return [axiom for _, axiom in sorted(module, key=lambda pair: pair[0])], frozenset(locality.names)
 
 
+class Modules:
+    """The modules of many sets of names: what is the same for all of them is found once.
+
+    >>> axioms = [ax.SubClassOf("<B>", "<A>"), ax.SubClassOf("<A>", "<C>"), ax.DisjointClasses(("<D>", "<E>"))]
+    >>> modules = Modules(axioms, lambda data_range: True)
+    >>> [ax.show(axiom) for axiom in modules.always], [ax.show(axiom) for axiom in modules.of(["<A>"])[0]]
+    (['DisjointClasses(<D> <E>)'], ['SubClassOf(<B> <A>)'])
+    """
+
+    def __init__(self, axioms: Iterable[Axiom], inhabited: IsInhabited) -> None:
+        self._axioms = list(axioms)
+        self._inhabited = inhabited
+        self.always, self._always_named = top_module(self._axioms, (), inhabited)
+        self._naming: dict[str, list[int]] = {}
+        in_all = set(map(id, self.always))
+        for place, axiom in enumerate(self._axioms):
+            for name in _names(axiom) if id(axiom) not in in_all else ():
+                self._naming.setdefault(name, []).append(place)
+
+    def of(self, names: Iterable[str]) -> tuple[list[Axiom], frozenset[str]]:
+        """The axioms that can matter to some names, apart from those in all modules; and all names in the module."""
+        locality = _Locality({*self._always_named, *names}, self._inhabited)
+        # An axiom is local as long as none of its names is in the module.
+        agenda, module = list(locality.names), set[int]()
+        while agenda:
+            for place in self._naming.get(agenda.pop(), ()):
+                if place not in module and not locality.is_local(self._axioms[place]):
+                    module.add(place)
+                    new = _names(self._axioms[place]) - locality.names
+                    locality.names |= new
+                    agenda += new
+        return [self._axioms[place] for place in sorted(module)], frozenset(locality.names)
+
+
 def _names(axiom: Axiom) -> set[str]:
     return {part for part in within(axiom) if isinstance(part, str) and part[0] == "<"}
 

@@ -1,0 +1,215 @@
+"""Patterns over patterns: the complex events of a program, each behind those that it uses.
+
+The events of a tick go up from definition to definition: a complex event that ends is an event of the definitions that
+use it at the same tick. Where an open `NOT` lets one end between two ticks with events, that tick is taken first. A
+pattern that no event is for is not looked at, so many subscriptions cost as much as the few that an event is for.
+
+Where a run goes on with a changed program, patterns that are the same keep their matchers. One that began later knows
+events that ended since.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import chain
+from typing import Final
+
+from thalweg.ir.pattern_semantics import Instance, Match, Pair, Solution, TripleTerms, rank
+from thalweg.ir.patterns import Clause, Pattern, occurrences
+from thalweg.kinds.events.event_clauses import Subscriptions, TripleIndex, holds
+from thalweg.kinds.events.matcher import Begun, Matcher, NextEvent, matcher
+from thalweg.languages.cascade.event_definitions import CascadeProgram
+
+BoundEvent = tuple[Instance, Solution]
+"""A complex event, and what its pattern binds."""
+Waiting = dict[int, dict[str, list[Pair]]]
+"""The events of a tick by the numbers of the patterns that they are for."""
+Owns = Callable[[str, Solution], bool]
+"""Whether a pattern of a name takes a solution of one of its clauses."""
+# Patterns that no event is for forget what has expired after so many ticks.
+_SWEEP: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    name: str
+    matcher: Matcher | NextEvent
+
+
+def _are_different(events: list[Instance]) -> bool:
+    """Whether no two events of a name are the same: graphs without a name may be about one individual."""
+    return (
+        len(events) == 1
+        or bool(events[0].events)
+        or len({(event.individual, event.graph) for event in events}) == len(events)
+    )
+
+
+class EventLayers:
+    """The patterns of a program, each behind those that it uses.
+
+    `owns` says whether a solution of a clause is looked at here; `looked_at` are the names of complex events whose
+    triples others need, besides those that its own clauses do. `begins` has the first ticks of patterns that began
+    later than the run: events that ended before are not for them.
+    """
+
+    def __init__(
+        self,
+        program: CascadeProgram,
+        background: Iterable[TripleTerms] | TripleIndex,
+        owns: Owns | None = None,
+        looked_at: frozenset[str] = frozenset(),
+        begins: Mapping[str, int] = {},
+    ) -> None:
+        index = background if isinstance(background, TripleIndex) else TripleIndex(background)
+        self._owns = owns
+        self._looked_at = program.looked_at | looked_at
+        self._layers: list[_Layer] = []
+        clauses: dict[str, list[tuple[int, Clause | None]]] = {}
+        for event in program.events:
+            if isinstance(event.definition, Pattern):
+                pattern, number = event.definition, len(self._layers)
+                own_clauses = {clause.event: clause for clause in pattern.clauses}
+                for name in sorted({occurrence.event for occurrence in occurrences(pattern.operand)}):
+                    clauses.setdefault(name, []).append((number, own_clauses.get(name)))
+                self._layers.append(_Layer(event.name, matcher(pattern, holds)))
+        self._subscriptions = {name: Subscriptions(subscribed, index) for name, subscribed in clauses.items()}
+        self.looks = any(subscriptions.looks for subscriptions in self._subscriptions.values())
+        self._begins = {number: begins[layer.name] for number, layer in enumerate(self._layers) if layer.name in begins}
+        # The ticks at which something ends without an event, with the number of its pattern.
+        self._dues: list[tuple[int, int]] = []
+        self._ticks = 0
+
+    def advance(
+        self, to: int, events: Mapping[str, list[Instance]], renewed: Mapping[str, list[Instance]] = {}
+    ) -> list[tuple[int, BoundEvent]]:
+        """The complex events that end up to a tick, with their ticks, when its abstract events come in.
+
+        Those that are `renewed` are only for the patterns that begin at this tick.
+        """
+        matched = []
+        while self._dues and self._dues[0][0] < to:
+            due = self._dues[0][0]
+            matched += [(due, match) for match in self._tick(due, {})]
+        matched += [(to, match) for match in self._tick(to, events, renewed)]
+        self._ticks += 1
+        if self._ticks % _SWEEP == 0:
+            for layer in self._layers:
+                layer.matcher.forget(to)
+        return matched
+
+    def _tick(
+        self, tick: int, events: Mapping[str, list[Instance]], renewed: Mapping[str, list[Instance]] = {}
+    ) -> list[BoundEvent]:
+        waiting: Waiting = {}
+        while self._dues and self._dues[0][0] <= tick:
+            waiting[heappop(self._dues)[1]] = {}
+        for name, instances in events.items():
+            self._hand_out(name, instances, waiting)
+        for name, instances in renewed.items():
+            self._hand_out(name, instances, waiting, is_renewed=True)
+        results: list[BoundEvent] = []
+        agenda = list(waiting)
+        heapify(agenda)
+        while agenda:
+            number = heappop(agenda)
+            layer = self._layers[number]
+            matches = layer.matcher.advance(tick, waiting.pop(number))
+            self._schedule(number)
+            if matches:
+                bound_events, complex_events = self._made(layer, matches)
+                results += bound_events
+                for new in self._hand_out(layer.name, complex_events, waiting):
+                    heappush(agenda, new)
+        return results
+
+    def _schedule(self, number: int) -> None:
+        due = self._layers[number].matcher.due
+        if due is not None and (due, number) not in self._dues[:1]:
+            heappush(self._dues, (due, number))
+
+    def _hand_out(self, name: str, events: list[Instance], waiting: Waiting, is_renewed: bool = False) -> list[int]:
+        """Gives events to the patterns that they are for; the numbers of those that had none before."""
+        subscriptions = self._subscriptions.get(name)
+        if subscriptions is None:
+            return []
+        new: list[int] = []
+        for event in events:
+            for number, solution in subscriptions.asked(event):
+                if self._owns is not None and not self._owns(self._layers[number].name, solution):
+                    continue
+                if (self._begins or is_renewed) and not self._sees(number, event, is_renewed):
+                    continue
+                pairs = waiting.get(number)
+                if pairs is None:
+                    waiting[number] = pairs = {}
+                    new.append(number)
+                pairs.setdefault(name, []).append((event, solution))
+        if is_renewed or not _are_different(events):
+            for pairs in waiting.values():
+                if name in pairs:
+                    pairs[name] = list(dict.fromkeys(pairs[name]))
+        return new
+
+    def _sees(self, number: int, event: Instance, is_renewed: bool) -> bool:
+        """Whether an event did not end before a pattern began."""
+        begins = self._begins.get(number)
+        return begins == event.end if is_renewed else begins is None or begins <= event.end
+
+    def _made(self, layer: _Layer, matches: list[Match]) -> tuple[list[BoundEvent], list[Instance]]:
+        """The complex events of matches with their bindings, and each of these events once."""
+        if layer.matcher.repeats:
+            matches.sort(key=lambda match: rank(match.events, match.bindings))
+        subscriptions = self._subscriptions.get(layer.name)
+        looks = layer.name in self._looked_at
+        if subscriptions is None:
+            return [(_event(layer.name, match, looks), match.bindings) for match in matches], []
+        bound_events: list[BoundEvent] = []
+        same: dict[object, Instance] = {}
+        for match in matches:
+            # Matches of the same events are one event, whatever they bind.
+            key = match.start, match.end, frozenset(match.events)
+            event = same.get(key)
+            if event is None:
+                same[key] = event = _event(layer.name, match, looks)
+            bound_events.append((event, match.bindings))
+        return bound_events, list(same.values())
+
+    def begun(self, name: str, now: int) -> list[Begun]:
+        """The matches of a pattern that have begun and can still be completed."""
+        return [match for layer in self._layers if layer.name == name for match in layer.matcher.begun(now)]
+
+    def take_over(self, other: "EventLayers", now: int) -> None:
+        """Goes on where another program was after a tick `now`, with the patterns that had begun by then.
+
+        Patterns of one name that began at one tick are the same. Nothing is copied: the other program is over.
+        """
+        ages = {layer.name: other._begins.get(number) for number, layer in enumerate(other._layers)}
+        matchers = {layer.name: layer.matcher for layer in other._layers}
+        for number, layer in enumerate(self._layers):
+            begins = self._begins.get(number)
+            if layer.name in matchers and ages[layer.name] == begins and (begins is None or begins <= now):
+                self._layers[number] = _Layer(layer.name, matchers[layer.name])
+                self._schedule(number)
+
+    def save(self) -> bytes:
+        """The states of all patterns, as bytes from which they can continue."""
+        return json.dumps([layer.matcher.save().decode() for layer in self._layers]).encode()
+
+    def load(self, saved: bytes) -> None:
+        """Brings patterns that have seen nothing to where others were saved."""
+        for number, (layer, state) in enumerate(zip(self._layers, json.loads(saved), strict=True)):
+            layer.matcher.load(state.encode())
+            self._schedule(number)
+
+
+def _event(name: str, match: Match, with_triples: bool) -> Instance:
+    """A match as an event; its triples are needed where a clause looks at them."""
+    triples = dict.fromkeys(triple for event in match.events for triple in _graph(event)) if with_triples else ()
+    return Instance(name, match.start, match.end, events=match.events, triples=tuple(triples))
+
+
+def _graph(event: Instance) -> Iterable[TripleTerms]:
+    """The triples of an event; those of its events where no clause looked at them when it was made."""
+    return event.triples or chain.from_iterable(map(_graph, event.events))
