@@ -76,7 +76,10 @@ def _locked(file: Path) -> Iterator[None]:
     """Other processes wait meanwhile; where no file can be locked, none does."""
     with ExitStack() as opened:
         with suppress(OSError):
-            fcntl.flock(opened.enter_context(file.open("w")), fcntl.LOCK_EX)
+            lock = opened.enter_context(file.open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # A process that was forked meanwhile has the file open, too.
+            opened.callback(fcntl.flock, lock, fcntl.LOCK_UN)
         yield
 
 

@@ -21,9 +21,10 @@ import sys
 
 lock = fcntl.flock
 
-def announced(*arguments):
-    print("locks", flush=True)
-    lock(*arguments)
+def announced(file, operation):
+    if operation == fcntl.LOCK_EX:
+        print("locks", flush=True)
+    lock(file, operation)
 
 fcntl.flock = announced
 sys.path.insert(0, ".")
