@@ -50,7 +50,7 @@ class TaskRun:
     def __init__(
         self,
         folder: Path,
-        program: str | Program | Part,
+        program: str | Path | Program | Part,
         streams: Sequence[Path | Transport],
         partitions: int = 2,
         *,
@@ -68,7 +68,7 @@ class TaskRun:
         clock = clock or Clock()
         settings = Settings(calendar=Calendar(clock), **options)
         tally = Tally(read_mappings(map)) if map else None
-        part = api.load_part([program], []) if isinstance(program, str | Program) else program
+        part = api.load_part([program], []) if isinstance(program, str | Path | Program) else program
         transports = [each if not isinstance(each, Path | str) else open_all([each], tally)[0] for each in streams]
         context = Context(settings, clock, self.reported.append, progress=progress)
         self.work = spread(part, context, partitions)
