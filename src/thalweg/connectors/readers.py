@@ -294,7 +294,7 @@ def _opened(format: str, context: "_Context", mapped: MappedStream, piece: str) 
         return MappedCsvReader(mapped, StatedRows(*context))
     if piece and format in _OF_DOCUMENTS:
         words, name, stream, clock, scope = context
-        context = words, name, stream, clock, f"{scope}/{piece}"
+        context = words, name, stream, clock, "/".join((scope, piece))
     reader = _READERS[format](*context)
     # A document of JSON is not made of lines, so it is read as messages are, mapped or not.
     needed = mapped.kind == "background" or mapped.name.removesuffix(".gz").endswith(".json")
