@@ -73,3 +73,10 @@ def test_a_setting_that_is_none_is_refused(program: list[str | Path]) -> None:
     assert "`executor.memory=4g` is not a setting of Spark" in " ".join(result.output.split())
     with pytest.raises(RejectedError, match="is not a setting of Spark"):
         thalweg.run(RULES, [(1, "speed(a,1)")], runtime="spark", conf={"memory": 4})
+
+
+def test_a_setting_that_spark_refuses_is_one_sentence(session: "SparkSession", program: list[str | Path]) -> None:
+    result = invoke(*program, "--runtime", "spark", "--conf", f"{PARTITIONS}=many")
+    assert result.exit_code == 3
+    assert f"The value 'many' in the config \"{PARTITIONS}\" is invalid" in result.output
+    assert "Traceback" not in result.output

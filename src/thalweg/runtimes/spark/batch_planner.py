@@ -111,6 +111,9 @@ class BatchPlanner:
         self._offsets = Offsets(sources.recorded, sizes)
         self._pace = Pace(sizes.first, sizes.least, sizes.most)
         self._planned: float | None = None
+        # Where the next batch is to begin, and what is known there: only a batch changes that, and Spark asks all the
+        # time, while each look at another file system costs something.
+        self._asked: tuple[dict[str, str], Known] | None = None
         self._log = sources.log
         self._last: dict[str, str] | None = None
         self._everything: tuple[tuple[dict[str, str], int], dict[str, str]] | None = None
@@ -125,7 +128,10 @@ class BatchPlanner:
         if self._planned is not None:
             self._pace.see(time.monotonic() - self._planned)
             self._planned = None
-        known = Known.load(self._sources.folder)
+        is_repeated = self._asked is not None and self._asked[0] == start
+        if self._asked is None or not is_repeated:
+            self._asked = start, Known.load(self._sources.folder)
+        known = self._asked[1]
         positions = positions_of(start)
         ends = self._offsets.next(positions, self._pace.size)
         ends = [positions[group] if group in known.ahead else end for group, end in enumerate(ends)]
@@ -134,7 +140,8 @@ class BatchPlanner:
         if ends == positions and taken == begin:
             # There is nothing new, perhaps because the log is full. Spark asks only after a complete batch (it repeats
             # an incomplete one without asking), so what that batch has read can go.
-            self._log.forget(begin - 1)
+            if not is_repeated:
+                self._log.forget(begin - 1)
             return start
         self._planned = time.monotonic()
         return self._offset(offset_of(ends), taken, known)

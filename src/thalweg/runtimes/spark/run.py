@@ -163,16 +163,16 @@ def run(
         feed = open_feed(folder)
         try:
             session = target.open_session(partitions)
-        except Exception:
+        except Exception as error:
             # An interrupt kills a Java that is starting, which then fails in many ways.
             if interrupt.asked:
                 log_error("starting, while the run was interrupted")
                 return RunOutcome()
+            if isinstance(error, java_errors()):
+                raise failure(error) from error
             raise
         stack.callback(stop_session, session)
-        check_visible(session, uri_of(folder), partitions)
-        if sink is not None and last_batch(folder) is None:
-            _begin(sink, session)
+        _check(session, folder, partitions, sink)
         claim.make(folder)
         delivery = deliver(folder / LEDGER, feed)
         delivery.need_folder = need_folder
@@ -209,10 +209,15 @@ def run(
         )
 
 
-def _begin(sink: "LakeSink", session: "SparkSession") -> None:
-    """Looks at where answers are to go, before anything says that the checkpoint folder is that of this run."""
+def _check(session: "SparkSession", folder: CheckpointPath, partitions: int, sink: "LakeSink | None") -> None:
+    """Looks at the checkpoint and at where answers are to go, before anything says that the folder is that of this run.
+
+    Spark reads some settings only now.
+    """
     try:
-        sink.begin(session)
+        check_visible(session, uri_of(folder), partitions)
+        if sink is not None and last_batch(folder) is None:
+            sink.begin(session)
     except java_errors() as error:
         raise failure(error) from error
 

@@ -776,6 +776,36 @@ def test_what_is_received_may_be_on_another_file_system(tmp_path, monkeypatch):
     assert [*Path(kept.place, "inbox").glob("*.unfinished")] == []
 
 
+class CountedFiles:
+    """A file system that counts what it is asked."""
+
+    def __init__(self) -> None:
+        self._files = LocalFileSystem()
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked.append(name)
+        return getattr(self._files, name)
+
+
+def test_waiting_for_more_asks_another_file_system_for_names_of_segments_only(tmp_path, monkeypatch):
+    files = CountedFiles()
+    monkeypatch.setattr(stored_path, "open_filesystem", lambda uri: (files, str(tmp_path / "kept")))
+    kept = stored_path.checkpoint_path("hdfs://host/kept")
+    run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s.facts")], kept=kept)
+    run.log.add(Segment(((0, START, 11),)), [b"a(x) at 1.\n"])
+    while run.plan():
+        pass
+    assert run.planner.next(run.offset) == run.offset
+    files.asked.clear()
+    for _ in range(3):
+        assert run.planner.next(run.offset) == run.offset
+    assert files.asked == ["get_file_info"] * 3
+    run.log.add(Segment(((0, START, 11),)), [b"a(y) at 2.\n"])
+    assert run.plan()
+    run.delivery.close()
+
+
 def test_a_run_that_has_lost_its_folder_writes_nothing_into_it(tmp_path):
     def taken() -> None:
         raise RejectedError([Diagnostic("E408", "another run has taken the checkpoint")])
