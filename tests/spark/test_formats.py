@@ -20,7 +20,7 @@ from case_pages import PAGES, cases_of, merged
 from recorded_formats import FORMATS, lines_of, write_recordings
 from recorded_pages import CUTS, Cut, small_files
 from renamed_predicates import counts_facts
-from spark.city import MIXED, city_words, readings_of, write_city
+from spark.city import DELAY, MIXED, city_words, readings_of, write_city
 from spark.commands import run as run_here
 from thalweg import api
 from thalweg.connectors.kafka import kafka_address, library
@@ -28,6 +28,7 @@ from thalweg.demo import write_files
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
 from thalweg.runtimes.spark.recordings import BatchSizes
+from thalweg.runtimes.spark.run import SparkTarget
 from thalweg.testing.strategies import Scenario, scenarios
 
 if TYPE_CHECKING:
@@ -115,8 +116,13 @@ def test_topics(name: str, partitions: int, kafka: Broker, tmp_path: Path) -> No
     topic = make_topic(kafka, partitions if name == "rules" else 1)
     messages = [lines_of(event) for event in scenario.events]
     send(kafka, topic, [(number % partitions if name == "rules" else 0, part) for number, part in enumerate(messages)])
-    uri = f"kafka://{kafka.address}/{topic}?until=end&by=partition"
-    assert answers(scenario, [uri], runtime="spark", partitions=partitions) == answers(scenario, streams) != []
+    uri, out = f"kafka://{kafka.address}/{topic}?until=end&by=partition", tmp_path / "out.jsonl"
+    part, options = (
+        api.load_part([scenario.program], []),
+        api.RunOptions(api.Timing(first=scenario.first, last=scenario.last)),
+    )
+    api.run_on_spark(part, [uri], options, SparkTarget(), partitions, out=str(out))
+    assert out.read_text().splitlines() == answers(scenario, streams) != []
 
 
 def answers(scenario: Scenario, streams: Sequence[Path | str], **options: Any) -> list[str]:
@@ -135,9 +141,12 @@ def send(broker: Broker, topic: str, messages: Sequence[tuple[int, Sequence[str]
 
 
 def city(folder: Path) -> tuple[list[str | Path], list[Path]]:
-    """Rules, answer sets, classes and patterns of events, over readings of a city."""
+    """Rules, answer sets, classes and patterns of events, over readings of a city of which none is late.
+
+    What is late in a topic depends on its batches.
+    """
     write_city(folder, 120, MIXED)
-    return city_words(folder), [readings_of(folder)]
+    return [*city_words(folder), "--delay", str(DELAY + 2)], [readings_of(folder)]
 
 
 def demo(folder: Path) -> tuple[list[str | Path], list[Path]]:
@@ -148,7 +157,7 @@ def demo(folder: Path) -> tuple[list[str | Path], list[Path]]:
 def as_lines(quads: Path) -> list[str]:
     """The events of N-Quads as JSON Lines with a graph."""
     lines = quads.read_text(encoding="utf-8").splitlines()
-    return [graph_line(list(event)) for _, event in groupby(lines, key=graph_of)]
+    return [graph_line(quads.stem, list(event)) for _, event in groupby(lines, key=graph_of)]
 
 
 def graph_of(quad: str) -> str:
@@ -157,12 +166,12 @@ def graph_of(quad: str) -> str:
     return words[0] if words[1].endswith("generatedAtTime>") else words[-2]
 
 
-def graph_line(quads: list[str]) -> str:
+def graph_line(stream: str, quads: list[str]) -> str:
     time, *triples = quads
     value, _, type_ = time.split()[2].partition("^^")
     stamp = json.loads(value)
     graph = "".join(f"{' '.join(triple.split()[:-2])} .\n" for triple in triples)
-    return json.dumps({"t": int(stamp) if type_.endswith("integer>") else stamp, "graph": graph})
+    return json.dumps({"t": int(stamp) if type_.endswith("integer>") else stamp, "stream": stream, "graph": graph})
 
 
 @pytest.mark.usefixtures("in_session", "with_kafka")
