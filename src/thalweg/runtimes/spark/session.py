@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
+_PACKAGES: Final = ("pyspark", "pandas", "google.protobuf")
 LOGS_KEPT: Final = 10
 # How long Java may take to end by itself, and a cluster to start an executor.
 PATIENCE: Final = 20.0
@@ -178,6 +179,13 @@ def _stop_own(session: "SparkSession") -> None:
             archive.make(class_path)
     # While Java is being stopped it is still ours to kill.
     _OWN.pop(session, None)
+
+
+def can_start_java() -> bool:
+    """Whether a session that is opened now would be one in a Java of our own, with all that it needs installed."""
+    if _SUBMITTED in os.environ or any(not _installed(name) for name in _PACKAGES):
+        return False
+    return "pyspark" not in sys.modules or _open_already() is None
 
 
 # A session that is open ---------------------------------------------------------------------------------------------
@@ -347,7 +355,7 @@ def _spark_home(master: str) -> Path:
 
 def need_spark() -> None:
     """Refuses to go on where Spark is not installed."""
-    absent = [name for name in ("pyspark", "pandas", "google.protobuf") if not _installed(name)]
+    absent = [name for name in _PACKAGES if not _installed(name)]
     if absent:
         message = f"the Spark runtime is not installed: there is no {', no '.join(absent)}"
         raise RejectedError([Diagnostic("E406", message, help="install it with `pip install 'thalweg[spark]'`")])
