@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -172,7 +173,9 @@ def _stop_own(session: "SparkSession") -> None:
         with _limited(gateway):
             with java_may_be_gone("reading the class path"):
                 class_path = gateway.jvm.System.getProperty("java.class.path")
-            with java_may_be_gone("stopping the session"):
+            with java_may_be_gone("stopping the session"), warnings.catch_warnings():
+                # Where Java was killed on purpose, PySpark would warn that it has crashed.
+                warnings.simplefilter("ignore", RuntimeWarning)
                 session.stop()
         _end(gateway)
         if archive is not None and class_path:
