@@ -15,6 +15,8 @@ from time import monotonic, sleep
 from uuid import uuid4
 
 MARK = "THALWEG_TEST_FAMILY"
+DAEMON = "thalweg.runtimes.spark.worker_daemon"
+"""The module that forks Python workers."""
 PATIENCE = 300.0
 BYTES = 20
 """About as many as a fact has."""
@@ -53,7 +55,7 @@ class Family:
         return [one for one in mine if not saying or saying in _words(one)]
 
     def forked(self, module: str) -> list[int]:
-        """Those that Spark's daemon has forked for a module: they do the work, and the daemon does none."""
+        """Those that a daemon has forked, which is of a module: they do the work, and the daemon does none."""
         daemons = self.members(saying=module)
         return [one for one in daemons if _parent(one) in daemons]
 

@@ -16,7 +16,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from spark.processes import Family, started
+from spark.processes import DAEMON, Family, started
 
 SECONDS = int(os.environ.get("THALWEG_SECONDS", "60"))
 FACTS = 10_000
@@ -86,7 +86,7 @@ def kept(family: Family, state: Path, begun: float) -> Kept:
     ledger = state / "delivered.json"
     tick = json.loads(ledger.read_text())["tick"] if ledger.exists() else -1
     java = [one for one in family.members() if Path(f"/proc/{one}/comm").read_text().strip() == "java"]
-    workers = memory_of(family.forked("worker_daemon"))
+    workers = memory_of(family.forked(DAEMON))
     return Kept(monotonic() - begun, tick, size_of(state), size_of(state / "inbox"), workers, memory_of(java))
 
 

@@ -1,13 +1,19 @@
 """The verb `demo`."""
 
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from thalweg.cli.errors import announce_compilation, complain, missing, outcome
 
+if TYPE_CHECKING:
+    from thalweg.runtimes.spark.early_session import EarlySession
+
+# As many as `run` takes by default on two cores.
+PARTITIONS: Final = 2
 # Its programs are of every kind.
 _NEEDED: Final = ("clingo", "pyhornedowl", "rdflib")
 _ON_SPARK: Final = ("pyspark", "pandas")
@@ -19,6 +25,14 @@ def _is_there(package: str) -> bool:
     except ImportError:
         return False
     return True
+
+
+def _early_session() -> "EarlySession | None":
+    """The session of the demo, which is being opened; None where something of Spark is not installed."""
+    from thalweg.runtimes.spark.early_session import EarlyOptions, EarlySession
+
+    options = EarlyOptions(short=True, partitions=PARTITIONS)
+    return EarlySession(options) if options.suffice(()) else None
 
 
 def demo(
@@ -40,9 +54,12 @@ def demo(
     ] = None,
 ) -> None:
     """Run half an hour of a city, from its sensors to its traffic lights, on Spark; the data is included."""
-    with outcome():
+    with outcome(), ExitStack() as stack:
         from rich.console import Console
 
+        early = _early_session() if runtime == "spark" and files is None else None
+        if early is not None:
+            stack.enter_context(early)
         from thalweg import demo
 
         if files is not None:
@@ -52,4 +69,4 @@ def demo(
             complain(missing(absent, "demo"))
             raise typer.Exit(1)
         announce_compilation()
-        demo.main(Console(), out, runtime)
+        demo.main(Console(), out, runtime, early=early)

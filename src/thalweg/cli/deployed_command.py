@@ -94,14 +94,15 @@ class CommandSources:
 
 def _deployment(words: Sequence[str]) -> "Deployment | None":
     """The deployment among the words of a command; it stands alone, because it names all programs that there are."""
-    from thalweg.api import language_of_program
+    # Not of `api`, which imports the engine: Java, which takes longer, is started first.
     from thalweg.connectors.files import read_text
     from thalweg.diagnostics import Source
+    from thalweg.languages.registry import language_of
 
     for word in words:
-        deploys = None if word.startswith("-") else language_of_program(Path(word)).deploys
-        if deploys is not None:
-            deployment: Deployment = deploys(Source(word, read_text(Path(word))))
+        language = None if word.startswith("-") else language_of(word)
+        if language is not None and language.deploys is not None:
+            deployment: Deployment = language.deploys(Source(word, read_text(Path(word))))
             return deployment
     return None
 

@@ -3,7 +3,7 @@
 import gc
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
     from thalweg.kinds.part import Account
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
+    from thalweg.runtimes.spark.early_session import EarlySession
     from thalweg.runtimes.spark.run import SparkTarget
     from thalweg.runtimes.stored_path import CheckpointPath
 
@@ -45,13 +46,15 @@ def run(context: typer.Context, programs: Programs, values: Values) -> None:
 
     Answers are written as soon as they are final: a live stream is answered as it arrives, and Ctrl-C ends it cleanly.
     """
-    from thalweg import api
-    from thalweg.answers.answer_formats import AnswerFormat
-    from thalweg.model.byte_size import size_in_bytes
-    from thalweg.runtimes.picture_files import check_picture
-
-    with outcome() as ending, stoppable():
+    with outcome() as ending, stoppable(), ExitStack() as stack:
         target, picture, memory = RuntimeOptions.of(values), values["picture"], values["memory"]
+        if (early := target.early_session(values)) is not None:
+            stack.enter_context(early)
+        from thalweg import api
+        from thalweg.answers.answer_formats import AnswerFormat
+        from thalweg.model.byte_size import size_in_bytes
+        from thalweg.runtimes.picture_files import check_picture
+
         sources = CommandSources.of(context, values)
         options = api.RunOptions.of({**api.keywords_of("run", values), "map": sources.mappings})
         with usage():
@@ -82,7 +85,8 @@ def run(context: typer.Context, programs: Programs, values: Values) -> None:
         progress = not quiet and (values["verbose"] or sys.stderr.isatty())
         observer = api.Observer(report, progress=progress, warns_live=not quiet)
         with summarised(part, quiet) as summary, drawn(picture, written) as pencil:
-            _Run(part, sources.streams, resolved.run, target, delivery, written, summary, pencil, place).run(observer)
+            work = _Run(part, sources.streams, resolved.run, target, delivery, written, summary, pencil, place, early)
+            work.run(observer)
 
 
 def _background(
@@ -133,6 +137,7 @@ class _Run:
     summary: RunSummary
     pencil: Pencil
     place: "SparkTarget | None" = None
+    early: "EarlySession | None" = None
 
     def run(self, observer: "Observer") -> None:
         """Runs it where the options say; warnings are reported to the observer."""
@@ -183,7 +188,7 @@ class _Run:
                 self.part,
                 self.streams,
                 self.options,
-                self.place or self.target.target(self.streams),
+                self.place or self.target.target(self.streams, self.early),
                 self.target.partitions,
                 out=self.delivery.out,
                 elsewhere=self.delivery.elsewhere,

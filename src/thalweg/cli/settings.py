@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thalweg.cli.errors import misfits, refuse, usage
@@ -12,6 +13,7 @@ from thalweg.languages.options import ChangeName
 
 if TYPE_CHECKING:
     from thalweg.connectors.lake import LakeOutput
+    from thalweg.runtimes.spark.early_session import EarlySession
     from thalweg.runtimes.spark.run import SparkTarget
     from thalweg.runtimes.stored_path import CheckpointPath
 
@@ -55,8 +57,22 @@ class RuntimeOptions:
         shipped = {"--jar": self.jars or None, "--conf": self.conf or None, "--archive": self.archive}
         return {**options, **shipped}
 
-    def target(self, streams: Sequence[object]) -> "SparkTarget":
-        """The same for a run on Spark over streams."""
+    def early_session(self, values: Values) -> "EarlySession | None":
+        """The session of a run on Spark, which is being opened; None where it cannot be yet, or is not needed."""
+        if not self.on_spark:
+            return None
+        from thalweg.runtimes.spark.early_session import EarlyOptions, EarlySession
+        from thalweg.runtimes.spark.startup import is_small
+
+        streams = values["stream"] or ()
+        short = is_small(map(Path, streams))
+        place = self.master, self.conf, self.jars, self.archive, self.verbose
+        options = EarlyOptions(*place, short, self.partitions)
+        sinks = [name for name in (values["out"], values["late"]) if name]
+        return EarlySession(options) if options.suffice([*streams, *(values["background"] or ()), *sinks]) else None
+
+    def target(self, streams: Sequence[object], early: "EarlySession | None" = None) -> "SparkTarget":
+        """The same for a run on Spark over streams, perhaps in a session that is being opened."""
         from thalweg.api.sources import unnamed
         from thalweg.runtimes.spark.session import need_spark
 
@@ -65,9 +81,8 @@ class RuntimeOptions:
         from thalweg.runtimes.spark.startup import is_small
 
         short = is_small(unnamed(streams))
-        return SparkTarget(
-            self.master, self.checkpoint, self.jars, self.verbose, short, conf=self.conf, archive=self.archive
-        )
+        place = self.master, self.checkpoint, self.jars, self.verbose
+        return SparkTarget(*place, short, conf=self.conf, archive=self.archive, early=early)
 
 
 def _on_change(values: Values, can_resume: bool) -> ChangeName:

@@ -13,6 +13,7 @@ All of it is one plan, in one process or on Spark, where it has two partitions.
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from tempfile import mkdtemp
@@ -33,6 +34,7 @@ from thalweg.runtimes.spark.shutdown import leaving_in_time
 
 if TYPE_CHECKING:
     from thalweg.api import Part
+    from thalweg.runtimes.spark.early_session import EarlySession
 
 PROGRAMS: Final = {
     "particles.rspql": "a continuous query: the mean of five minutes, by district",
@@ -77,11 +79,17 @@ def leave_files(console: Console, folder: Path) -> None:
     console.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
-def main(console: Console, out: Path | None = None, runtime: Runtime = "spark", paced: bool = True) -> None:
+def main(
+    console: Console,
+    out: Path | None = None,
+    runtime: Runtime = "spark",
+    paced: bool = True,
+    early: "EarlySession | None" = None,
+) -> None:
     """Runs the city; live on a terminal, line by line elsewhere. The timeline is drawn to a file.
 
     The half hour is replayed at the pace of `SECONDS`, or as fast as possible. Without `out` the picture is in a new
-    temporary folder, so that nothing is left in the current one.
+    temporary folder, so that nothing is left in the current one. The session of Spark may be being opened already.
     """
     folder = Path(mkdtemp(prefix="thalweg-demo-"))
     out = out or folder / PICTURE
@@ -92,7 +100,7 @@ def main(console: Console, out: Path | None = None, runtime: Runtime = "spark", 
     background_file, programs, streams = write_files(folder)
     console.print(Panel(_overview(), title="the programs"))
     answers, interrupt = folder / ANSWERS, Interrupt()
-    run: Callable[..., int | None] = _on_spark if runtime == "spark" else _embedded
+    run: Callable[..., int | None] = partial(_on_spark, early) if runtime == "spark" else _embedded
     with interrupt.listen(), leaving_in_time(interrupt), LiveView(console, answers) as view:
         part = api.load_part(programs, [background_file])
         batches = run(part, _replayed(streams, SECONDS[runtime]) if paced else streams, answers, interrupt)
@@ -124,13 +132,15 @@ def _embedded(part: "Part", streams: list[api.Text], answers: Path, interrupt: I
     return None
 
 
-def _on_spark(part: "Part", streams: list[api.Text], answers: Path, interrupt: Interrupt) -> int | None:
+def _on_spark(
+    early: "EarlySession | None", part: "Part", streams: list[api.Text], answers: Path, interrupt: Interrupt
+) -> int | None:
     from thalweg.runtimes.spark.session import need_spark
 
     need_spark()
     from thalweg.runtimes.spark.run import SparkTarget
 
-    target = SparkTarget(short=True)
+    target = SparkTarget(short=True, early=early)
     options = api.RunOptions(api.Timing())
     return api.run_on_spark(part, streams, options, target, PARTITIONS, out=str(answers), interrupt=interrupt).batches
 

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+    from thalweg.runtimes.spark.early_session import EarlySession
     from thalweg.runtimes.spark.lake_sink import LakeSink
 
 PAUSE: Final = 0.05
@@ -76,7 +77,7 @@ class SparkTarget:
 
     A `short` run takes no time to optimise the code of Java. `conf` are settings of Spark, `archive` a Python
     environment for the machines of a cluster, `formats` those that Spark needs packages for. A `session` was opened
-    here before, because something had to be read.
+    here before, because something had to be read; an `early` one is being opened.
     """
 
     master: str | None = None
@@ -88,12 +89,14 @@ class SparkTarget:
     archive: str | None = None
     formats: tuple[str, ...] = ()
     session: "SparkSession | None" = None
+    early: "EarlySession | None" = None
 
     @property
     def settings(self) -> dict[str, str]:
         """What is known of the session of a run there before it is open."""
         stated = {} if self.master is None else {"spark.master": self.master}
-        return {"spark.master": LOCAL, **running_settings(), **stated, **self.conf}
+        running = {} if self.early is not None else running_settings()
+        return {"spark.master": LOCAL, **running, **stated, **self.conf}
 
     @property
     def is_local(self) -> bool:
@@ -102,6 +105,8 @@ class SparkTarget:
 
     def open_session(self, partitions: int) -> "SparkSession":
         """The session that was opened for the run, the one that is open, or a new one there."""
+        if self.early is not None:
+            return self.early.take(partitions)
         return self.session or open_session(
             self.master,
             partitions,

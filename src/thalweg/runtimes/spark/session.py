@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
+_PACKAGES: Final = ("pyspark", "pandas", "google.protobuf")
 LOGS_KEPT: Final = 10
 # How long Java may take to end by itself, and a cluster to start an executor.
 PATIENCE: Final = 20.0
@@ -171,13 +173,22 @@ def _stop_own(session: "SparkSession") -> None:
         with _limited(gateway):
             with java_may_be_gone("reading the class path"):
                 class_path = gateway.jvm.System.getProperty("java.class.path")
-            with java_may_be_gone("stopping the session"):
+            with java_may_be_gone("stopping the session"), warnings.catch_warnings():
+                # Where Java was killed on purpose, PySpark would warn that it has crashed.
+                warnings.simplefilter("ignore", RuntimeWarning)
                 session.stop()
         _end(gateway)
         if archive is not None and class_path:
             archive.make(class_path)
     # While Java is being stopped it is still ours to kill.
     _OWN.pop(session, None)
+
+
+def can_start_java() -> bool:
+    """Whether a session that is opened now would be one in a Java of our own, with all that it needs installed."""
+    if _SUBMITTED in os.environ or any(not _installed(name) for name in _PACKAGES):
+        return False
+    return "pyspark" not in sys.modules or _open_already() is None
 
 
 # A session that is open ---------------------------------------------------------------------------------------------
@@ -347,7 +358,7 @@ def _spark_home(master: str) -> Path:
 
 def need_spark() -> None:
     """Refuses to go on where Spark is not installed."""
-    absent = [name for name in ("pyspark", "pandas", "google.protobuf") if not _installed(name)]
+    absent = [name for name in _PACKAGES if not _installed(name)]
     if absent:
         message = f"the Spark runtime is not installed: there is no {', no '.join(absent)}"
         raise RejectedError([Diagnostic("E406", message, help="install it with `pip install 'thalweg[spark]'`")])
