@@ -17,6 +17,7 @@ from thalweg.kinds.answer_sets.windowed import Answered
 from thalweg.kinds.part import Part
 from thalweg.kinds.rules.rule_engine import RuleEngine
 from thalweg.kinds.rules.rule_part import Rules
+from thalweg.kinds.units import units_of
 from thalweg.languages.asp.reader import read_program
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
@@ -25,6 +26,7 @@ from thalweg.model.time import Clock
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.spark.bucket_answers import answers_of, opened
 from thalweg.runtimes.spark.delivery import Delivered, Delivery
+from thalweg.runtimes.spark.handover import BucketHandover, BucketState, KeptJob
 from thalweg.runtimes.spark.job import Job, spread
 from thalweg.runtimes.spark.pack import Arrived, Packer
 from thalweg.runtimes.spark.shipped_job import sealed, unsealed
@@ -59,14 +61,21 @@ class Workers:
     def __init__(
         self, job: Job, arrived: Callable[[Iterable[Any], Dictionary, Watermark], list[Arrived]] = arrived
     ) -> None:
-        # As it comes to another process.
+        self._watermark = Watermark(job.settings.delay, job.settings.first, job.settings.last)
+        self._arrived = arrived
+        self._set_job(job, part=-1)
+
+    def _set_job(self, job: Job, part: int = 0) -> None:
+        """Takes a job, as it comes to another process, with new workers and one who packs the next part."""
         self.job = unsealed(sealed(job))
         keys = [(part.number, bucket) for part in self.job.fragments for bucket in self.job.buckets(part.number)]
         self.workers = {key: Worker(self.job, *key) for key in keys}
         self._taken: dict[tuple[int, int], list[list[bytes]]] = {key: [] for key in keys}
-        self._packer = Packer(self.job, 0, (-1,))
-        self._watermark = Watermark(job.settings.delay, job.settings.first, job.settings.last)
-        self._arrived = arrived
+        self._packer = Packer(self.job, 0, (part,))
+
+    def _batches(self, key: tuple[int, int]) -> tuple[tuple[bytes, ...], ...]:
+        """All that a worker has taken in, batch by batch."""
+        return tuple(map(tuple, self._taken[key]))
 
     def process(self, events: Iterable[Any], ended: bool) -> Iterator[Parcel]:
         """What the workers send to the driver when some events come."""
@@ -108,10 +117,27 @@ class Buckets(Workers):
         self.found: list[Diagnostic] = []
         self.heard: list[Answered] = []
         listen = lambda solution, answered: self.heard.append(answered)  # noqa: E731
-        context = Context(settings, Clock(), self.found.append, listen=listen, split=split)
-        self._work = spread(part, context, partitions)
+        self.context = Context(settings, Clock(), self.found.append, listen=listen, split=split)
+        self._partitions = partitions
+        self._work = spread(part, self.context, partitions)
         super().__init__(self._work.job, arrived)
         self._delivery = _Reports(settings.emit, self.found.append, listen)
+
+    def change(self, old: Part, new: Part, how: str) -> BucketHandover:
+        """Goes on with another program, from what was saved or from all that came."""
+        states = {
+            key: BucketState(worker.save() if how == "saved" else b"", () if how == "saved" else self._batches(key))
+            for key, worker in self.workers.items()
+        }
+        earlier = self._kept(old)
+        self._work = spread(new, self.context, self._partitions)
+        self._set_job(self._work.job)
+        handover = BucketHandover.load(BucketHandover.of(earlier, self._kept(new), states).save())
+        self.workers = {key: Worker.of_handover(self.job, key, handover) for key in self.workers}
+        return handover
+
+    def _kept(self, part: Part) -> KeptJob:
+        return KeptJob.load(KeptJob.of(self._work.job, part, units_of(part, self.context)).save())
 
     def take(self, events: Iterable[Any], ended: bool = True) -> list[Answer]:
         """What is answered when some events come."""

@@ -43,13 +43,17 @@ class ChangingRun:
         self.run = LocalRun(part, self.context, plan=self.kept.planned.plan, begins=self.kept.planned.begins)
         self.run.load(saved)
 
-    def change(self, part: Part) -> ProgramChange:
-        """Goes on with another program."""
+    def change(self, part: Part, first: int | None = None, change: ProgramChange | None = None) -> ProgramChange:
+        """Goes on with another program, whose new units begin at the next tick, or at the `first` for them.
+
+        The `change` is what begins, where that is to be more than has changed.
+        """
         saved = self.run.save({})
         last = LocalRun.last_tick(saved)
         assert last is not None
         earlier = KeptProgram.load(self.kept.save())
-        self.kept, handover = earlier.succeeded(part, self.context, self.units(part), last + 1)
+        first = last + 1 if first is None else first
+        self.kept, handover = earlier.succeeded(part, self.context, self.units(part), first, change=change)
         self.run = LocalRun(part, self.context, plan=self.kept.planned.plan, begins=self.kept.planned.begins)
         self.run.begin(saved, handover.succession)
         return handover.change

@@ -1,6 +1,6 @@
 """Reasoning inside a Spark job of one's own: DataFrames of facts in, a DataFrame of answers out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, reduce
@@ -21,6 +21,7 @@ from thalweg.api import (
     resolve_options,
     understood,
 )
+from thalweg.api.jobs import taken_over
 from thalweg.api.kind_options import check_keywords, need_choice, usage, wrong_usage
 from thalweg.api.sources import as_list
 from thalweg.connectors.interrupt import Interrupt
@@ -35,14 +36,11 @@ from thalweg.model.byte_size import size_in_bytes
 from thalweg.model.predicate import Predicate
 from thalweg.model.time import TimeFormat
 from thalweg.planning.argument_types import DecimalType
-from thalweg.runtimes.checkpoint_folder import fixed_on_spark
 from thalweg.runtimes.intake import unzoned
 from thalweg.runtimes.spark.declared_tables import analysing, declared
 from thalweg.runtimes.spark.job import SparkWork, spread
 from thalweg.runtimes.spark.partition_count import (
-    LastBatch,
     is_on_one_machine,
-    move,
     partitioned,
     read_log,
     session_partitions,
@@ -52,6 +50,8 @@ from thalweg.runtimes.spark.query_settings import prepare
 from thalweg.runtimes.spark.table_checks import check_chosen, check_tables, type_at
 
 if TYPE_CHECKING:
+    from pathlib import Path as FilePath
+
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.types import StructType
@@ -60,7 +60,10 @@ if TYPE_CHECKING:
     from thalweg.planning.argument_types import Types
     from thalweg.runtimes.spark.answer_frame import AnswerFrame
     from thalweg.runtimes.spark.columns import Shape
+    from thalweg.runtimes.spark.handover import BucketHandover, KeptJob
+    from thalweg.runtimes.spark.job import Job
     from thalweg.runtimes.spark.query_claim import QueryClaim
+    from thalweg.runtimes.spark.query_start import QueryStart
     from thalweg.runtimes.spark.shipped_job import ShippedJob
 
 __all__ = ["explain", "reason", "register", "upsert"]
@@ -137,8 +140,9 @@ def reason(
     (`spark.sql.shuffle.partitions`), else one for each core. A query that streams has 64 buckets by default, 8 on one
     machine, but no fewer than partitions. It goes on from its checkpoint with as many as it began with (give the
     `buckets` where the default is another one now); with other `partitions` its state is moved to them when it starts
-    (Spark 4.2 and later). It belongs to its program: another one is refused when it starts, and
-    `on_change="begin"`, which runs in one process know, at once (E423).
+    (Spark 4.2 and later). It belongs to its program: another one is refused when it starts. With
+    `on_change="begin"` it may be a changed one: what is unchanged goes on, and all else begins at the first tick of
+    which nothing had been read; a warning says which is which (W422). The number of stages must be the same (E423).
 
     With `memory`, as in `"200M"`, each bucket of each stage has a budget: over it facts are shed, and what may have
     ended by that has the `op` `?`. Where a program cannot go on, the job fails with the diagnostic as its message.
@@ -158,8 +162,6 @@ def reason(
         check_keywords(kinds, KindKeywords.__annotations__)
         need_choice("on_error", on_error, "skip", "stop")
         need_choice("on_change", on_change)
-        if on_change == "begin":
-            raise fixed_on_spark()
         _need_counts(partitions=partitions, buckets=buckets)
         if until not in (None, "available"):
             raise wrong_usage(f"`until` cannot be `{until}`; it is `available`, or left out")
@@ -195,6 +197,8 @@ def reason(
             until is not None,
             budget,
             is_pipeline,
+            on_change == "begin",
+            _mapped_texts(mapped),
         )
         # A pipeline has a log of its own.
         return reasoning.answers(late, chosen, name, listens=not is_pipeline)
@@ -291,8 +295,12 @@ class _Reasoning:
         closes: bool,
         memory: int | None,
         is_pipeline: bool,
+        begins: bool,
+        mappings: Sequence[tuple[Predicate, str]],
     ) -> None:
         self._part = part
+        self._begins = begins
+        self._mappings = mappings
         self._tables = tables
         self._shapes = shapes
         self._timing = timing
@@ -314,7 +322,8 @@ class _Reasoning:
         from thalweg.runtimes.spark.dataframe import chain
         from thalweg.runtimes.spark.driver_log import DriverLog
         from thalweg.runtimes.spark.query_claim import QueryClaim
-        from thalweg.runtimes.spark.shipped_job import ship
+        from thalweg.runtimes.spark.query_start import QueryStart
+        from thalweg.runtimes.spark.shipped_job import permit_of, ship
 
         frame = self._frame(late, of)
         work = self._work()
@@ -332,32 +341,34 @@ class _Reasoning:
         job = replace(job, idle=clock, closes=self._closes)
         claim = QueryClaim.of(job, [*self._tables]) if self._streams and listens else None
         shipped = ship(self._session, job)
-        rows = chain(shipped, self._parcels(shipped, late, claim))
+        permit = permit_of(job) if self._begins else None
+        rows = chain(shipped, self._parcels(shipped, late, claim, permit))
         log = DriverLog(self._part.rules_alone, frame.times, name or f"thalweg {uuid4()}", tables)
         rows = log.watch(rows, self._streams, listens=listens)
         answers = frame.answers(self._checked(rows, frame.kinds), self._timing.clock.tick_length)
-        return answers if claim is None else with_checked_start(answers, partial(self._starting, claim))
+        if claim is None:
+            return answers
+        start = QueryStart(self._session, claim, self._kept(job), permit, self._taken_over)
+        return with_checked_start(answers, partial(self._starting, start))
+
+    def _kept(self, job: "Job") -> "KeptJob":
+        from thalweg.kinds.units import units_of
+        from thalweg.runtimes.spark.handover import KeptJob
+
+        sources = [(name, None) for name in self._tables]
+        return KeptJob.of(job, self._part, units_of(self._part, self._context(), self._mappings, sources))
+
+    def _taken_over(self, handover: "BucketHandover") -> None:
+        warn(taken_over(handover.succession.change, handover.first, self._timing))
 
     @contextmanager
-    def _starting(self, claim: "QueryClaim", location: str) -> Iterator[None]:
+    def _starting(self, start: "QueryStart", location: str) -> Iterator[None]:
         """Has a query started with its partitions; `RejectedError` where it cannot be started on a checkpoint."""
         session, partitions = self._session, self._partitions or session_partitions(self._session)
         if location:
-            self._check_checkpoint(claim, location, partitions)
+            start.check(location, partitions, may_move=self._partitions is not None)
         with partitioned(session, partitions):
             yield
-
-    def _check_checkpoint(self, claim: "QueryClaim", location: str, partitions: int) -> None:
-        from thalweg.runtimes.spark.query_claim import claims_in
-        from thalweg.runtimes.spark.visible_checkpoint import check_visible
-
-        offsets = read_log(self._session, location, "offsets")
-        for before in claims_in("\n".join(offsets.values()).splitlines()):
-            claim.check(before, location)
-        check_visible(self._session, location, partitions)
-        last = LastBatch.of(offsets, read_log(self._session, location, "commits")) if self._partitions else None
-        if last is not None:
-            move(self._session, location, last, partitions)
 
     def _frame(self, late: bool, of: Predicate | None) -> "AnswerFrame":
         from thalweg.runtimes.spark.answer_frame import AnswerFrame, sql_types
@@ -382,12 +393,16 @@ class _Reasoning:
             check_chosen(of, predicates)
 
     def _work(self) -> SparkWork:
+        return spread(self._part, self._context(), self._buckets)
+
+    def _context(self) -> Context:
         settings = Settings(*self._timing.ticks(), self._emit, memory=self._memory, calendar=self._timing.calendar)
         names = tuple(name for name in self._tables if name)
-        context = Context(settings, self._timing.clock, lambda diagnostic: None, Interrupt(), streams=names)
-        return spread(self._part, context, self._buckets)
+        return Context(settings, self._timing.clock, lambda diagnostic: None, Interrupt(), streams=names)
 
-    def _parcels(self, shipped: "ShippedJob", all_wrong: bool, claim: "QueryClaim | None") -> "DataFrame":
+    def _parcels(
+        self, shipped: "ShippedJob", all_wrong: bool, claim: "QueryClaim | None", permit: "FilePath | None"
+    ) -> "DataFrame":
         from thalweg.runtimes.spark.dataframe import pack_clock, pack_table
         from thalweg.runtimes.spark.query_claim import claim_rows
 
@@ -397,7 +412,7 @@ class _Reasoning:
         ]
         if shipped.job.idle is not None:
             parcels.append(pack_clock(shipped, self._session))
-        if claim is not None and (rows := claim_rows(claim, self._session)) is not None:
+        if claim is not None and (rows := claim_rows(claim, self._session, str(permit or ""))) is not None:
             parcels.append(rows)
         return reduce(lambda union, other: union.unionAll(other), parcels)
 
@@ -417,6 +432,11 @@ class _Reasoning:
         if self._on_error == "stop":
             failed = failed.when(kind == MALFORMED, F.raise_error(F.col("fact")))
         return rows.where(failed.otherwise(kind.isin(kinds)))
+
+
+def _mapped_texts(mapped: Tally | None) -> list[tuple[Predicate, str]]:
+    """The mappings as units of a program know them."""
+    return [(mapping.predicate, repr(mapping)) for mapping in (() if mapped is None else mapped.mappings)]
 
 
 def _background(background: Any, mapped: Tally | None) -> tuple[Any, Tally | None]:

@@ -221,14 +221,9 @@ def test_a_budget_is_for_all_rules(stop: Stop) -> None:
     assert (result.exit_code, "either all rules go on or all begin" in result.output) == (1, True), result.output
 
 
-def test_on_change_needs_a_checkpoint_and_this_process() -> None:
+def test_on_change_needs_a_checkpoint() -> None:
     result = thalweg("run", "rules.lars", "--stream", "in.facts", "--on-change", "begin")
     assert (result.exit_code, "give `--checkpoint`" in result.output) == (2, True)
-    result = thalweg(*BEGIN, "--runtime", "spark")
-    assert (result.exit_code, "error[E423]: on Spark a run goes on with its own program only" in result.output) == (
-        1,
-        True,
-    )
 
 
 def test_a_checkpoint_without_a_plan_is_refused(stop: Stop) -> None:

@@ -148,6 +148,10 @@ class RowEmitter(Emitter, Generic[Row]):
         """Goes on where another one was saved."""
         self.missing.load(saved)
 
+    def join(self, saved: Lists) -> None:
+        """Takes in what another one was to say of facts that began before."""
+        return
+
 
 class Changes(RowEmitter[TickChanges]):
     """`changes`: only ticks with a change; what begins of the `lasting` has the tick until which it is guaranteed."""
@@ -268,7 +272,10 @@ class Intervals(RowEmitter[Ended]):
 
     def load(self, saved: Lists) -> None:
         super().load(saved)
-        self._open = dict(zip(saved["facts"].to_pylist(), saved["since"].tolist(), strict=True))
+        self.join(saved)
+
+    def join(self, saved: Lists) -> None:
+        self._open |= dict(zip(saved["facts"].to_pylist(), saved["since"].tolist(), strict=True))
 
 
 def _alike(rows: list[Ended], missing: Sequence[Span]) -> Iterable[tuple[tuple[str, ...], list[Ended]]]:

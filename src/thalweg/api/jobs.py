@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from thalweg.answers.record import Answer
     from thalweg.connectors.lake import LakeOutput
     from thalweg.connectors.transport import Transport
-    from thalweg.kinds.units import Units
+    from thalweg.kinds.units import ProgramChange, Units
     from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
     from thalweg.runtimes.intake import Items
-    from thalweg.runtimes.kept_program import Handover, KeptProgram, RunProgram
+    from thalweg.runtimes.kept_program import KeptProgram, RunProgram
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
     from thalweg.runtimes.spark.feed import SparkFeed
@@ -124,15 +124,15 @@ def start(
     if checkpoint is not None:
         _resume(job, checkpoint)
         if checkpoint.handover is not None:
-            observer.report(taken_over(checkpoint.handover, timing))
+            observer.report(taken_over(checkpoint.handover.change, checkpoint.handover.first, timing))
     return job
 
 
-def taken_over(handover: "Handover", timing: Timing) -> Diagnostic:
-    """W422: what goes on and what begins with a changed program."""
+def taken_over(change: "ProgramChange", tick: int, timing: Timing) -> Diagnostic:
+    """W422: what goes on with a changed program, and what begins at a tick."""
     from thalweg.kinds.change_reasons import listed
 
-    change, first = handover.change, timing.format.text(handover.first)
+    first = timing.format.text(tick)
     parts = [
         f"{_named_units(change.begun)} {'begin' if len(change.begun) > 1 else 'begins'} at {first}"
         if change.begun
@@ -311,13 +311,14 @@ def run_on_spark(
     written: "AnswerFormat | None" = None,
     observer: Observer = Observer(),
     interrupt: Interrupt | None = None,
+    on_change: ChangeName = "refuse",
 ) -> "RunOutcome":
     """Runs a part on Spark from streams to a sink; raises what is wrong with the streams when all is answered.
 
     Answers are `written` to `out`, or by Spark itself `elsewhere`, and lines about late facts to `late`. A run that is
     resumed goes on with the partitions it had, unless others are stated. The memory of the options is a budget for each
-    bucket of each stage. If the observer is interested in it, the outcome says until when what holds at the end is
-    guaranteed.
+    bucket of each stage. `on_change` says what becomes of a checkpoint of another program. If the observer is
+    interested in it, the outcome says until when what holds at the end is guaranteed.
     """
     from thalweg.answers.answer_formats import AnswerFormat
     from thalweg.runtimes.spark.session import need_spark
@@ -326,9 +327,10 @@ def run_on_spark(
     from thalweg.runtimes.continued_output import need_no_output
     from thalweg.runtimes.spark.delivery import Delivery
     from thalweg.runtimes.spark.feed import FeedOptions, groups_of, is_decoded, open_feed
+    from thalweg.runtimes.spark.handover import KeptJob
     from thalweg.runtimes.spark.job import spread
     from thalweg.runtimes.spark.lake_sources import formats_of, has_lakes, lake_job
-    from thalweg.runtimes.spark.run import LEDGER, buckets_of, is_claimed, partitions_of, run
+    from thalweg.runtimes.spark.run import LEDGER, RunChange, buckets_of, is_claimed, partitions_of, run
 
     if target.checkpoint is not None and not (target.checkpoint / LEDGER).exists():
         need_no_output(None if elsewhere else out)
@@ -390,6 +392,13 @@ def run_on_spark(
             compiles=part.compiles,
             warnings=_live_warnings(report, mapped) if observer.warns_live and is_live else None,
             sink=None if elsewhere is None else _sink(part, elsewhere, options),
+            change=None
+            if target.checkpoint is None
+            else RunChange(
+                KeptJob.of(job, part, _units(part, options, on)),
+                on_change == "begin",
+                lambda left: report(taken_over(left.succession.change, left.first, timing)),
+            ),
         )
     outcome = _ended(outcome, report)
     for warning in chain(() if resumed else work.watch.summary(), _mapped(mapped, resumed)):

@@ -250,7 +250,7 @@ class Session:
             kept, handover = earlier.succeeded(part, run.context, program.units, last + 1)
             run.reopen(kept.planned.plan, kept.planned.begins)
             run.begin(state, handover.succession)
-            run.context.report(taken_over(handover, self._timing))
+            run.context.report(taken_over(handover.change, handover.first, self._timing))
         self._kept = kept.save()
 
     def close(self) -> None:

@@ -196,6 +196,7 @@ class _Run:
                 written=self.written,
                 observer=observer,
                 interrupt=interrupt,
+                on_change=self.target.on_change,
             )
             self.summary.late = outcome.late
         self.pencil.ends = outcome.guaranteed

@@ -90,10 +90,6 @@ def _on_change(values: Values, can_resume: bool) -> ChangeName:
     chosen: ChangeName | None = values["on_change"]
     if chosen is not None and not can_resume:
         refuse("`--on-change` says what becomes of a checkpoint of another program: give `--checkpoint`")
-    if chosen == "begin" and values["runtime"] == "spark":
-        from thalweg.runtimes.checkpoint_folder import fixed_on_spark
-
-        raise fixed_on_spark()
     return chosen or "refuse"
 
 

@@ -96,6 +96,10 @@ class Node:
             heappop(ticks)
         return bool(ticks) and ticks[0] < tick
 
+    def is_new(self, now: int | None) -> bool:
+        """Whether it has not come past its first ticks, where that began later than the run."""
+        return self.begins is not None and (now is None or now <= self.begins)
+
     def received_up_to(self, tick: int) -> Iterator[tuple[int, Arrivals]]:
         """Takes out what was received for the ticks up to one, in the order of time."""
         while self.is_behind(tick + 1):
@@ -144,7 +148,7 @@ class Node:
                 self._expect(arrivals)
                 return
             held = self._net(arrivals.held) if tick <= self.begins + 1 else arrivals.held
-            arrivals.held = [since(self.begins, change) if change.timed else change for change in held]
+            arrivals.held = [since(self.begins, change) for change in held]
         if self.presence is not None:
             yield from self._listen(self.presence, tick, arrivals)
         self.reached = tick
@@ -162,8 +166,9 @@ class Node:
 
     def _net(self, held: Sequence[Given]) -> list[Given]:
         """Changes of a tick, each predicate once, apart from those that are counted anyway."""
-        is_counted = lambda change: self.union.counts((change.signature, change.timed))  # noqa: E731
-        return [*filter(is_counted, held), *netted([*filterfalse(is_counted, held)])]
+        # What is lasting is never said to end.
+        stays = lambda change: change.lasting or self.union.counts((change.signature, change.timed))  # noqa: E731
+        return [*filter(stays, held), *netted([*filterfalse(stays, held)])]
 
     def _expect(self, arrivals: Arrivals) -> None:
         """Keeps what holds from before the first tick."""
@@ -200,6 +205,7 @@ class Node:
         self.waiting = other.waiting and (other.waiting[0], other.waiting[1].read_here(keys, numbers))
         for tick, arrivals in other.received.items():
             self.receive(tick, arrivals.read_here(keys, numbers))
+        self.unsettled = {(numbers[source], bucket) for source, bucket in other.unsettled if source in numbers}
 
     @property
     def is_decided(self) -> bool:
@@ -289,7 +295,10 @@ class Executor:
 
     def advance_single(self, node: Node, to: int, batches: Sequence[Batch]) -> Iterable[Output]:
         """The same for the only operator, where it waits for nothing."""
+        now = self.now
         self._reach(to)
+        if node.is_new(now):
+            return (output for _, output in self._steps(now, to, batches))
         node.reached = to
         if to not in node.received:
             return node.operator.advance(to, Updates(batches))
@@ -304,6 +313,9 @@ class Executor:
     def _steps(self, now: int | None, to: int, batches: Sequence[Batch]) -> Iterator[Numbered]:
         """All ticks at once; one by one where an operator needs what later ones gave at the tick before."""
         if not self._loops:
+            # What has come before an operator begins is known when it does.
+            for tick in self._before_begins(now, to):
+                yield from self._flow(tick, ())
             yield from self._flow(to, batches)
             return
         assert self.first is not None
@@ -311,6 +323,12 @@ class Executor:
             # There is a next tick: what waited for it is given for the last one.
             yield from self._flow(tick - 1, None, over=False)
             yield from self._flow(tick, batches if tick == to else ())
+
+    def _before_begins(self, now: int | None, to: int) -> list[int]:
+        """The ticks before an operator begins, among those that come before another one."""
+        after = (self.first or 0) - 1 if now is None else now
+        ticks = (node.begins - 1 for node in self.nodes if node.begins is not None)
+        return sorted({tick for tick in ticks if after < tick < to})
 
     def _flow(self, to: int, batches: Sequence[Batch] | None, over: bool = True) -> Iterator[Numbered]:
         """What all operators give up to a tick; without batches, what was still open, perhaps as all is over."""
@@ -409,10 +427,16 @@ class Executor:
             node.operator.first = self.first if node.begins is None else node.begins
             node.load(saved, self.dictionary)
 
+    def begin(self, first: int | None, now: int | None) -> None:
+        """Begins behind a tick to which others have come; all operators begin later than that."""
+        self.first, self.now = first, now
+        for node in self.nodes:
+            node.operator.first = node.begins
+
     def take_over(self, other: "Executor", origins: Mapping[int, int]) -> None:
         """Goes on where another one is; `origins` has, for operators that do so, their numbers there.
 
-        All others begin at the next tick, and what operators hold that they read begins for them.
+        All others begin later, and what operators hold that they read begins for them.
         """
         assert other.now is not None
         self.first, self.now = other.first, other.now
@@ -434,7 +458,9 @@ class Executor:
             ]
             holding = tuple(source.operator.holding()) if readers else ()
             for node in readers:
-                node.expect(self.now + 1, source.number, holding, new_edges[node.number])
+                begins = None if node.number in origins else node.begins
+                first = self.now + 1 if begins is None else begins
+                node.expect(first, source.number, holding, new_edges[node.number])
 
     def close_last_tick(self, waiting: Collection[int]) -> None:
         """Evaluates what waits at the last tick, now that another one comes; some operators go on `waiting`."""

@@ -83,6 +83,8 @@ class Arrivals:
         batches = save_batches(((tick, batch) for batch in self.events), words)
         doubts = [[*key, sender, list(names)] for key, sender, names in self.doubts]
         about = {"tick": tick, "records": as_json(self.records), "doubts": doubts}
+        if lasting := [place for place, change in enumerate(self.held) if change.lasting]:
+            about |= {"lasting": lasting}
         return frame([encode(about, {}), batches, save_rows(tables, words)])
 
     @classmethod
@@ -91,9 +93,10 @@ class Arrivals:
         about, batches, rows = unframe(data)
         header, _ = decode(about)
         arrivals = cls([batch for _, batch in load_batches(batches, words)])
-        tables = iter(load_rows(rows, words))
+        tables, lasting = iter(load_rows(rows, words)), {*header.get("lasting", ())}
         for ((stream, source, name, timed, _), begun), (_, ended) in zip(tables, tables, strict=True):
-            change = Given(Predicate.read(name), timed, begun, ended)
+            is_lasting = stream is None and len(arrivals.held) in lasting
+            change = Given(Predicate.read(name), timed, begun, ended, is_lasting)
             if stream is None:
                 arrivals.held.append(change)
             else:
@@ -241,8 +244,13 @@ class Heard:
 
 
 def since(first: int, change: Given) -> Given:
-    """A change without facts of ticks before the first."""
-    begun, ended = (rows[rows[:, -1] >> 2 >= first] for rows in (change.begun, change.ended))
+    """A change without facts of ticks before the first, and without those that are guaranteed until then only."""
+    begun, ended = change.begun, change.ended
+    if change.timed:
+        column = -2 if change.lasting else -1
+        begun, ended = (rows[rows[:, column] >> 2 >= first] for rows in (begun, ended))
+    if change.lasting:
+        begun = begun[begun[:, -1] >= first]
     return replace(change, begun=begun, ended=ended)
 
 

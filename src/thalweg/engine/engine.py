@@ -471,11 +471,11 @@ class PlanEngine:
         rows = self.arrays.rows[self._living_output()]
         return rows if self.equals is None else self.equals.visible(rows)
 
-    def rows_of(self, relation: Relation) -> Rows:
-        """The columns of the rows of a relation that hold at `now`."""
+    def rows_of(self, relation: Relation, with_horizon: bool = False) -> Rows:
+        """The columns of the rows of a relation that hold at `now`; their horizon may be the last."""
         places = np.flatnonzero((self.arrays.relations == relation.number) & (self.arrays.horizons >= (self.now or 0)))
         rows = self.arrays.rows[places]
-        return self.decoder.columns(relation, rows if self.equals is None else self.equals.visible(rows))
+        return self.decoder.columns(relation, rows if self.equals is None else self.equals.visible(rows), with_horizon)
 
     def _living_output(self) -> Rows:
         """Where the rows of the output at `now` stand, hidden or not."""

@@ -27,7 +27,7 @@ from thalweg.kinds.definitions import Definition, Definitions, Node
 from thalweg.kinds.member import Member, StandsAlone
 from thalweg.kinds.mixed import Mixed
 from thalweg.kinds.part import Part
-from thalweg.kinds.rules.rule_operator import RulesSpec
+from thalweg.kinds.rules.rule_operator import RulesSpec, RuleStageSpec
 from thalweg.kinds.rules.rule_part import Rules
 from thalweg.model.predicate import Predicate
 from thalweg.planning.locality import counts_everything
@@ -374,7 +374,7 @@ def aged_plan(part: Part, context: Context, units: Units) -> AgedPlan:
         if context.settings.memory is not None:
             raise RejectedError([_no_budget()])
     plan = part.plan(context, None)
-    owners = tuple(_owners(part, plan, members))
+    owners = owners_of(part, plan)
     units_of_operators = (
         sorted(map(str, heads(plan, number))) if owner is None else units.groups.get(owner, (owner,))
         for number, owner in enumerate(owners)
@@ -406,6 +406,11 @@ def _no_budget() -> Diagnostic:
     return Diagnostic("E408", message, help="begin with a new folder, or leave the rules as they were")
 
 
+def owners_of(part: Part, plan: Plan) -> tuple[str | None, ...]:
+    """The unit that each operator of a part's plan is of; None for rules."""
+    return tuple(_owners(part, plan, halves(part)[1]))
+
+
 def _owners(part: Part, plan: Plan, members: Sequence[Member]) -> Iterator[str | None]:
     names = _names(members)
     for number, spec in enumerate(plan.operators):
@@ -413,7 +418,8 @@ def _owners(part: Part, plan: Plan, members: Sequence[Member]) -> Iterator[str |
             place = part.wiring.places[plan.parts[number]]
             yield None if isinstance(place, Layer) else names[place.part]
         else:
-            yield None if isinstance(spec, RulesSpec) else names[0] if names else ONLY_PART
+            is_of_rules = isinstance(spec, RulesSpec | RuleStageSpec)
+            yield None if is_of_rules else names[0] if names else ONLY_PART
 
 
 def heads(plan: Plan, number: int) -> frozenset[Predicate]:

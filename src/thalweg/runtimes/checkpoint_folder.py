@@ -168,13 +168,6 @@ def refused(message: str, begins: bool = False) -> RejectedError:
     return RejectedError([Diagnostic("E408", message, help=help_)])
 
 
-def fixed_on_spark() -> RejectedError:
-    """The error for a changed program on Spark."""
-    message = "on Spark a run goes on with its own program only: Spark keeps the state of a fixed number of stages"
-    way_out = "leave `begin` out and name a new folder, or run embedded"
-    return RejectedError([Diagnostic("E423", message, help=way_out)])
-
-
 def complete(folder: CheckpointPath) -> Diagnostic:
     """The warning that a run has nothing left to do."""
     return Diagnostic("W416", f"the run of checkpoint `{folder}` is complete: there is nothing to do", help=_AGAIN)

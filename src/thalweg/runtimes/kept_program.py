@@ -78,10 +78,19 @@ class KeptProgram:
         return None if unit is None else unit.since
 
     def succeeded(
-        self, part: Part, context: Context, units: Units, first: int, sources: Sequence[Source] = ()
+        self,
+        part: Part,
+        context: Context,
+        units: Units,
+        first: int,
+        sources: Sequence[Source] = (),
+        change: ProgramChange | None = None,
     ) -> "tuple[KeptProgram, Handover]":
-        """A changed program in its place, whose new units begin at tick `first`; `RejectedError` where it cannot be."""
-        change = changed(self.units, units, first)
+        """A changed program in its place, whose new units begin at tick `first`; `RejectedError` where it cannot be.
+
+        The `change` is what goes on and what begins, where more is to begin than has changed.
+        """
+        change = change or changed(self.units, units, first)
         aged_units = aged(self.units, units, change, first)
         planned = aged_plan(part, context, aged_units)
         before, after = shown_by(self.planned.plan), shown_by(planned.plan)

@@ -58,6 +58,8 @@ class Watermark:
     _ended: set[int] = field(default_factory=set)
     _resting: frozenset[int] = frozenset()
     _cut_short: bool = False
+    _closed: int = NEVER
+    """The highest tick when all were closed, where nothing has come since: then watermarks are beyond it."""
     _cut: tuple[int, int] | None = None
     """The tick and the group at which the input was cut short, where other groups may have to come to it."""
 
@@ -196,8 +198,14 @@ class Watermark:
         """
         highest = self.highest
         if highest > NEVER:
+            self._closed = self.seen
             for group in range(self.groups):
                 self.close_up_to(highest, group)
+
+    @property
+    def seen(self) -> int:
+        """The highest tick of which there may have been events."""
+        return self.highest if self._closed == NEVER else self._closed
 
     def widen(self, groups: int) -> None:
         """There are so many groups, before the first event, or as there were when it was saved."""
@@ -237,6 +245,7 @@ class Watermark:
 
     def settle(self) -> None:
         """What has been seen moves the watermarks."""
+        self._closed = NEVER if self._fresh else self._closed
         for group, high in self._fresh.items():
             self._highest[group] = max(high, self._highest[group])
         self._fresh.clear()
@@ -271,6 +280,8 @@ class Watermark:
             "ended": sorted(self._ended),
             "cut_short": self._cut_short,
         }
+        if self._closed != NEVER:
+            state |= {"closed": self._closed}
         if self._cut is not None:
             state |= {"cut": self._cut}
         return state
@@ -281,5 +292,6 @@ class Watermark:
         self._lowest, self._highest = saved["lowest"], list(saved["highest"])
         self.groups = max(self.groups, len(self._highest))
         self._ended, self._cut_short = set(saved["ended"]), saved["cut_short"]
+        self._closed = saved.get("closed", NEVER)
         self._cut = tuple(saved["cut"]) if "cut" in saved else None
         self._decide()

@@ -351,17 +351,20 @@ class RuleOperator(Operator):
 
     def holding(self) -> Iterator[Given]:
         for export in self._exports:
-            rows = self.engine.rows_of(export.relation(self.engine))
-            yield Given(*export.key, rows, rows[:0])
+            rows = self.engine.rows_of(export.relation(self.engine), export.lasting)
+            yield Given(*export.key, rows, rows[:0], export.lasting)
 
     def showing(self) -> Iterator[tuple[Predicate, list[str]]]:
         if self._tracker is not None:
             yield from ((name, self._tracker.ends()) for name in sorted(self.engine.plan.outputs)[:1])
             return
+        outer = dict(self._output_names())
         for name, rows in self.engine.decoder.by_predicate(self.engine.output_rows()):
-            signature = Predicate(name, rows.shape[1])
-            own = signature if signature in self.engine.plan.outputs else TRIPLES
-            yield own, self.engine.dictionary.spell_rows(name, rows, spell_numbers)
+            inner = Predicate(name, rows.shape[1])
+            if inner in outer or inner not in self.engine.plan.outputs:
+                shown = outer.get(inner)
+                text = self.engine.dictionary.spell_rows(name if shown is None else shown.name, rows, spell_numbers)
+                yield shown or TRIPLES, text
 
     # State ----------------------------------------------------------------------------------------------------------
 

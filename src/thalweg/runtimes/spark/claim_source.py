@@ -28,20 +28,24 @@ class ClaimSource(DataSource):
         return PARCELS
 
     def streamReader(self, schema: StructType) -> "ClaimReader":  # noqa: N802
-        return ClaimReader(self.options["claim"])
+        return ClaimReader(self.options["claim"], self.options.get("permit", ""))
 
 
 class ClaimReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Gives Spark the claim as the only offset, and compares it with the one that the checkpoint has."""
+    """Gives Spark the claim as the only offset, and compares it with the one that the checkpoint has.
 
-    def __init__(self, text: str) -> None:
+    The file `permit` has the claim that this one may follow: that of a program that has changed.
+    """
+
+    def __init__(self, text: str, permit: str = "") -> None:
         self._offset: dict[str, Any] = json.loads(text)
+        self._permit = permit
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         return self._offset
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802
-        if start == self._offset:
+        if start == self._offset or self._follows(start):
             return self._offset
         from thalweg.runtimes.spark.query_claim import QueryClaim
 
@@ -52,6 +56,12 @@ class ClaimReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             os.environ["SPARK_HIDE_TRACEBACK"] = "1"
             raise
         return self._offset
+
+    def _follows(self, start: dict[str, Any]) -> bool:
+        if not self._permit or not os.path.exists(self._permit):
+            return False
+        with open(self._permit, encoding="utf-8") as permit:
+            return bool(json.load(permit) == start)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """The offset never moves."""

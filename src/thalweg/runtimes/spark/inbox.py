@@ -331,6 +331,13 @@ class Inbox:
             arrays = {"ticks": columns["ticks"], "places": columns["places"], "events": columns.get("events")}
             self._waiting.append(FactRun(**about, rows=rows, **arrays))
 
+    def take_over(self, other: "Inbox", route: Callable[[FactRun], int | None]) -> None:
+        """Goes on where that of an earlier job is, with the same words; `route` is what came by one there, if any."""
+        about, _ = other.save()
+        self.load(about, ())
+        routes = ((run, route(run)) for run in other._waiting)
+        self._waiting = [replace(run, route=number) for run, number in routes if number is not None]
+
 
 def _is_read_by_tasks(content: Content) -> bool:
     return content.header["ordered"] or "beat" in content.header

@@ -239,6 +239,10 @@ class Job:
         """Whose a saved state is: the number of the format, and the fingerprint."""
         return f"{FORMAT.number}:{self.fingerprint}"
 
+    def owns(self, owner: str) -> bool:
+        """Whether a state is of this job, whichever version has written it."""
+        return owner.partition(":")[2] == self.fingerprint
+
     def check_owner(self, owner: str) -> None:
         """`RejectedError` where another program has left a state, or a version of Thalweg whose states are not read.
 
@@ -248,10 +252,10 @@ class Job:
         Traceback (most recent call last):
         thalweg.diagnostics.RejectedError: error[E421]: the checkpoint has version 1 of the state `bucket`, and ...
         """
-        version, _, fingerprint = owner.partition(":")
+        version = owner.partition(":")[0]
         if not FORMAT.reads(int(version)):
             raise other_version(StateFormat("bucket", FORMAT.number), "bucket", int(version))
-        if fingerprint != self.fingerprint:
+        if not self.owns(owner):
             message = "the checkpoint belongs to another program, or to other settings"
             raise RejectedError([Diagnostic("E408", message)])
 

@@ -25,6 +25,11 @@ def last_batch(folder: CheckpointPath) -> LastBatch | None:
     return LastBatch.of(_begun(folder), [int(file.name) for file in commits])
 
 
+def last_number(folder: CheckpointPath) -> int:
+    """The number of the last batch of a run; -1 where none has begun."""
+    return max(_begun(folder), default=-1)
+
+
 def last_offset(folder: CheckpointPath) -> dict[str, str] | None:
     """How far the last batch of a run reads its first source; None where none has begun.
 

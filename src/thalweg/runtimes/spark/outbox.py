@@ -70,6 +70,10 @@ class Outbox:
     def _buckets(self, edge: Edge) -> range:
         return self._job.buckets(self._job.home[edge.target])
 
+    def leads(self, number: int, source: int) -> bool:
+        """Whether an edge leads from an operator of this fragment to another one."""
+        return number in self._edges and self._edges[number].source == source
+
     @property
     def is_idle(self) -> bool:
         """Whether nothing here is read elsewhere."""
@@ -95,6 +99,13 @@ class Outbox:
                 buckets = self._buckets(self._edges[edge])[:1] if addresses is None else addresses(record)
                 for bucket in buckets:
                     self._sent.setdefault((edge, bucket), []).append((tick, record))
+
+    def give(self, number: int, tick: int, change: Given) -> None:
+        """Collects what an operator has given before, where an edge takes it."""
+        edge = self._edges[number]
+        is_taken = edge.what == "held" and edge.key in (None, (change.signature, change.timed))
+        if is_taken and edge.lasting == change.lasting:
+            self._collect(number, tick, change)
 
     def _collect(self, edge: int, tick: int, change: Given) -> None:
         """Adds changes of a tick to those of an edge; what several outputs of one tick give is netted."""
@@ -290,7 +301,7 @@ def _held(
         ended = lists["ended"][place : place + count] != 0
         for tick, part in by_tick(lists["ticks"][place : place + count]):
             gone = ended[part]
-            yield edge, tick, Given(called, timed, rows[part][~gone], rows[part][gone])
+            yield edge, tick, Given(called, timed, rows[part][~gone], rows[part][gone], edge.lasting)
         place += count
 
 

@@ -24,6 +24,7 @@ from thalweg.diagnostics import FailedError, RejectedError
 from thalweg.runtimes.spark.shipped_job import ShippedJob
 
 if TYPE_CHECKING:
+    from thalweg.runtimes.spark.handover import BucketHandover
     from thalweg.runtimes.spark.job import Job
     from thalweg.runtimes.spark.wire import Parcel
     from thalweg.runtimes.spark.worker import Worker
@@ -162,13 +163,17 @@ class _Fragment:
         mine = self._job.owner
         # Spark warns of each value that is looked up and not there.
         about = self._about.get() if self._about.exists() else None
-        ticket, entries, since, base, chunks, program = about or ("", 0, 0, 0, 0, mine)
+        ticket, entries, since, base, chunks, program = about or ("", 0, 0, 0, 0, "")
+        handover = None if self._job.owns(program) else self._shipped.handover
+        if handover is not None:
+            ticket, entries, since, base, chunks = "", 0, 0, 0, 0
         size = sum(map(len, payloads))
         name = f"{self._job.name}/{self._number}/{bucket}"
         task = WorkerTask(name, ticket, payloads, saving=since + size > _GROWTH * base + _SMALL)
         try:
-            self._job.check_owner(program)
-            done = WORKERS.resume(task) or WORKERS.begin(self._rebuilt(bucket, chunks, entries), task)
+            if handover is None:
+                self._job.check_owner(program or mine)
+            done = WORKERS.resume(task) or WORKERS.begin(self._rebuilt(bucket, chunks, entries, handover), task)
         except (FailedError, RejectedError) as error:
             # It came while the worker was rebuilt: nothing of this batch has been answered.
             return [failure(bucket, error, reached=-1)]
@@ -185,10 +190,12 @@ class _Fragment:
         self._about.update((done.ticket, entries, since, base, chunks, mine))
         return done.parcels
 
-    def _rebuilt(self, bucket: int, chunks: int, entries: int) -> "Worker":
+    def _rebuilt(self, bucket: int, chunks: int, entries: int, handover: "BucketHandover | None") -> "Worker":
         from thalweg.model.arrow import unframe
         from thalweg.runtimes.spark.worker import Worker
 
+        if handover is not None:
+            return Worker.of_handover(self._job, (self._number, bucket), handover)
         worker = Worker(self._job, self._number, bucket)
         for saved in read_chunks(self._base, chunks):
             worker.load(saved)

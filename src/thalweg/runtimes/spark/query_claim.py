@@ -65,6 +65,16 @@ class QueryClaim:
         """The claim as a line of JSON, the same for equal claims."""
         return json.dumps({KEY: asdict(self)}, sort_keys=True)
 
+    def is_of(self, checkpoint: Mapping[str, Any]) -> bool:
+        """Whether a claim that a checkpoint has is this one, whichever version has written it."""
+        return bool(checkpoint.get(KEY, {}).get("fingerprint") == self.fingerprint)
+
+    def check_but_program(self, checkpoint: Mapping[str, Any], name: str) -> None:
+        """`RejectedError` where the claim that a checkpoint has differs from this one in more than the program."""
+        before = checkpoint.get(KEY, {})
+        own = {"program": self.program, "fingerprint": self.fingerprint}
+        self.check({KEY: {**before, **own}} if FORMAT.reads(before.get("format", 0)) else checkpoint, name)
+
     def check(self, checkpoint: Mapping[str, Any], name: str = "") -> None:
         """`RejectedError` where this is not the claim that a checkpoint has.
 
@@ -102,8 +112,11 @@ class QueryClaim:
         return "belongs to the same program with other settings"
 
 
-def claim_rows(claim: QueryClaim, session: "SparkSession") -> "DataFrame | None":
-    """A stream of parcels without a row, whose offset is the claim; None where Spark has no such sources (4.1)."""
+def claim_rows(claim: QueryClaim, session: "SparkSession", permit: str = "") -> "DataFrame | None":
+    """A stream of parcels without a row, whose offset is the claim; None where Spark has no such sources (4.1).
+
+    It may follow the claim that is written in the file `permit`.
+    """
     if find_spec("pyspark.sql.streaming.datasource") is None:
         return None
     from thalweg.runtimes.spark.claim_source import ClaimSource
@@ -111,7 +124,9 @@ def claim_rows(claim: QueryClaim, session: "SparkSession") -> "DataFrame | None"
     if session not in _REGISTERED:
         session.dataSource.register(ClaimSource)
         _REGISTERED.add(session)
-    return session.readStream.format(ClaimSource.name()).option("claim", claim.as_text()).load()
+    return (
+        session.readStream.format(ClaimSource.name()).option("claim", claim.as_text()).option("permit", permit).load()
+    )
 
 
 def claims_in(offsets: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -33,10 +33,20 @@ from thalweg.runtimes.checkpoint_folder import (
 from thalweg.runtimes.live_warnings import LiveWarnings
 from thalweg.runtimes.spark.answer_chunks import chunks_of
 from thalweg.runtimes.spark.available_now import says_where_batches_begin
+from thalweg.runtimes.spark.changed_job import (
+    check_alike,
+    handover,
+    keep,
+    note_change,
+    on_its_way,
+    owners_of,
+    read_kept,
+)
 from thalweg.runtimes.spark.checkpoint_format import FORMAT
 from thalweg.runtimes.spark.delivery import REPORTS, Delivered, Delivery
 from thalweg.runtimes.spark.failure_cause import cause_of
 from thalweg.runtimes.spark.feed import SparkFeed, read_stopped
+from thalweg.runtimes.spark.handover import BucketHandover, KeptJob
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.offset_log import CHECKPOINT, last_batch
 from thalweg.runtimes.spark.packages import missing_package
@@ -53,7 +63,7 @@ from thalweg.runtimes.spark.session import (
     stop_session,
 )
 from thalweg.runtimes.spark.session_settings import LOCAL, is_local
-from thalweg.runtimes.spark.shipped_job import ship
+from thalweg.runtimes.spark.shipped_job import ship, ship_handover
 from thalweg.runtimes.spark.shutdown import Guard
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 from thalweg.runtimes.stored_path import CheckpointPath, StoredPath
@@ -147,12 +157,13 @@ def run(
     compiles: bool = True,
     warnings: LiveWarnings | None = None,
     sink: "LakeSink | None" = None,
+    change: "RunChange | None" = None,
 ) -> RunOutcome:
     """Runs a job to the end of its streams, or until it is interrupted; `open_feed` opens what brings facts to it.
 
     With a `sink`, Spark itself writes the answers. What `compiles` needs the engine's kernels. `warnings` are given
     while a live run goes on. A run is resumed with the same `options`: what was read and where answers went cannot
-    change on the way.
+    change on the way. A `change` says what of a checkpoint may be another program's.
     """
     with ExitStack() as stack:
         folder = target.checkpoint or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="thalweg-")))
@@ -160,7 +171,7 @@ def run(
         need_folder = stack.enter_context(locked(folder))
         guard = stack.enter_context(Guard(interrupt))
         claim = Claim(job.text, job.fingerprint, {**(options or {}), BUCKETS_OPTION: job.width}, FORMAT)
-        claim.check(folder)
+        earlier = _earlier(folder, claim, change)
         if (folder / LEDGER).exists() and Delivered.read(folder / LEDGER).over:
             return _over(folder, report)
         if compiles:
@@ -179,6 +190,8 @@ def run(
         stack.callback(stop_session, session)
         _check(session, folder, partitions, sink)
         claim.make(folder)
+        if change is not None and target.checkpoint is not None:
+            keep(folder, change.kept)
         delivery = deliver(folder / LEDGER, feed)
         delivery.need_folder = need_folder
         stack.callback(delivery.close)
@@ -189,8 +202,16 @@ def run(
         stack.callback(feed.stop)
         with _failures(interrupt, delivery):
             must_stop = partial(_must_stop, interrupt, guard, feed, target, need_folder)
+            if earlier is not None:
+                assert change is not None
+                _finish(session, earlier.job, feed, delivery, folder, sink, must_stop)
+                if must_stop():
+                    return RunOutcome()
+                _hand_over(session, earlier, change, folder)
             writing = writer_of(session, job, feed, delivery, folder, sink)
             _move(session, writing, folder, partitions, must_stop)
+            if earlier is not None:
+                note_change(folder, earlier.job, job)
             query = _triggered(writing, job).start()
             stack.callback(_stop, query)
             shown = stack.enter_context(ProgressLine(query, delivery.on_terminal))
@@ -212,6 +233,60 @@ def run(
             late.count + far.count,
             delivery.guaranteed,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RunChange:
+    """What is kept of the job of a run for a changed one, and whether it `begins` itself where another one was.
+
+    `report` is told what goes on, and from which tick on the rest is evaluated.
+    """
+
+    kept: KeptJob
+    begins: bool
+    report: Callable[[BucketHandover], object]
+
+
+def _earlier(folder: CheckpointPath, claim: Claim, change: RunChange | None) -> KeptJob | None:
+    """The job that the state of a checkpoint is of, where that is another one and this may take over."""
+    if change is None or not (folder / MANIFEST).exists():
+        claim.check(folder)
+        return None
+    own, owners = claim.fingerprint, owners_of(folder)
+    if own != owners.batch:
+        other = claim.other_program(folder, begins=True)
+        if not change.begins or owners.is_changing:
+            raise on_its_way(str(folder)) if owners.is_changing or other is None else other
+    claim.check_options(folder)
+    if own == owners.state or last_batch(folder) is None:
+        # What was noted of a change is known by the manifest from here on.
+        claim.make(folder, anew=claim.other_program(folder) is not None)
+        return None
+    earlier = read_kept(folder, owners.state)
+    check_alike(earlier.job, change.kept.job, str(folder))
+    return earlier
+
+
+def _finish(
+    session: "SparkSession",
+    earlier: Job,
+    feed: SparkFeed,
+    delivery: Delivery,
+    folder: CheckpointPath,
+    sink: "LakeSink | None",
+    must_stop: Callable[[], bool],
+) -> None:
+    """Has an earlier job finish the batch that it has begun: Spark keeps what a first attempt has left of its state."""
+    last = last_batch(folder)
+    if last is not None and not (last.is_complete or last.moves) and owners_of(folder).batch == earlier.fingerprint:
+        _run_once(writer_of(session, earlier, feed, delivery, folder, sink), must_stop)
+
+
+def _hand_over(session: "SparkSession", earlier: KeptJob, change: RunChange, folder: CheckpointPath) -> None:
+    """Sends what an earlier job has left to the workers of a changed one."""
+    left = handover(session, location_of(folder), earlier, change.kept)
+    change.report(left)
+    ship_handover(session, change.kept.job, left)
 
 
 def _check(session: "SparkSession", folder: CheckpointPath, partitions: int, sink: "LakeSink | None") -> None:
@@ -333,15 +408,22 @@ def _move(
     if last is None:
         return
     if last.partitions != partitions and not (last.is_complete or last.moves):
-        once = writing.trigger(once=True).start()
-        try:
-            while not once.awaitTermination(PAUSE):  # type: ignore[arg-type]
-                if must_stop():
-                    return
-        finally:
-            _stop(once)
+        _run_once(writing, must_stop)
+        if must_stop():
+            return
         last = replace(last, is_complete=True)
     move(session, location_of(folder), last, partitions)
+
+
+def _run_once(writing: "DataStreamWriter", must_stop: Callable[[], bool]) -> None:
+    """Runs the batch that was begun, unless it must stop."""
+    once = writing.trigger(once=True).start()
+    try:
+        while not once.awaitTermination(PAUSE):  # type: ignore[arg-type]
+            if must_stop():
+                return
+    finally:
+        _stop(once)
 
 
 def _deliver_kept(rows: Any, batch: int, delivery: Delivery, sink: "LakeSink | None") -> None:

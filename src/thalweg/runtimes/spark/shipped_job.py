@@ -18,6 +18,7 @@ from weakref import ref
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from thalweg.runtimes.spark.handover import BucketHandover
     from thalweg.runtimes.spark.job import Job
 
 _OPEN: Final = 8
@@ -45,6 +46,16 @@ class ShippedJob:
             self._open = ref(job)
         return job
 
+    @property
+    def handover(self) -> "BucketHandover | None":
+        """What an earlier job has left to this one, where a changed program takes over; files are needed for that."""
+        from pyspark import SparkFiles
+
+        if not isinstance(self._content, str):
+            return None
+        file = Path(SparkFiles.get(_handover_file(self.job)))
+        return _handed_over(file) if file.exists() else None
+
 
 def ship(session: "SparkSession", job: "Job") -> ShippedJob:
     """Sends a job to all machines that a session works on, in any kind of session."""
@@ -57,6 +68,39 @@ def ship(session: "SparkSession", job: "Job") -> ShippedJob:
     file.write_bytes(content)
     session.addArtifacts(str(file), file=True)
     return ShippedJob(file.name, job)
+
+
+def ship_handover(session: "SparkSession", job: "Job", handover: "BucketHandover") -> None:
+    """Sends what an earlier job has left to all machines; `RejectedError` where another one was sent before."""
+    from thalweg.diagnostics import Diagnostic, RejectedError
+    from thalweg.model.sealed import seal
+    from thalweg.runtimes.spark.checkpoint_format import FORMAT
+
+    file, content = _folder() / _handover_file(job), seal(handover.save(), FORMAT)
+    if not file.exists():
+        file.write_bytes(content)
+        session.addArtifacts(str(file), file=True)
+    elif file.read_bytes() != content:
+        message = "these answers have taken over from another checkpoint, or from another state of it"
+        raise RejectedError([Diagnostic("E423", message, help="make them anew with `reason`")])
+
+
+def permit_of(job: "Job") -> Path:
+    """The file of this process that says which claim a job may follow."""
+    return _folder() / f"thalweg-{job.name}.permit"
+
+
+def _handover_file(job: "Job") -> str:
+    return f"thalweg-{job.name}.handover"
+
+
+@lru_cache(maxsize=1)
+def _handed_over(file: Path) -> "BucketHandover":
+    from thalweg.model.sealed import unseal
+    from thalweg.runtimes.spark.checkpoint_format import FORMAT
+    from thalweg.runtimes.spark.handover import BucketHandover
+
+    return BucketHandover.load(unseal(file.read_bytes(), FORMAT))
 
 
 def sealed(job: "Job") -> bytes:
@@ -101,3 +145,4 @@ def _folder() -> Path:
 
 # Syntax trees of clingo must be gone before clingo is.
 atexit.register(_opened.cache_clear)
+atexit.register(_handed_over.cache_clear)

@@ -9,7 +9,7 @@ handing in what came since.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from thalweg.answers.emit import TextDelta
@@ -22,10 +22,11 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.records import as_json
 from thalweg.model.time import NEVER
 from thalweg.runtimes.spark.bucket_answers import BucketAnswers
+from thalweg.runtimes.spark.handover import Address, BucketHandover
 from thalweg.runtimes.spark.inbox import FactRun, Inbox
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.outbox import Outbox, receive
-from thalweg.runtimes.spark.wire import ANSWERS, FACTS, OUT, Parcel, failure, unwrap, warning_text, wrap
+from thalweg.runtimes.spark.wire import ANSWERS, FACTS, OUT, UNKNOWN, Parcel, failure, unwrap, warning_text, wrap
 
 Error = FailedError | RejectedError
 
@@ -33,7 +34,8 @@ Error = FailedError | RejectedError
 class Worker:
     """The operators of a bucket, what is still undecided, and what they give."""
 
-    def __init__(self, job: Job, fragment: int, bucket: int) -> None:
+    def __init__(self, job: Job, fragment: int, bucket: int, words: Dictionary | None = None) -> None:
+        """The `words` are those of an earlier job that it goes on for."""
         self.job = job
         self.fragment = fragment
         self.bucket = bucket
@@ -41,9 +43,9 @@ class Worker:
         self._noted: list[tuple[int, Any]] = []
         self._reached = -1
         context = job.context(self._warnings.append, self._listen)
-        self.dictionary = words = Dictionary()
-        share = Share(bucket, job.buckets(fragment))
-        self.executor = open_fragment(job.plan, job.fragments[fragment].operators, context, words, share)
+        self.dictionary = words = words or Dictionary()
+        self._context = context
+        self._open_operators({})
         self.inbox = Inbox(job, fragment, bucket, words, self._called)
         self.outbox = Outbox(job, fragment, bucket, words, context)
         self.answers = BucketAnswers(job.settings.emit, words, job.settings.with_until)
@@ -52,6 +54,17 @@ class Worker:
         self._shown: int | None = None
         """The last tick whose facts were sent as answers."""
         self._across = any(spec.counts_everything for spec in job.specs(fragment))
+        self._changed: TextDelta | None = None
+        """What begins and ends because the program has changed, until its tick is decided."""
+        self._is_new = False
+        """Whether it has taken over from an earlier job, and was not saved since."""
+
+    def _open_operators(self, begins: Mapping[int, int]) -> None:
+        """Opens the operators; `begins` has the first ticks of those that began later than the run."""
+        job, share = self.job, Share(self.bucket, self.job.buckets(self.fragment))
+        numbers = job.fragments[self.fragment].operators
+        self._begins = {number: tick for number, tick in begins.items() if number in numbers}
+        self.executor = open_fragment(job.plan, numbers, self._context, self.dictionary, share, self._begins)
         self._silenced = [node.operator for node in self.executor.nodes if not self._is_read_here(node.number)]
 
     def _is_read_here(self, number: int) -> bool:
@@ -67,7 +80,7 @@ class Worker:
     @property
     def must_save(self) -> bool:
         """Whether the last batch cannot be repeated, so that what is known after it must be saved."""
-        return any(node.operator.must_save for node in self.executor.nodes)
+        return self._is_new or any(node.operator.must_save for node in self.executor.nodes)
 
     # Taking in ------------------------------------------------------------------------------------------------------
 
@@ -118,6 +131,7 @@ class Worker:
         over = False
         try:
             if time.decided >= begin:
+                self._end_earlier()
                 self._go_through(begin, time.decided)
             over = time.is_over and not self._finished
             if over:
@@ -135,6 +149,12 @@ class Worker:
         out += self._answered(time.start, reached, lists, over and error is None)
         out += self.outbox.parcels(executor.nodes)
         return error
+
+    def _end_earlier(self) -> None:
+        """Answers what a changed program ends, now that a tick comes after the change."""
+        if self._changed is not None:
+            self.answers.take_text(self._changed)
+            self._changed = None
 
     def _go_through(self, first: int, last: int) -> None:
         in_order = any(node.operator.counts_facts for node in self.executor.nodes)
@@ -215,12 +235,96 @@ class Worker:
             }
         return [wrap(OUT, self.bucket, header, lists)]
 
+    # A changed program ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def of_handover(cls, job: Job, address: Address, handover: BucketHandover) -> "Worker":
+        """The worker of a job at the place of an earlier one; it gives what goes on to what begins."""
+        fragment, bucket = address
+        before = handover.predecessor(fragment)
+        earlier = None if before is None else handover_worker(handover, (before, bucket))
+        worker = cls(job, fragment, bucket, None if earlier is None else earlier.dictionary)
+        worker._take_over(handover, earlier)
+        return worker
+
+    def _take_over(self, handover: BucketHandover, earlier: "Worker | None") -> None:
+        own = handover.succession
+        numbers = self.job.fragments[self.fragment].operators
+        origins = {number: own.origins[number] for number in numbers if number in own.origins}
+        begins = dict.fromkeys((number for number in numbers if number not in origins), handover.first)
+        if earlier is None:
+            self._open_operators(begins)
+            self.inbox.load(dict(handover.watermark), ())
+            self.executor.begin(self.inbox.watermark.start, self.inbox.watermark.decided)
+            self._shown = self.executor.now
+        else:
+            since = ((number, earlier._begins.get(origin)) for number, origin in origins.items())
+            self._open_operators(begins | {number: tick for number, tick in since if tick is not None})
+            # What operators of other fragments have given is known by their numbers, too.
+            self.executor.take_over(earlier.executor, own.origins)
+            self.inbox.take_over(earlier.inbox, lambda run: self._route_of(earlier, run))
+            self.answers.emitter.load(decode(encode({}, earlier.answers.emitter.save()))[1])
+            self._finished, self._shown = earlier._finished, earlier._shown
+            self._give_to_new(own.fresh)
+        self._change(handover, origins, earlier)
+        self._is_new = True
+
+    def _route_of(self, earlier: "Worker", run: FactRun) -> int | None:
+        """The route by which facts come that came by another one to an earlier worker; None where none is the same."""
+        job, before = self.job, earlier.job
+        old = dict(before.routes_into(earlier.fragment, run.signature))
+        called = before.called(earlier.fragment, run.route, run.signature)
+        for number, exchange in job.routes_into(self.fragment, run.signature):
+            is_same = exchange == old.get(run.route) and job.called(self.fragment, number, run.signature) == called
+            if is_same and (number == UNKNOWN) == (run.route == UNKNOWN):
+                return number
+        return None
+
+    def _give_to_new(self, fresh: Collection[int]) -> None:
+        """Gives what operators hold to those of other fragments that begin."""
+        now = self.executor.now
+        for node in self.executor.nodes if now is not None else ():
+            edges = [number for number in sorted(fresh) if self.outbox.leads(number, node.number)]
+            for given in node.operator.holding() if edges and node.reached is not None else ():
+                for number in edges:
+                    assert now is not None
+                    self.outbox.give(number, now + 1, given)
+
+    def _change(self, handover: BucketHandover, origins: Collection[int], earlier: "Worker | None") -> None:
+        """Notes what begins and ends because the program has changed."""
+        own = handover.succession
+        before = [] if earlier is None else [earlier]
+        for address in handover.orphans if self._reports_progress else ():
+            before.append(orphan := handover_worker(handover, address))
+            self.answers.emitter.join(decode(encode({}, orphan.answers.emitter.save()))[1])
+        ended = [
+            fact for worker in before for name, facts in worker._showing() if name not in own.stay for fact in facts
+        ]
+        begun = [fact for name, facts in self._showing(origins) if name in own.appear for fact in facts]
+        for changed in (worker._changed for worker in before):
+            if changed is not None:
+                begun, ended = [*changed.begin_text, *begun], [*changed.end_text, *ended]
+        now = self.executor.now
+        if now is not None and (begun or ended):
+            self._changed = TextDelta(now + 1, begun, ended)
+
+    def _showing(self, numbers: Collection[int] | None = None) -> Iterator[tuple[Predicate, list[str]]]:
+        """What operators say to hold, those with some numbers or all."""
+        for node in self.executor.nodes:
+            if node.reached is not None and (numbers is None or node.number in numbers):
+                yield from node.operator.showing()
+
     # Saving ---------------------------------------------------------------------------------------------------------
 
     def save(self) -> bytes:
         """All that has been taken in and still matters."""
         about, runs = self.inbox.save()
         header = about | {"finished": self._finished, "shown": self._shown, "unsettled": self.outbox.save()}
+        self._is_new = False
+        if self._begins:
+            header["begins"] = sorted(self._begins.items())
+        if (changed := self._changed) is not None:
+            header["changed"] = [changed.tick, changed.begin_text, changed.end_text]
         return frame([encode(header, self.answers.emitter.save()), self.executor.save(), *runs])
 
     def load(self, saved: bytes) -> None:
@@ -230,5 +334,19 @@ class Worker:
         self.answers.emitter.load(lists)
         self._finished, self._shown = header["finished"], header["shown"]
         self.outbox.unsettled = {*header["unsettled"]}
+        if header.get("begins"):
+            self._open_operators(dict(header["begins"]))
+        if "changed" in header:
+            self._changed = TextDelta(*header["changed"])
         self.executor.load(executor)
         self.inbox.load(header, runs)
+
+
+def handover_worker(handover: BucketHandover, address: Address) -> Worker:
+    """The worker of the earlier job of a handover, where it was."""
+    worker, state = Worker(handover.earlier, *address), handover.states[address]
+    if state.base:
+        worker.load(state.base)
+    for payloads in state.journal:
+        worker.replay(payloads)
+    return worker
