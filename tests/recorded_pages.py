@@ -16,8 +16,8 @@ from task_runs import SMALL, TaskRun
 from thalweg.ir.nodes import Program
 from thalweg.kinds.part import Part
 from thalweg.runtimes.spark import recordings
+from thalweg.runtimes.spark.batch_planner import Work
 from thalweg.runtimes.spark.recordings import BatchSizes
-from thalweg.runtimes.spark.stream_batches import Work
 
 if TYPE_CHECKING:
     from hashlib import _Hash as Hash

@@ -9,13 +9,15 @@ package of Spark. What does not come to a query, because a program is rejected, 
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from thalweg.connectors.lake import is_lake
+from thalweg.runtimes.spark import shutdown
 from thalweg.runtimes.spark.partition_count import usual_partitions
 from thalweg.runtimes.spark.session import (
     can_start_java,
@@ -102,14 +104,19 @@ class EarlySession(AbstractContextManager["EarlySession"]):
             session.conf.set(SHUFFLE_PARTITIONS, partitions)
         return session
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._is_taken:
             return
+        # After a signal the end has a limit; a program that was rejected keeps its exit code.
+        gone = monotonic() + shutdown.GONE if kind is KeyboardInterrupt else float("inf")
         # Again and again: the thread may be about to start another process.
         while not self._over.wait(_PAUSE):
             kill_processes()
-        with suppress(Exception):
-            stop_session(self._session.result())
+            if monotonic() > gone:
+                shutdown.leave_by_force()
+        if self._session.exception() is None:
+            with java_may_be_gone("stopping a session that was not needed"):
+                stop_session(self._session.result())
 
 
 def _fork_workers(session: "SparkSession") -> None:

@@ -89,15 +89,20 @@ def leaving_in_time(interrupt: Interrupt) -> Iterator[None]:
         if _asked(interrupt, over):
             # On purpose not ended by `over`: what comes after this may hang, too.
             threading.Event().wait(GONE)
-            # Not through `sys.stderr`: what hangs may have its lock.
-            os.write(2, f"stopped by force: the run did not end within {GONE} s of the signal\n".encode())
-            os._exit(HUNG)
+            leave_by_force()
 
     threading.Thread(target=watch, name="leaving", daemon=True).start()
     try:
         yield
     finally:
         over.set()
+
+
+def leave_by_force() -> None:
+    """Ends this process, which hangs: it says so on stderr, and its exit code is `HUNG`."""
+    # Not through `sys.stderr`: what hangs may have its lock.
+    os.write(2, f"stopped by force: the run did not end within {GONE} s of the signal\n".encode())
+    os._exit(HUNG)
 
 
 def _asked(interrupt: Interrupt, over: threading.Event) -> bool:

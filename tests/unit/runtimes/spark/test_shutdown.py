@@ -110,7 +110,7 @@ def test_so_is_one_whose_run_ends_as_soon_as_it_is_asked(done, monkeypatch):
 # has ended, but for a thread that the interpreter waits for.
 HANGS = """
 import sys, threading
-from thalweg.runtimes.spark import run, shutdown
+from thalweg.runtimes.spark import early_session, shutdown
 
 shutdown.GONE = 0.3
 
@@ -121,7 +121,7 @@ def hang(*given, **options):
 
 def hang_later(*given, **options):
     threading.Thread(target=hang).start()
-    while not started[0].asked:
+    while not (started and started[0].asked):
         threading.Event().wait(0.01)
     raise RuntimeError("Java was killed")
 
@@ -131,7 +131,7 @@ def remember(self, interrupt):
     started.append(interrupt)
     watched(self, interrupt)
 shutdown.Guard.__init__ = remember
-run.open_session = {name}
+early_session.open_session = {name}
 
 from thalweg.cli import main
 sys.argv = ["thalweg", "run", "rules.lars", "--stream", "in.facts", "--runtime", "spark", "--quiet"]
