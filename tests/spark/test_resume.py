@@ -195,9 +195,10 @@ def test_a_checkpoint_of_something_else_is_refused(
     refused = invoke(*spark_words(claimed, LOCAL, *options))
     assert refused.exit_code == 1
     checkpoint = claimed / CHECKPOINT
+    change = ", go on with the changed one (`--on-change begin`)" if told == "another program" else ""
     assert refused.output.splitlines() == [
         f"error[E408]: the checkpoint `{checkpoint}` belongs to {told}",
-        "  help: resume it with the program and options that it was made with, or name a new folder",
+        f"  help: resume it with the program and options that it was made with{change}, or name a new folder",
     ]
     assert not (claimed / "spark.jsonl").exists()
 

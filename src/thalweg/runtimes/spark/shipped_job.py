@@ -53,7 +53,9 @@ class ShippedJob:
 
         if not isinstance(self._content, str):
             return None
-        file = Path(SparkFiles.get(_handover_file(self.job)))
+        name = _handover_file(self.job)
+        # The process that has sent it need not be a worker of Spark.
+        file = Path(SparkFiles.get(name)) if self._job is None else _folder() / name
         return _handed_over(file) if file.exists() else None
 
 

@@ -115,13 +115,17 @@ from thalweg.runtimes.spark import early_session, shutdown
 shutdown.GONE = 0.3
 
 def hang(*given, **options):
+    while not started:
+        threading.Event().wait(0.01)
     print("hanging", flush=True)
     while True:
         threading.Event().wait()
 
 def hang_later(*given, **options):
-    threading.Thread(target=hang).start()
-    while not (started and started[0].asked):
+    threading.Thread(target=hang, daemon=False).start()
+    while not started:
+        threading.Event().wait(0.01)
+    while not started[0].asked:
         threading.Event().wait(0.01)
     raise RuntimeError("Java was killed")
 
@@ -159,6 +163,23 @@ def test_a_command_that_hangs_ends_with_another_code_and_says_why(name, way, tmp
             command.kill()
     assert command.returncode == 3
     assert errors == "stopped by force: the run did not end within 0.3 s of the signal\n"
+
+
+HANGS_EARLY = """
+import threading
+from thalweg.runtimes.spark import early_session, shutdown
+
+shutdown.GONE = 0.3
+early_session.open_session = lambda *given, **options: threading.Event().wait()
+with early_session.EarlySession(early_session.EarlyOptions()):
+    raise KeyboardInterrupt
+"""
+
+
+def test_a_session_that_never_opens_does_not_keep_a_command_that_was_interrupted():
+    ended = subprocess.run([sys.executable, "-c", HANGS_EARLY], stderr=-1, text=True, timeout=LIMIT)
+    assert ended.returncode == 3
+    assert ended.stderr == "stopped by force: the run did not end within 0.3 s of the signal\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="processes are found in /proc")
