@@ -6,7 +6,6 @@ run old code on new data after an upgrade; so the stamp of an entry covers every
 processes that start at the same time each would compile the same; here one does, and the others wait for its result.
 """
 
-import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -75,7 +74,9 @@ def entry(function: Callable[..., Any]) -> Any:
 def _locked(file: Path) -> Iterator[None]:
     """Other processes wait meanwhile; where no file can be locked, none does."""
     with ExitStack() as opened:
-        with suppress(OSError):
+        with suppress(OSError, ImportError):
+            import fcntl
+
             lock = opened.enter_context(file.open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
             # A process that was forked meanwhile has the file open, too.
