@@ -244,6 +244,20 @@ def test_a_checkpoint_without_a_plan_is_refused(stop: Stop) -> None:
     assert "`jam/1` begins at 25" in result.output
 
 
+def test_a_plan_of_another_version_is_refused(stop: Stop) -> None:
+    stopped(stop, *COMMAND)
+    file = next(Path("kept").glob("plan-*"))
+    about, plan = unframe(unseal(file.read_bytes(), FORMAT))
+    header = {name: value for name, value in decode(about)[0].items() if name != "version"}
+    file.write_bytes(seal(frame([encode(header, {}), plan]), FORMAT))
+    Path("rules.lars").write_text(WIDER)
+    result = thalweg(*BEGIN)
+    assert (result.exit_code, "error[E421]: the checkpoint has version 1 of the state `program`" in result.output) == (
+        1,
+        True,
+    )
+
+
 def test_mappings_are_part_of_what_reads_them(stop: Stop) -> None:
     rows = [{"s": "ab"[tick % 2], "v": tick, "w": 30 - tick, "t": tick} for tick in range(30)]
     Path("in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -8,9 +8,10 @@ is killed before goes on from where the earlier program was.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from thalweg.dataflow.context import Context
+from thalweg.dataflow.state import StateFormat, other_version
 from thalweg.kinds.part import Part
 from thalweg.kinds.units import (
     AgedPlan,
@@ -27,6 +28,8 @@ from thalweg.model.arrow import decode, encode, frame, unframe
 from thalweg.model.plain_data import as_data, of_data
 from thalweg.runtimes.checkpoint_folder import refused
 from thalweg.runtimes.local import MovedStreams, Succession
+
+FORMAT: Final = StateFormat("program", 2)
 
 Source = tuple[str, bool]
 """A stream of a run: its name, and whether it is live."""
@@ -45,6 +48,7 @@ class KeptProgram:
         """It as bytes, without what is only asked in the process that made the plan."""
         plan, units = self.planned.plan, self.units
         header = {
+            "version": FORMAT.version,
             "settings": dict(self.settings),
             "units": units.save(),
             "sources": self.sources,
@@ -55,11 +59,13 @@ class KeptProgram:
 
     @classmethod
     def load(cls, data: bytes) -> "KeptProgram":
-        """What was saved."""
+        """What was saved; `RejectedError` where another version of Thalweg did it."""
         from thalweg.dataflow.plan import Plan
 
         about, plan = unframe(data)
         header: dict[str, Any] = decode(about)[0]
+        if (version := header.get("version", 1)) != FORMAT.version:
+            raise other_version(FORMAT, FORMAT.name, version)
         operators, edges, is_mixed, parts = of_data(plan)
         units = Units.load(header["units"])
         planned = AgedPlan(
