@@ -82,10 +82,18 @@ def memory_of(processes: list[int]) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def program_of(process: int) -> str:
+    """The name of the program of a process; none where it has ended meanwhile."""
+    try:
+        return Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def kept(family: Family, state: Path, begun: float) -> Kept:
     ledger = state / "delivered.json"
     tick = json.loads(ledger.read_text())["tick"] if ledger.exists() else -1
-    java = [one for one in family.members() if Path(f"/proc/{one}/comm").read_text().strip() == "java"]
+    java = [process for process in family.members() if program_of(process) == "java"]
     workers = memory_of(family.forked(DAEMON))
     return Kept(monotonic() - begun, tick, size_of(state), size_of(state / "inbox"), workers, memory_of(java))
 
