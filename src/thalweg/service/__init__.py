@@ -1,0 +1,1 @@
+"""The service: programs that live, streams that are posted to, answers that are subscribed to."""
