@@ -1,0 +1,25 @@
+"""What a request is refused with: a status that clients know, and diagnostics; nothing of any library of HTTP."""
+
+from collections.abc import Iterable, Mapping
+
+from thalweg.diagnostics import Diagnostic, RejectedError
+
+
+class RefusedError(RejectedError):
+    """A request is refused and has changed nothing.
+
+    >>> error = RefusedError(404, Diagnostic("E401", "there is no program `jam`"))
+    >>> error.status, error.as_data()["diagnostics"][0]["message"]
+    (404, 'there is no program `jam`')
+    """
+
+    def __init__(
+        self, status: int, diagnostics: Diagnostic | Iterable[Diagnostic], headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__([diagnostics] if isinstance(diagnostics, Diagnostic) else diagnostics)
+        self.status = status
+        self.headers = dict(headers or {})
+
+    def as_data(self) -> dict[str, object]:
+        """The body of the answer."""
+        return {"diagnostics": [diagnostic.as_data() for diagnostic in self.diagnostics]}
