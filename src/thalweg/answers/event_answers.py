@@ -11,15 +11,14 @@ same in every run.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from json.encoder import encode_basestring as quoted
-from typing import Any, Final
+from typing import Any
 
 from thalweg.answers.record import Answer
 from thalweg.diagnostics import Diagnostic
+from thalweg.ir.event_names import binding_name, event_id
 from thalweg.ir.pattern_semantics import Instance, Solution, rank
 from thalweg.model.fact import Fact
-from thalweg.model.rdf import OWN
 from thalweg.model.records import record
 from thalweg.model.time import AS_TICKS, TimeFormat
 
@@ -27,8 +26,6 @@ record(Instance)
 
 Identity = tuple[str, int, int, frozenset[Instance]]
 """What makes two complex events the same: not the order in which events fill places."""
-
-_DIGITS: Final = 24
 
 
 def identity(event: Instance) -> Identity:
@@ -50,31 +47,6 @@ def united(events: Iterable[Instance]) -> dict[Identity, Instance]:
         if (other := single.setdefault(key, event)) is not event:
             single[key] = min(other, event, key=lambda instance: rank(instance.events, ()))
     return single
-
-
-def event_id(event: Instance) -> str:
-    """The id of a complex event, an IRI.
-
-    >>> high = Instance("<High>", 5, 5, "<obs1>", "<g1>")
-    >>> event_id(Instance("<Jam>", 5, 12, events=(high,)))
-    '<urn:thalweg:event:1ddf61cfb93ef690e6523cfb>'
-    """
-    return f"{OWN}event:{sha256(_described(event).encode()).hexdigest()[:_DIGITS]}>"
-
-
-def _described(event: Instance) -> str:
-    """All that tells an event from others; matches of the same events are one, whatever places these fill."""
-    inside = sorted({_described(part) for part in event.events})
-    return repr((event.event, event.start, event.end, event.individual, event.graph, inside))
-
-
-def binding_name(event: str, variable: str) -> str:
-    """The name of the predicate that has what an event binds a variable to.
-
-    >>> binding_name("<http://ex.org/Jam>", "loc")
-    '<http://ex.org/Jam_loc>'
-    """
-    return f"{event[:-1]}_{variable}>"
 
 
 @record

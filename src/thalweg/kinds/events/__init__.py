@@ -12,11 +12,11 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from thalweg.answers.event_answers import binding_name
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Edge, Expansion
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.dependency import formulas
+from thalweg.ir.event_names import binding_name
 from thalweg.ir.nodes import Atom, Program
 from thalweg.ir.pattern_semantics import TripleTerms
 from thalweg.ir.patterns import Pattern

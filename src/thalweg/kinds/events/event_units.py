@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from thalweg.answers.event_answers import binding_name
+from thalweg.ir.event_names import binding_name
 from thalweg.ir.pattern_semantics import TripleTerms
 from thalweg.ir.patterns import Pattern
 from thalweg.kinds.classes.ontology_text import OntologyText, digest

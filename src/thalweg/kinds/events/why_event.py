@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from thalweg.answers.event_answers import RejectedLine, event_id
+from thalweg.answers.event_answers import RejectedLine
 from thalweg.engine.proof import Proof
+from thalweg.ir.event_names import event_id
 from thalweg.ir.pattern_semantics import Instance, Pair, Solution, bindings_of, joint_bindings, rank
 from thalweg.ir.pattern_text import show_pattern
 from thalweg.ir.patterns import Clause, Pattern
