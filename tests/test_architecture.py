@@ -18,6 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the top down. Names on one row do not see each other.
 ROWS = (
     ("cli", "spark"),
+    ("service",),
     ("api",),
     ("runtimes",),
     ("kinds",),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from thalweg.service.generation import Generation
+from thalweg.service.subscriptions import Subscriptions
 
 RestartFrom = Literal["checkpoint", "earliest", "now"]
 
@@ -22,6 +23,8 @@ class Program:
     """The one that will, while it catches up."""
     body: Mapping[str, Any]
     """What was PUT last, with all defaults."""
+    subscriptions: Subscriptions
+    """Definitions of events that come and go while it runs."""
 
     @property
     def generation(self) -> int:
@@ -46,4 +49,12 @@ class Program:
 
     def restart(self, origin: RestartFrom) -> None:
         """Goes on from the last checkpoint, or begins a generation from the log's beginning or its end."""
+        raise NotImplementedError
+
+    def plan(self) -> dict[str, Any]:
+        """The plan that runs, as `explain --format json` has it, with `"counts"` by the id of a box."""
+        raise NotImplementedError
+
+    def plan_svg(self) -> str:
+        """The same, drawn as `explain --format svg` draws it."""
         raise NotImplementedError

@@ -9,6 +9,7 @@ from thalweg.service.programs import Programs
 
 if TYPE_CHECKING:
     from thalweg.service.log import Log
+    from thalweg.service.playground import Playground
     from thalweg.service.streams import Streams
 
 
@@ -30,6 +31,7 @@ class Service:
     log: "Log"
     streams: "Streams"
     programs: Programs
+    playground: "Playground"
 
     def __init__(self, folder: Path, options: ServiceOptions = DEFAULTS) -> None:
         """Takes the folder, or makes it; `RejectedError` (E408) where another service uses it, or it is not ours."""

@@ -17,7 +17,7 @@ from thalweg.kinds.part import Part
 from thalweg.runtimes.local import LocalRun
 
 if TYPE_CHECKING:
-    from thalweg.service.log import Log, Record
+    from thalweg.service.log import Log, LogRecord
     from thalweg.service.program import Program
     from thalweg.service.program_text import ProgramText
 
@@ -54,7 +54,7 @@ class ActiveSubscriptions:
         """Those of a program, of which there are none yet; `body` tells records apart that were for another body."""
         raise NotImplementedError
 
-    def take(self, record: "Record", run: LocalRun) -> None:
+    def take(self, record: "LogRecord", run: LocalRun) -> None:
         """Changes a run as a record says; a record for another program, or for another body of it, changes nothing."""
         raise NotImplementedError
 
