@@ -28,7 +28,7 @@ class Generation:
     """The name of the program."""
     lines: AnswerLines
     holding: Holding
-    """Under `lock`; take `Program.snapshot` instead where you can."""
+    """Under `lock`; take `RegisteredProgram.snapshot` instead where you can."""
     state: State
     because: list[dict[str, Any]]
     """The diagnostics of its failure, as data."""

@@ -66,6 +66,9 @@ class Retention:
     size: int = 10 << 30
 
 
+DEFAULT_RETENTION: Final = Retention()
+
+
 def wall_ms() -> int:
     """Milliseconds since 1970 by the machine's clock."""
     return time.time_ns() // 1_000_000
@@ -74,7 +77,9 @@ def wall_ms() -> int:
 class Log:
     """The log in a folder, which one process uses at a time; every method may be called from any thread."""
 
-    def __init__(self, folder: Path, retention: Retention = Retention(), now: Callable[[], int] = wall_ms) -> None:
+    def __init__(
+        self, folder: Path, retention: Retention = DEFAULT_RETENTION, now: Callable[[], int] = wall_ms
+    ) -> None:
         """Opens the log; what a crash has left incomplete behind the last whole record is cut off."""
 
     first: int

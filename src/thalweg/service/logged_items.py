@@ -55,7 +55,7 @@ class LoggedItems:
     ended: frozenset[int]
 
     def __iter__(self) -> Iterator[Item]:
-        """It ends at the next place between two records when the `interrupt` has been asked, and wakes up by `Log.wake`."""
+        """It ends between two records when the `interrupt` has been asked; `Log.wake` has it look."""
         raise NotImplementedError
 
     @property
@@ -64,8 +64,10 @@ class LoggedItems:
         raise NotImplementedError
 
     def due(self) -> float | None:
-        """Seconds until time matters although nothing comes, 0 where that is now; None where it does not, or while
-        there are records to be taken. May be called from any thread."""
+        """Seconds until time matters although nothing comes, 0 where that is now; None where it does not.
+
+        None also while there are records to be taken. May be called from any thread.
+        """
         raise NotImplementedError
 
     def wake(self, pause: Callable[[], float | None]) -> None:

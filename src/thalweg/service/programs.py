@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from thalweg.service.program import Program
+from thalweg.service.registered_program import RegisteredProgram
 
 
 class Programs:
@@ -13,15 +13,15 @@ class Programs:
         """The answer of `POST /v1/check`; for a `program` also what would go on and what would begin."""
         raise NotImplementedError
 
-    def put(self, name: str, body: object, if_match: int | None = None) -> tuple[Program, bool]:
+    def put(self, name: str, body: object, if_match: int | None = None) -> tuple[RegisteredProgram, bool]:
         """Registers a program, or replaces it; and whether it is new. The same body again changes nothing."""
         raise NotImplementedError
 
-    def get(self, name: str) -> Program:
+    def get(self, name: str) -> RegisteredProgram:
         """The program of a name; `RefusedError` (404) where there is none."""
         raise NotImplementedError
 
-    def __iter__(self) -> Iterator[Program]:
+    def __iter__(self) -> Iterator[RegisteredProgram]:
         """All of them, by name."""
         raise NotImplementedError
 

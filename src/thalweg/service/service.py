@@ -10,7 +10,7 @@ from thalweg.service.programs import Programs
 if TYPE_CHECKING:
     from thalweg.service.log import Log
     from thalweg.service.playground import Playground
-    from thalweg.service.streams import Streams
+    from thalweg.service.streams import LoggedStreams
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Service:
     """Everything that lives as long as the process does."""
 
     log: "Log"
-    streams: "Streams"
+    streams: "LoggedStreams"
     programs: Programs
     playground: "Playground"
 

@@ -1,11 +1,11 @@
-"""Subscriptions: definitions of events that are added to a program while it runs, and taken from it.
+"""ProgramSubscriptions: definitions of events that are added to a program while it runs, and taken from it.
 
     PUT …/subscriptions/jam      MATCH EVERY :High SEQ :Low WITHIN (10 m)
 
 is `NAMED EVENT :jam { MATCH … }` from the next tick on. Each change is a record of the log, so a replay meets it at the
 same place; the checkpoint of a generation says which there are.
 
-    Subscriptions             of a program, for any thread: checks a text, writes the record, waits until it is taken
+    ProgramSubscriptions      of a program, for any thread: writes the record, waits until it is taken
     ActiveSubscriptions       of a generation, on its thread: takes the records, and changes the run
 """
 
@@ -18,8 +18,8 @@ from thalweg.runtimes.local import LocalRun
 
 if TYPE_CHECKING:
     from thalweg.service.log import Log, LogRecord
-    from thalweg.service.program import Program
     from thalweg.service.program_text import ProgramText
+    from thalweg.service.registered_program import RegisteredProgram
 
 WAIT: Final = 10.0
 """Seconds that a request waits until its record is taken."""
@@ -40,7 +40,7 @@ class ActiveSubscriptions:
     Where a generation is opened:
 
         active = ActiveSubscriptions(text, part, body)
-        active.load(saved)                           # what `save` gave, if there is a checkpoint; before the run is made
+        active.load(saved)                           # what `save` gave, where there is a checkpoint
         run = …LocalRun or jobs.start(active.part)…
         LoggedItems(…, subscribed=lambda record: active.take(record, run))
 
@@ -71,13 +71,13 @@ class ActiveSubscriptions:
         raise NotImplementedError
 
 
-class Subscriptions:
-    """The subscriptions of a program. Its methods wait for the log and for the program: call them from a thread that may.
+class ProgramSubscriptions:
+    """The subscriptions of a program. Its methods wait: call them from a thread that may.
 
     Changes of one program come one after the other.
     """
 
-    def __init__(self, program: "Program", log: "Log", body: Callable[[], str]) -> None:
+    def __init__(self, program: "RegisteredProgram", log: "Log", body: Callable[[], str]) -> None:
         raise NotImplementedError
 
     def put(self, name: str, text: str, seconds: float = WAIT) -> tuple[dict[str, Any], bool]:
@@ -90,7 +90,7 @@ class Subscriptions:
         raise NotImplementedError
 
     def delete(self, name: str, seconds: float = WAIT) -> None:
-        """Takes one away; `RefusedError`: 404 where there is none, 409 where another definition uses it, 503 as above."""
+        """Takes one away; `RefusedError`: 404 there is none, 409 another definition uses it, 503 as above."""
         raise NotImplementedError
 
     def describe(self) -> list[Mapping[str, Any]]:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from thalweg.service.generation import Generation
-from thalweg.service.subscriptions import Subscriptions
+from thalweg.service.subscriptions import ProgramSubscriptions
 
 RestartFrom = Literal["checkpoint", "earliest", "now"]
 
 
-class Program:
+class RegisteredProgram:
     """A name under which generations follow each other. All of it may be used from any thread."""
 
     name: str
@@ -23,7 +23,7 @@ class Program:
     """The one that will, while it catches up."""
     body: Mapping[str, Any]
     """What was PUT last, with all defaults."""
-    subscriptions: Subscriptions
+    subscriptions: ProgramSubscriptions
     """Definitions of events that come and go while it runs."""
 
     @property
