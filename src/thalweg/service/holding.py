@@ -1,10 +1,21 @@
-"""What a program says to hold now, kept from its answers and not asked of its engine, which is busy."""
+"""What a program says to hold now, kept from its answers and not asked of its engine, which is busy.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+    changes       facts that rules conclude hold from where they begin to where they end, or become unknown
+    answer sets   the facts of all answer sets of the last window hold until another window is solved
+    others        rows, triples, truth values and events hold at no tick
+
+A fact that rules conclude and an answer set has, too, is one fact; a clash with an ontology is named as in pictures.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from heapq import merge
+from operator import attrgetter
 from typing import Any
 
-from thalweg.answers.record import Answer
+from thalweg.answers.record import Answer, BrokenAxiom
+from thalweg.explain.timeline_chart import clash_as_fact
+from thalweg.model.time import FOREVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,23 +28,71 @@ class HeldFact:
 
 
 class Holding:
-    """The facts that hold, in the order in which they began; of one thread, or under a lock."""
+    """The facts that hold, in the order in which they began; of one thread, or under a lock.
+
+    >>> from thalweg.answers.record import changes
+    >>> holding = Holding()
+    >>> holding.apply(changes(3, ("jam(a)", "jam(b)"), until=(13, FOREVER)))
+    >>> [*holding.facts(13)], len(holding)
+    ([HeldFact(fact='jam(a)', since=3, until=13), HeldFact(fact='jam(b)', since=3, until=None)], 2)
+    """
+
+    def __init__(self) -> None:
+        # By what tells facts apart: two clashes may have one name. Each is in the order in which its facts began.
+        self._concluded: dict[str, HeldFact] = {}
+        self._solved: dict[str, HeldFact] = {}
 
     def apply(self, answer: Answer) -> None:
         """Takes what an answer says: of changes what begins and ends; lines of events hold at no tick."""
-        raise NotImplementedError
+        match answer.kind, answer.columns:
+            case "changes", (begin, end, unknown, until):
+                for text in (*end, *unknown):
+                    self._concluded.pop(_key(text, answer), None)
+                self._begin(answer, begin, until)
+            case "answer sets", sets:
+                facts = dict.fromkeys(fact for answer_set in sets for fact in answer_set)
+                stay = {fact: solved for fact, solved in self._solved.items() if fact in facts}
+                self._solved = stay | {fact: HeldFact(fact, answer.t) for fact in facts if fact not in stay}
+
+    def _begin(self, answer: Answer, texts: Iterable[str], until: Iterable[int]) -> None:
+        horizons = iter(until)
+        for text in texts:
+            horizon = next(horizons, FOREVER)
+            fact = _name(text) if answer.of_clashes else text
+            self._concluded[_key(text, answer)] = HeldFact(fact, answer.t, None if horizon >= FOREVER else horizon)
 
     def facts(self, now: int | None) -> Iterator[HeldFact]:
         """What holds; a guarantee that has run out at tick `now` is none."""
-        raise NotImplementedError
+        names: set[str] = set()
+        for held in merge(self._concluded.values(), self._solved.values(), key=attrgetter("since")):
+            if held.fact not in names:
+                names.add(held.fact)
+                is_over = held.until is not None and now is not None and held.until < now
+                yield replace(held, until=None) if is_over else held
 
     def __len__(self) -> int:
-        raise NotImplementedError
+        """How many they are; clashes of one name are counted apart."""
+        return len(self._concluded) + sum(fact not in self._concluded for fact in self._solved)
 
     def save(self) -> dict[str, Any]:
         """It as JSON."""
-        raise NotImplementedError
+        return {"concluded": _saved(self._concluded), "solved": _saved(self._solved)}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Goes on where another was saved."""
-        raise NotImplementedError
+        self._concluded = {text: HeldFact(*held) for text, held in saved["concluded"]}
+        self._solved = {text: HeldFact(*held) for text, held in saved["solved"]}
+
+
+def _key(text: str, answer: Answer) -> str:
+    # A clash begins with its reasons, and ends without them.
+    return str(replace(BrokenAxiom.read(text), because=None)) if answer.of_clashes else text
+
+
+def _name(text: str) -> str:
+    clash = BrokenAxiom.read(text)
+    return clash_as_fact(clash.individual, clash.axiom)
+
+
+def _saved(facts: dict[str, HeldFact]) -> list[list[Any]]:
+    return [[text, [held.fact, held.since, held.until]] for text, held in facts.items()]
