@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine
@@ -10,13 +11,26 @@ from thalweg.explain.timeline_chart import Chart, ChartSpan, chart_of, clash_as_
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.term import NUMERIC
-from thalweg.model.time import FOREVER, TimeFormat
+from thalweg.model.time import FOREVER, NEVER, TimeFormat
 
 MOST_SPANS: Final = 200_000
 MOST_POINTS: Final = 100_000
 MOST_PROOFS: Final = 300
 """How much of a run is remembered."""
 LONGEST_PROOF: Final = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChartExtent:
+    """Which part of a run is drawn: from a tick to another, facts that a function `matches`.
+
+    What held before the tick `earliest`, which is the first that is known, is drawn from there on.
+    """
+
+    first: int = NEVER
+    last: int = FOREVER
+    matches: Callable[[str], bool] = lambda fact: True
+    earliest: int | None = None
 
 
 class TimelineRecorder:
@@ -30,8 +44,9 @@ class TimelineRecorder:
     [(3, 14)]
     """
 
-    def __init__(self, times: TimeFormat) -> None:
+    def __init__(self, times: TimeFormat, extent: ChartExtent | None = None) -> None:
         self._times = times
+        self._extent = extent or ChartExtent()
         self._open: dict[str, int] = {}
         self._solved: set[str] = set()
         self._spans: list[ChartSpan] = []
@@ -93,8 +108,9 @@ class TimelineRecorder:
 
     def _end(self, tick: int, facts: Iterable[str]) -> None:
         for fact in facts:
-            if fact in self._open:
-                self._add(fact, self._open.pop(fact), tick - 1)
+            start = self._open.pop(fact, self._extent.earliest)
+            if start is not None and start < tick:
+                self._add(fact, start, tick - 1)
 
     def _at(self, tick: int, facts: Iterable[str]) -> None:
         for fact in facts:
@@ -105,10 +121,21 @@ class TimelineRecorder:
         self._last = max(self._last, start, until or 0)
         if until is None:
             self._open[fact] = start
+        elif not self._is_drawn(fact, start, until):
+            return
         elif len(self._spans) < MOST_SPANS:
             self._spans.append(ChartSpan(fact, start, until + 1))
         else:
             self._left_out += 1
+
+    def _is_drawn(self, fact: str, start: int, until: int) -> bool:
+        extent = self._extent
+        return start <= extent.last and until >= extent.first and extent.matches(fact)
+
+    def reach(self, tick: int, open: Iterable[tuple[str, int]] = ()) -> None:
+        """Time has come to a tick; facts that are `open` hold then, and began at a tick each."""
+        self._last = max(self._last, tick)
+        self._open.update(open)
 
     def _prove(self, answer: Answer, why: Callable[[str], str | None] | None) -> None:
         """Keeps proofs of what began, the first of each fact and then of each time, as long as there is room."""
@@ -153,6 +180,8 @@ class TimelineRecorder:
         for span in self._spans:
             yield ChartSpan(span.fact, place(span.start), place(span.end))
         for fact, start in self._open.items():
+            if not self._is_drawn(fact, start, self._last):
+                continue
             until = guaranteed.get(fact, FOREVER)
             sure = None if until >= FOREVER else place(until + 1)
             yield ChartSpan(fact, place(start), place(self._last + 1), True, sure)

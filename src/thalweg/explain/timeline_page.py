@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from thalweg.explain.timeline_chart import Chart, ChartSpan
 from thalweg.explain.timeline_svg import COLOURS
@@ -20,9 +20,23 @@ def timeline_page(chart: Chart, brief: Callable[[str], str] = lambda text: text)
     >>> "<!doctype html>" in page, '"jam(a)   until 13"' in page, "http://" in page
     (True, True, False)
     """
+    proofs = {brief(fact): brief(proof) for fact, proof in chart.proofs.items()}
+    data = chart_data(chart, brief) | {"proofs": proofs, "colours": COLOURS}
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    page = files("thalweg.explain").joinpath("timeline_page.html").read_text(encoding="utf-8")
+    return page.replace(">DATA<", f">{text}<", 1)
+
+
+def chart_data(chart: Chart, brief: Callable[[str], str] = lambda text: text) -> dict[str, Any]:
+    """A chart as values of JSON, with a note where something is left out of it.
+
+    >>> from thalweg.explain.timeline_chart import ChartSpan, chart_of
+    >>> chart_data(chart_of([ChartSpan("jam(a)", 3, 14)]))["groups"]
+    [{'p': 'jam', 'rows': [['jam(a)', [[3, 14, 0, None]]]], 'curves': []}]
+    """
     left_out = sum(max(0, len(group.rows) - MOST_FACTS) for group in chart.groups)
     note = f"{left_out:,} facts are not on this page." if left_out else ""
-    data = {
+    return {
         "first": chart.first,
         "last": chart.last,
         "unit": chart.unit,
@@ -31,17 +45,12 @@ def timeline_page(chart: Chart, brief: Callable[[str], str] = lambda text: text)
             {
                 "p": brief(group.predicate),
                 "rows": [[brief(fact), list(map(_span, spans))] for fact, spans in group.rows[:MOST_FACTS]],
-                "curves": [[brief(curve.name), curve.points] for curve in group.curves],
+                "curves": [[brief(curve.name), list(map(list, curve.points))] for curve in group.curves],
             }
             for group in chart.groups
         ],
-        "proofs": {brief(fact): brief(proof) for fact, proof in chart.proofs.items()},
-        "colours": COLOURS,
         "note": " ".join(filter(None, (chart.note, note))),
     }
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    page = files("thalweg.explain").joinpath("timeline_page.html").read_text(encoding="utf-8")
-    return page.replace(">DATA<", f">{text}<", 1)
 
 
 def _span(span: ChartSpan) -> list[int | None]:

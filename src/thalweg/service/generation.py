@@ -8,6 +8,7 @@ At each None, which says that the next item must be waited for, its thread answe
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from threading import Lock
 from typing import Any, Literal, TypeVar
 
 from thalweg.model.time import TimeFormat
@@ -27,6 +28,8 @@ class Generation:
     name: str
     """The name of the program."""
     lines: AnswerLines
+    lock: Lock
+    """Held where `holding`, `lines` and `t` change, so that who holds it sees all three at one line."""
     holding: Holding
     """Under `lock`; take `RegisteredProgram.snapshot` instead where you can."""
     state: State
