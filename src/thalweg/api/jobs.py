@@ -30,13 +30,15 @@ from thalweg.runtimes.observer import Observer
 if TYPE_CHECKING:
     # The engine's compiler takes a moment to import, and `check` can do without it.
     from thalweg.answers.answer_formats import AnswerFormat
+    from thalweg.answers.emit import RowEmitter
     from thalweg.answers.record import Answer
     from thalweg.connectors.lake import LakeOutput
     from thalweg.connectors.transport import Transport
     from thalweg.kinds.units import ProgramChange, Units
     from thalweg.runtimes.derivations import Derivations
     from thalweg.runtimes.embedded_checkpoint import EmbeddedCheckpoint
-    from thalweg.runtimes.intake import Items
+    from thalweg.runtimes.inputs import Values
+    from thalweg.runtimes.intake import Items, ReadItems
     from thalweg.runtimes.kept_program import KeptProgram, RunProgram
     from thalweg.runtimes.live_warnings import LiveWarnings
     from thalweg.runtimes.local import LocalRun
@@ -83,25 +85,35 @@ def start(
     checkpoint: "EmbeddedCheckpoint | None" = None,
     explains: bool = False,
     saves: bool = False,
+    items: "Callable[[LocalRun], ReadItems] | None" = None,
+    emitter: "RowEmitter[Any] | None" = None,
 ) -> PreparedRun:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
     The `observer` is called while it runs. A job that `explains` will be asked why, and one that `saves` for its state.
+    Who reads the streams in another way passes `items`: it is called with the run, whose dictionary codes the terms,
+    and nothing is opened; `on` then has the names of the streams, as `NamedSource(name, name)`. An `emitter` takes the
+    place of that which the options name.
     """
-    from thalweg.runtimes.inputs import Streams
+    from thalweg.runtimes.inputs import Values
     from thalweg.runtimes.local import LocalRun
 
     timing, mapped = options.timing, options.mapped
     settings = _settings(options, observer.with_until)
     interrupt = interrupt or Interrupt()
-    transports = _opened(on, mapped, resumable=checkpoint is not None)
+    transports = () if items else _opened(on, mapped, resumable=checkpoint is not None)
     context = replace(
         _context(settings, timing, observer, interrupt, transports),
         saves=saves or checkpoint is not None,
         explains=explains,
     )
+    if items is None:
+        sources = _named_sources(on, transports)
+    else:
+        sources = [(source.name, True) for source in named(on) or () if isinstance(source, NamedSource)]
+        context = replace(context, streams=tuple(name for name, _ in sources), names_streams=lambda: False)
     try:
-        planned = None if checkpoint is None else checkpoint.plan(part, context, _named_sources(on, transports))
+        planned = None if checkpoint is None else checkpoint.plan(part, context, sources)
         run = LocalRun(
             part,
             context,
@@ -112,19 +124,20 @@ def start(
             times=timing.format,
             plan=None if planned is None else planned.plan,
             begins={} if planned is None else planned.begins,
+            emitter=emitter,
         )
     except BaseException:
         for transport in transports:
             transport.close()
         raise
-    items = _items(on, transports, run.dictionary, timing, interrupt, mapped)
-    if isinstance(items, Streams):
-        items.wake(run.pause)
-    job = PreparedRun(run, items, transports, timing.format)
-    if checkpoint is not None:
-        _resume(job, checkpoint)
-        if checkpoint.handover is not None:
-            observer.report(taken_over(checkpoint.handover.change, checkpoint.handover.first, timing))
+    inputs = items(run) if items else _items(on, transports, run.dictionary, timing, interrupt, mapped)
+    job = PreparedRun(run, inputs, transports, timing.format)
+    if not isinstance(inputs, Values):
+        inputs.wake(run.pause)
+        if checkpoint is not None:
+            _resume(job, inputs, checkpoint)
+    if checkpoint is not None and checkpoint.handover is not None:
+        observer.report(taken_over(checkpoint.handover.change, checkpoint.handover.first, timing))
     return job
 
 
@@ -187,20 +200,22 @@ def _mapped(mapped: Tally | None, resumed: bool) -> Iterator[Diagnostic]:
     return iter(()) if mapped is None else mapped.summary(resumed)
 
 
-def _resume(job: PreparedRun, checkpoint: "EmbeddedCheckpoint") -> None:
+def _resume(job: PreparedRun, items: "ReadItems", checkpoint: "EmbeddedCheckpoint") -> None:
     """Brings a job to where its checkpoint was taken, and makes the checkpoint its own."""
     from thalweg.engine.checkpoint import MismatchError
     from thalweg.runtimes.checkpoint_folder import refused
     from thalweg.runtimes.inputs import Streams
 
-    assert isinstance(job.inputs, Streams)
     try:
         if checkpoint.state is not None and checkpoint.handover is not None:
             handover = checkpoint.handover
-            job.inputs.seek(job.run.begin(checkpoint.state, handover.succession, handover.moved))
+            position = job.run.begin(checkpoint.state, handover.succession, handover.moved)
+            if handover.moved is not None and isinstance(items, Streams):
+                position = handover.moved.position(position)
+            items.seek(position)
         elif checkpoint.state is not None:
-            job.inputs.seek(job.run.load(checkpoint.state))
-        job.inputs.hold()
+            items.seek(job.run.load(checkpoint.state))
+        items.hold()
         checkpoint.claim()
     except MismatchError as error:
         job.__exit__()
@@ -560,7 +575,7 @@ def _items(
     timing: Timing,
     interrupt: Interrupt,
     mapped: Tally | None,
-) -> "Items":
+) -> "Values | ReadItems":
     """The items of a run, from open streams or from Python itself."""
     from thalweg.runtimes.inputs import Streams, Values
     from thalweg.runtimes.plausible_times import TimeLimits

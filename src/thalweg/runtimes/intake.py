@@ -81,6 +81,19 @@ class Items(Protocol):
         """A checkpoint holds all items that were taken: whatever brought them need not keep them."""
 
 
+class ReadItems(Items, Protocol):
+    """Items that are read from somewhere, so that reading can go on from a position."""
+
+    def wake(self, pause: Callable[[], float | None], /) -> None:
+        """Has waits end no later than after a pause, too."""
+
+    def hold(self) -> None:
+        """From now on what brings the items keeps them until `acknowledge` is called."""
+
+    def seek(self, position: dict[str, Any], /) -> None:
+        """Goes on behind a position, before the first item is taken."""
+
+
 def stopped_at(malformed: Diagnostic, items: Items) -> Diagnostic:
     """The error at which a run stops."""
     return malformed if items.repeats else live_note(malformed)

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Any, Protocol
 
-from thalweg.answers.emit import Lasting, Shedding, TextDelta, emitter_of
+from thalweg.answers.emit import Lasting, RowEmitter, Shedding, TextDelta, emitter_of
 from thalweg.answers.record import Answer
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.dataflow.context import Context
@@ -144,14 +144,17 @@ class LocalRun:
         times: TimeFormat = AS_TICKS,
         plan: Plan | None = None,
         begins: Mapping[int, int] = {},
+        emitter: RowEmitter[Any] | None = None,
     ) -> None:
         """Opens the operators; `RejectedError` where the settings have no meaning for the part.
 
         The `plan` is the part's own, unless some operators began later than the run: `begins` has their first ticks.
+        Without an `emitter` answers are what the settings name.
         """
         self.context = context
         self._settings = settings = context.settings
-        self._emitter = emitter_of(settings.emit, Lasting(part.guaranteed()) if settings.with_until else None)
+        lasting = Lasting(part.guaranteed()) if settings.with_until else None
+        self._emitter = emitter_of(settings.emit, lasting) if emitter is None else emitter
         self.dictionary = words = Dictionary()
         self._open_plan(part.plan(context, None) if plan is None else plan, begins)
         self._watch = watch = part.watch(context, None)
@@ -414,7 +417,8 @@ class LocalRun:
     def begin(self, saved: bytes, succession: Succession, moved: MovedStreams | None = None) -> dict[str, Any]:
         """Goes on where a run of another plan was saved; operators that are new begin at the next tick.
 
-        What rules said to hold, and nothing derives any more, ends there. Streams may have `moved`.
+        What rules said to hold, and nothing derives any more, ends there. Streams may have `moved`; the position is
+        that of the earlier ones.
         """
         about, intake, state = unframe(saved)
         header, _ = decode(about)
@@ -424,12 +428,11 @@ class LocalRun:
         if state:
             self._succeed(state, succession)
         self.intake.load(intake)
+        if moved is not None:
+            watermark = self.intake.watermark
+            watermark.regroup(moved.groups(len(watermark.highs)), moved.has_more_recorded)
         position: dict[str, Any] = header["position"]
-        if moved is None:
-            return position
-        watermark = self.intake.watermark
-        watermark.regroup(moved.groups(len(watermark.highs)), moved.has_more_recorded)
-        return moved.position(position)
+        return position
 
     def _succeed(self, state: bytes, succession: Succession) -> None:
         _, _, executor = unframe(state)
