@@ -43,10 +43,23 @@ DOORS = {
     "matplotlib": {"bench/plot.py"},
     "paho": {"connectors/mqtt.py"},
     "polars": {"bench/tables.py"},
+    "prometheus_client": {"service/http/metrics.py"},
     "pyhornedowl": {"languages/owl/syntaxes.py"},
     # Documents are read in one place, and queries are asked in another.
     "pyoxigraph": {"bench/oxigraph.py", "model/rdf.py", "solvers/sparql.py"},
     "rdflib": {"languages/rspql/algebra.py"},
+    "starlette": {
+        f"service/http/{name}.py"
+        for name in (
+            "answer_routes",
+            "application",
+            "endpoint",
+            "program_routes",
+            "service_routes",
+            "stream_routes",
+        )
+    },
+    "uvicorn": {"service/http/server.py"},
     "websockets": {"connectors/websocket.py"},
 }
 # Their texts with a slash are paths: scopes of blank nodes, and seeds.

@@ -178,6 +178,7 @@ CATALOGUE: Final = {
     "W816": "variable of an event that no match binds",
     "E901": "unknown key in a deployment",
     "E902": "value in a deployment cannot be used",
+    "E903": "service refuses a request",
 }
 
 VISIBLE: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {

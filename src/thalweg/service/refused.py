@@ -8,7 +8,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 class RefusedError(RejectedError):
     """A request is refused and has changed nothing.
 
-    >>> error = RefusedError(404, Diagnostic("E401", "there is no program `jam`"))
+    >>> error = RefusedError(404, Diagnostic("E903", "there is no program `jam`"))
     >>> error.status, error.as_data()["diagnostics"][0]["message"]
     (404, 'there is no program `jam`')
     """
@@ -23,3 +23,12 @@ class RefusedError(RejectedError):
     def as_data(self) -> dict[str, object]:
         """The body of the answer."""
         return {"diagnostics": [diagnostic.as_data() for diagnostic in self.diagnostics]}
+
+
+def refusal(status: int, message: str, way_out: str = "", headers: Mapping[str, str] | None = None) -> RefusedError:
+    """A request is refused for what it is, whatever programs and data say.
+
+    >>> refusal(404, "there is nothing here").as_data()
+    {'diagnostics': [{'code': 'E903', 'severity': 'error', 'message': 'there is nothing here'}]}
+    """
+    return RefusedError(status, Diagnostic("E903", message, help=way_out), headers)

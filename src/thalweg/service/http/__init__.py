@@ -1,0 +1,1 @@
+"""The service over HTTP: routes, who may use them, and answers as server-sent events."""
