@@ -1,6 +1,7 @@
-"""A run over items that its caller reads: what the service and other programs around a run are built on."""
+"""A run over items that its caller reads, with solvers that it shares: what a service around several runs needs."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from thalweg.connectors.batches import code_facts
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Source
+from thalweg.kinds.answer_sets.solve_options import SolveOptions
 from thalweg.model.event import Batch
 from thalweg.model.fact import PythonFact
 from thalweg.runtimes.intake import Item
 from thalweg.runtimes.local import LocalRun
+from thalweg.solvers.pool import SolverPool
 
 PROGRAM = Source("fast.lars", "fast(C) :- speed(C,V) in [3], V > 80. twice(C) :- fast(C), seen(C) in [9].")
 NORTH = [NamedSource("north", "north")]
@@ -100,3 +103,18 @@ def test_a_run_over_items_goes_on_from_their_position(tmp_path: Path) -> None:
     answered = [line for last in (7, 16, 23, 0) for line in run_to(last)]
     assert answered == whole
     assert [taken.acknowledged[-1] for taken in items] == [7, 16, 23, len(EVENTS)]
+
+
+def test_runs_in_several_threads_share_solvers() -> None:
+    program = Source("fast.lp", "fast(C) :- speed(C,V), V > 80. {slow(C)} :- speed(C,V), not fast(C).")
+    part = load_part([program], solving=SolveOptions(window=5, solver="clingo", models="all"), inputs=["speed/2"])
+
+    def answered(pool: SolverPool | None) -> list[str]:
+        share = None if pool is None else pool.share()
+        with jobs.start(part, NORTH, RunOptions(), items=ListedItems, solvers=share) as job:
+            return printed(job)
+
+    expected = answered(None)
+    with SolverPool(2) as pool, ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(answered, [pool] * 4)) == [expected] * 4
+    assert any("fast(c1)" in line for line in expected)

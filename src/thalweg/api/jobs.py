@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from thalweg.runtimes.spark.run import RunOutcome, SparkTarget
     from thalweg.runtimes.stored_path import CheckpointPath
     from thalweg.runtimes.wall_clock import PassingTime
+    from thalweg.solvers.pool import Solvers
 
 _MOST_NAMED: Final = 6
 """Units of a changed program that a sentence names."""
@@ -87,13 +88,15 @@ def start(
     saves: bool = False,
     items: "Callable[[LocalRun], ReadItems] | None" = None,
     emitter: "RowEmitter[Any] | None" = None,
+    solvers: "Solvers | None" = None,
 ) -> PreparedRun:
     """Opens the streams and makes what reasons; nothing has been evaluated yet, unless a `checkpoint` says so.
 
     The `observer` is called while it runs. A job that `explains` will be asked why, and one that `saves` for its state.
     Who reads the streams in another way passes `items`: it is called with the run, whose dictionary codes the terms,
     and nothing is opened; `on` then has the names of the streams, as `NamedSource(name, name)`. An `emitter` takes the
-    place of that which the options name.
+    place of that which the options name. The `solvers` are those of an answer set program, which stay open: the `share`
+    of a `SolverPool`, for example.
     """
     from thalweg.runtimes.inputs import Values
     from thalweg.runtimes.local import LocalRun
@@ -106,6 +109,7 @@ def start(
         _context(settings, timing, observer, interrupt, transports),
         saves=saves or checkpoint is not None,
         explains=explains,
+        solvers=solvers,
     )
     if items is None:
         sources = _named_sources(on, transports)

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import Diagnostic
 from thalweg.languages.options import SplitName
 from thalweg.model.time import Calendar, Clock
+
+if TYPE_CHECKING:
+    # It imports clingo, which is optional.
+    from thalweg.solvers.pool import Solvers
 
 DAY: Final = 24 * 60 * 60 * 1_000
 """The milliseconds of a day."""
@@ -50,7 +54,8 @@ class Context:
     opened with; `names_streams` finds out whether these may bring others under names of their own. A run that
     `explains` will be asked why; one with `progress` reports at the end how far those rules got that concluded nothing.
     `run` tells runs apart whose operators meet in one process; `in_columns`: answers of rules are wanted as rows of
-    words (`operator.FactRows`). On Spark operators are `split` where it pays, or wherever that is exact.
+    words (`operator.FactRows`). On Spark operators are `split` where it pays, or wherever that is exact. The `solvers`
+    are used by several runs.
     """
 
     settings: Settings
@@ -66,3 +71,4 @@ class Context:
     run: str = ""
     in_columns: bool = False
     split: SplitName = "auto"
+    solvers: "Solvers | None" = None

@@ -14,14 +14,15 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import repeat
-from queue import SimpleQueue
-from threading import Thread, Timer
+from threading import Condition, Lock, Thread, Timer
 from time import perf_counter, sleep
-from typing import IO, Final, NamedTuple
+from typing import IO, Final, NamedTuple, Protocol
 
 from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.machine import SHARE, allowed
@@ -36,8 +37,24 @@ _LOOK: Final = 0.5
 _MAIN: Final = "import sys; sys.path[:] = {path!r}; from thalweg.solvers.pool import work; work()"
 
 
+class Solvers(Protocol):
+    """What solves tasks: processes on this machine, or executors elsewhere."""
+
+    def solve(self, tasks: Sequence[Task]) -> list[Solved]:
+        """The results of tasks, in the order of the tasks."""
+
+    def close(self) -> None:
+        """Nothing more will be asked."""
+
+
+class PoolClosedError(RuntimeError):
+    """A pool, or a share of it, was closed while it was used."""
+
+
 class SolverPool:
     """Processes, made when they are needed; with none, tasks are solved in this process.
+
+    Several callers, each in a thread of its own, may use one pool: each has a `share` of it.
 
     >>> with SolverPool(1) as pool:
     ...     [solved.answers for solved in pool.solve([Task("q :- p.", "p."), Task("q :- p. :- not p.")])]
@@ -46,27 +63,61 @@ class SolverPool:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._idle: SimpleQueue[SolverProcess] = SimpleQueue()
         self._workers = [SolverProcess() for _ in range(size)]
+        self._idle = deque(self._workers)
+        self._freed = Condition()
         self._threads = ThreadPoolExecutor(max(1, size))
-        for worker in self._workers:
-            self._idle.put(worker)
+        self._own = SolverShare(self)
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
         """The results of the tasks, in their order; the time that one has waited for another is part of its limit."""
-        began = perf_counter()
-        if not self._size:
-            return [_in_time(task, began, _here) for task in tasks]
-        if len(tasks) == 1:
-            return [self._ask(tasks[0], began)]
-        return list(self._threads.map(self._ask, tasks, repeat(began)))
+        return self._own.solve(tasks)
 
-    def _ask(self, task: Task, began: float) -> Solved:
-        worker = self._idle.get()
+    def share(self) -> "SolverShare":
+        """The pool for one of several callers, whose tasks can be ended without those of the others."""
+        return SolverShare(self)
+
+    def run(self, tasks: Sequence[Task], share: "SolverShare") -> list[Solved]:
+        """The results of tasks of a share, in their order."""
+        elapsed = _TimeSolving()
+        if not self._size:
+            return [_in_time(task, elapsed, _here) for task in tasks]
+        if len(tasks) == 1:
+            return [self._ask(tasks[0], elapsed, share)]
+        return list(self._threads.map(self._ask, tasks, repeat(elapsed), repeat(share)))
+
+    def _ask(self, task: Task, elapsed: "_TimeSolving", share: "SolverShare") -> Solved:
+        with self._worker(share) as worker:
+            return _in_time(task, elapsed, worker.ask)
+
+    @contextmanager
+    def _worker(self, share: "SolverShare") -> "Iterator[SolverProcess]":
+        """A process that nobody else uses meanwhile; waits for one."""
+        with self._freed:
+            self._freed.wait_for(lambda: self._idle or share.is_closed or self._own.is_closed)
+            if share.is_closed or self._own.is_closed:
+                raise PoolClosedError("this pool of solver processes, or the share of it, was closed")
+            worker = self._idle.popleft()
+            share.busy.add(worker)
         try:
-            return _in_time(task, began, worker.ask)
+            yield worker
         finally:
-            self._idle.put(worker)
+            with self._freed:
+                share.busy.discard(worker)
+            if share.is_closed:
+                # It may have been killed just when it had answered.
+                worker.end()
+            with self._freed:
+                self._idle.append(worker)
+                self._freed.notify()
+
+    def end_share(self, share: "SolverShare") -> None:
+        """Ends what the processes do for a share, whoever waits for it, and gives them back to the others."""
+        with self._freed:
+            share.is_closed = True
+            for worker in share.busy:
+                worker.kill()
+            self._freed.notify_all()
 
     def __enter__(self) -> "SolverPool":
         return self
@@ -75,12 +126,65 @@ class SolverPool:
         self.close()
 
     def close(self) -> None:
-        """Ends the processes, whatever they are doing."""
+        """Ends the processes, whatever they are doing and for whomever."""
+        self._own.close()
         for worker in self._workers:
             worker.kill()
         self._threads.shutdown(cancel_futures=True)
         for worker in self._workers:
             worker.end()
+
+
+class SolverShare:
+    """A pool as one of several callers uses it: others cost it no part of its limits, and it can be ended alone.
+
+    >>> with SolverPool(1) as pool:
+    ...     share, other = pool.share(), pool.share()
+    ...     share.close()
+    ...     [solved.answers for solved in other.solve([Task("q :- p.", "p.")])]
+    [(('p', 'q'),)]
+    """
+
+    def __init__(self, pool: SolverPool) -> None:
+        self._pool = pool
+        self.busy: set[SolverProcess] = set()
+        """The processes that solve for it."""
+        self.is_closed = False
+
+    def solve(self, tasks: Sequence[Task]) -> list[Solved]:
+        """The results of tasks, in their order. The limit of each counts while any of these tasks is being solved."""
+        return self._pool.run(tasks, self)
+
+    def close(self) -> None:
+        """Ends what is being solved for it, which fails; may be called from any thread."""
+        self._pool.end_share(self)
+
+
+class _TimeSolving:
+    """The seconds during which any of several tasks was being solved."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._solving = 0
+        self._before = self._since = 0.0
+
+    @property
+    def seconds(self) -> float:
+        return self._before + (perf_counter() - self._since if self._solving else 0.0)
+
+    def __enter__(self) -> float:
+        """One of them begins; the seconds before that."""
+        with self._lock:
+            if not self._solving:
+                self._since = perf_counter()
+            self._solving += 1
+            return self.seconds
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            if self._solving == 1:
+                self._before = self.seconds
+            self._solving -= 1
 
 
 class SolverProcess:
@@ -89,9 +193,18 @@ class SolverProcess:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._atoms = 0
+        self._lock = Lock()
+        self._killed = False
 
     def ask(self, task: Task) -> Solved:
-        process = self._process or self._start()
+        try:
+            return self._ask(task, self._process or self._start())
+        except BaseException:
+            # What it still answers would be taken for the answer to the next task.
+            self.end()
+            raise
+
+    def _ask(self, task: Task, process: "subprocess.Popen[bytes]") -> Solved:
         late = Timer(0 if task.limit is None else task.limit + _GRACE, process.kill)
         if task.limit is not None:
             late.start()
@@ -111,32 +224,39 @@ class SolverProcess:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-c", _MAIN.format(path=sys.path)]
-        self._process = process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._atoms = 0
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        with self._lock:
+            self._process, self._atoms = process, 0
+            if self._killed:
+                process.kill()
         assert process.stdout is not None
         # The limit is for solving: it must not begin before the process is ready.
         process.stdout.read(1)
         return process
 
     def kill(self) -> None:
-        """Ends the process, perhaps in the middle of a task."""
-        if self._process is not None:
-            self._process.kill()
+        """Ends the process, perhaps in the middle of a task, or one that is just being started."""
+        with self._lock:
+            self._killed = True
+            if self._process is not None:
+                self._process.kill()
 
     def end(self) -> None:
         """Ends the process; the next task begins another one."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        with self._lock:
+            process, self._process, self._killed = self._process, None, False
+        if process is not None:
+            process.kill()
+            process.communicate()
 
 
-def _in_time(task: Task, began: float, solver: Callable[[Task], Solved]) -> Solved:
+def _in_time(task: Task, elapsed: _TimeSolving, solver: Callable[[Task], Solved]) -> Solved:
     """Solves a task in what is left of its time."""
-    if task.limit is None:
-        return solver(task)
-    left = task.limit - (perf_counter() - began)
-    return solver(replace(task, limit=left)) if left > 0 else Solved((), complete=False)
+    with elapsed as before:
+        if task.limit is None:
+            return solver(task)
+        left = task.limit - before
+        return solver(replace(task, limit=left)) if left > 0 else Solved((), complete=False)
 
 
 def _exchange(process: "subprocess.Popen[bytes]", task: Task, over: Callable[[], object]) -> Solved | str | None:

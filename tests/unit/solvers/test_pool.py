@@ -1,11 +1,16 @@
 """Processes that solve: in order, within a limit, and anew when they have seen enough."""
 
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event
+
 import pytest
 
 from thalweg.diagnostics import FailedError
 from thalweg.solvers import pool
-from thalweg.solvers.clingo import Task
-from thalweg.solvers.pool import SolverPool
+from thalweg.solvers.clingo import Solved, Task
+from thalweg.solvers.pool import PoolClosedError, SolverPool, SolverProcess, SolverShare
 
 PIGEONS = "1 { in(P,1..11) } 1 :- P = 1..12. :- in(P,H), in(Q,H), P < Q."
 ENDLESS = "n(0). n(X+1) :- n(X)."
@@ -87,3 +92,61 @@ def test_waiting_is_part_of_the_limit(size: int) -> None:
 def test_a_pool_that_fails_does_not_wait_for_what_never_ends() -> None:
     with pytest.raises(FailedError, match="unsafe"), SolverPool(2) as workers:
         workers.solve([Task("a(X)."), Task(ENDLESS)])
+
+
+@contextmanager
+def solving(share: SolverShare, task: Task, monkeypatch: pytest.MonkeyPatch) -> "Iterator[Future[list[Solved]]]":
+    """A task that a process has got, while another thread waits for it."""
+    begun, ask = Event(), SolverProcess.ask
+
+    def noted(worker: SolverProcess, task: Task) -> Solved:
+        begun.set()
+        return ask(worker, task)
+
+    monkeypatch.setattr(SolverProcess, "ask", noted)
+    with ThreadPoolExecutor(1) as threads:
+        future = threads.submit(share.solve, [task])
+        try:
+            assert begun.wait(60)
+            yield future
+        finally:
+            if not future.done():
+                share.close()
+
+
+def test_what_others_take_is_no_part_of_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    with SolverPool(1) as workers:
+        workers.solve([Task("a.")])
+        with solving(workers.share(), Task(PIGEONS, limit=1.0), monkeypatch) as slow:
+            (quick,) = workers.share().solve([Task("b.", limit=0.5)])
+            assert not slow.result()[0].complete
+    assert (quick.answers, quick.complete) == ((("b",),), True)
+
+
+@pytest.mark.parametrize("program", [PIGEONS, ENDLESS], ids=["solving", "grounding"])
+def test_a_share_that_is_closed_ends_its_tasks_and_leaves_the_others(
+    program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with SolverPool(2) as workers:
+        share, other = workers.share(), workers.share()
+        with solving(share, Task(program), monkeypatch) as endless:
+            share.close()
+            with pytest.raises(FailedError, match="has ended"):
+                endless.result(60)
+        with pytest.raises(PoolClosedError):
+            share.solve([Task("a.")])
+        found = other.solve([Task(f"a({number}).") for number in range(4)])
+    assert [solved.answers for solved in found] == [((f"a({number})",),) for number in range(4)]
+
+
+def test_a_share_that_is_closed_does_not_wait_for_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    with SolverPool(1) as workers, ThreadPoolExecutor(1) as threads:
+        share, other = workers.share(), workers.share()
+        with solving(other, Task(ENDLESS), monkeypatch) as endless:
+            waiting = threads.submit(share.solve, [Task("a."), Task("b.")])
+            share.close()
+            with pytest.raises(PoolClosedError):
+                waiting.result(60)
+            other.close()
+            with pytest.raises(FailedError):
+                endless.result(60)

@@ -13,9 +13,9 @@ from thalweg.model.predicate import Predicate
 from thalweg.model.time import Clock, Duration, milliseconds
 
 if TYPE_CHECKING:
-    from thalweg.kinds.answer_sets.solving import Solvers
     from thalweg.kinds.answer_sets.windowed import Connected
     from thalweg.languages.asp.program import AspProgram
+    from thalweg.solvers.pool import Solvers
 
 MODELS: Final = ("first", "all", "brave", "cautious")
 SOLVERS: Final = ("auto", "clingo", "engine")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from math import prod
 from time import perf_counter
-from typing import Final, Protocol
+from typing import Final
 from zlib import crc32
 
 import numpy as np
@@ -35,7 +35,7 @@ from thalweg.planning.input_dependency import Piece, analyse
 from thalweg.planning.keys import Keys
 from thalweg.solvers.clingo import Solved, Task
 from thalweg.solvers.combine import combine
-from thalweg.solvers.pool import SolverPool
+from thalweg.solvers.pool import SolverPool, Solvers
 
 _WORD: Final = "(?:-?[A-Za-z0-9_']+|#inf|#sup)"
 _ARGUMENT: Final = re.compile(rf'{_WORD}|"[^"\\]*(?:\\.[^"\\]*)*"')
@@ -59,24 +59,14 @@ Symbols = tuple[str, tuple[str, ...]]
 """A fact as clingo reads it, and its arguments."""
 
 
-class Solvers(Protocol):
-    """What solves tasks: processes on this machine, or executors elsewhere."""
+class SharedSolvers:
+    """Solves by what does not end with an operator."""
+
+    def __init__(self, solvers: Solvers) -> None:
+        self._solvers = solvers
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
-        """The results of tasks, in the order of the tasks."""
-
-    def close(self) -> None:
-        """Nothing more will be asked."""
-
-
-class SharedPool:
-    """Solves by processes that end with this one, not with an operator."""
-
-    def __init__(self, pool: SolverPool) -> None:
-        self._pool = pool
-
-    def solve(self, tasks: Sequence[Task]) -> list[Solved]:
-        return self._pool.solve(tasks)
+        return self._solvers.solve(tasks)
 
     def close(self) -> None:
         """Leaves the processes to the other operators."""
@@ -84,7 +74,9 @@ class SharedPool:
 
 def pool_of(context: Context) -> Solvers | None:
     """The processes that operators of a run share; None where an operator has processes of its own."""
-    return SharedPool(_solver_pool()) if context.in_columns else None
+    if context.solvers is not None:
+        return SharedSolvers(context.solvers)
+    return SharedSolvers(_solver_pool()) if context.in_columns else None
 
 
 @cache
