@@ -9,15 +9,43 @@ decreases, whatever the machine's clock does. Programs know no other clock: so a
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from threading import Condition, Lock, Thread
+from typing import Any, Final
 
-Kind = Literal["facts", "beat", "stream", "subscription"]
+from thalweg.service.frame_file import frame
+from thalweg.service.log_files import LogFiles
+from thalweg.service.log_record import Kind, LogEntry, LogRecord, place, record_of
+from thalweg.service.recent import Recent
+
+__all__ = [
+    "DAY",
+    "DEFAULT_RETENTION",
+    "DiskFullError",
+    "Kind",
+    "Log",
+    "LogBusyError",
+    "LogEntry",
+    "LogRecord",
+    "Retention",
+    "wall_ms",
+]
 
 DAY: Final = 24 * 60 * 60.0
+
+WAITING: Final = 64 << 20
+"""As many bytes may wait to be synced."""
+
+_RECENT: Final = 16 << 20
+"""As many bytes of records are kept in memory."""
+_RECORD: Final = 600
+"""About as many bytes does a record need in memory besides its body."""
+
+_TIDY: Final = 60.0
+"""Seconds until the committer looks for files to remove, where nothing comes."""
 
 
 class LogBusyError(Exception):
@@ -29,41 +57,21 @@ class DiskFullError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class LogEntry:
-    """What is to be logged: a body as it came, of a media type, and what is known `about` it, as JSON.
-
-    facts          {"map": version of the stream's mappings, "facts": 1000, "skip": false, "latest": …, "key": "…",
-                   "skipped": 2, "diagnostics": […], "position": …, "backlog": true}; what does not apply is left out
-    stream         {"map": 3}: from here on the stream's mappings are of this version; {"map": null}: it is deleted
-    subscription   {"program": "p", "name": ":X", "text": "AS …"}; without a text (null) it ends
-    beat           {}: time has passed
-    """
-
-    kind: Kind
-    stream: str = ""
-    media: str = ""
-    body: bytes = b""
-    about: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class LogRecord(LogEntry):
-    """An entry in its place: `seq` counts from 1, `arrived` is in milliseconds since 1970 and never decreases."""
-
-    seq: int = 0
-    arrived: int = 0
-
-    def answer(self) -> dict[str, Any]:
-        """The answer to the request that brought facts: `{"seq": 812, "facts": 1000}`."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
 class Retention:
     """How long records are kept: seconds and bytes, both counted in whole files."""
 
     seconds: float = DAY
     size: int = 10 << 30
+
+    @property
+    def file_size(self) -> int:
+        """A file that has so many bytes is followed by another one."""
+        return min(64 << 20, self.size // 16)
+
+    @property
+    def file_ms(self) -> float:
+        """So is one whose first record is so many milliseconds old."""
+        return self.seconds * 1000 / 24
 
 
 DEFAULT_RETENTION: Final = Retention()
@@ -74,27 +82,80 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """An entry that waits for the committer; its future is done when it is durable."""
+
+    entry: LogEntry
+    head: bytes
+    arrived: int
+    done: Future[LogRecord] = field(default_factory=Future)
+
+    @property
+    def size(self) -> int:
+        return len(self.entry.body) + len(self.head) + _RECORD
+
+
 class Log:
-    """The log in a folder, which one process uses at a time; every method may be called from any thread."""
+    """The log in a folder, which one process uses at a time; every method may be called from any thread.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     log = Log(Path(folder), now=lambda: 1_794_729_600_250)
+    ...     record = log.append(LogEntry("facts", "north", "text/plain", b"p(1) @ 2.", {"facts": 1})).result()
+    ...     log.close()
+    >>> record.answer(), record.arrived
+    ({'seq': 1, 'facts': 1}, 1794729600250)
+    """
 
     def __init__(
-        self, folder: Path, retention: Retention = DEFAULT_RETENTION, now: Callable[[], int] = wall_ms
+        self,
+        folder: Path,
+        retention: Retention = DEFAULT_RETENTION,
+        now: Callable[[], int] = wall_ms,
+        most_waiting: int = WAITING,
     ) -> None:
-        """Opens the log; what a crash has left incomplete behind the last whole record is cut off."""
+        """Opens the log; what a crash has left incomplete behind the last whole record is cut off.
 
-    first: int
-    """The number of the oldest record that is kept; `last + 1` where none is."""
-    last: int
-    """The number of the newest record that is durable; 0 where none is."""
-    bytes: int
-    """The size of all files."""
-    cut_off: int
-    """How many bytes were cut off when the log was opened."""
+        `RejectedError` where a file is damaged (E408), or of another version (E421).
+        """
+        self._retention = retention
+        self._now = now
+        self._most_waiting = most_waiting
+        self._files = LogFiles(folder)
+        self.cut_off: int = self._files.cut_off
+        """How many bytes were cut off when the log was opened."""
+        self.last: int = self._files.newest.last
+        """The number of the newest record that is durable; 0 where none is."""
+        self._arrived = self._stamp = self._files.newest.arrived
+        self._recent: Recent[LogRecord] = Recent(_RECENT)
+        self._kept: dict[str, int] = {}
+        lock = Lock()
+        self._lock = lock
+        self._work, self._news = Condition(lock), Condition(lock)
+        self._tidying = Lock()
+        self._waiting: list[_Waiting] = []
+        self._waiting_bytes = 0
+        self._keyed: dict[tuple[str, str], Future[LogRecord]] = {}
+        self._wakes = 0
+        self._is_closed = False
+        self._committer = Thread(target=self._commit_until_closed, name="log", daemon=True)
+        self._committer.start()
+
+    @property
+    def first(self) -> int:
+        """The number of the oldest record that is kept; `last + 1` where none is."""
+        return self._files.first
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files with records."""
+        return self._files.bytes
 
     @property
     def arrived(self) -> int:
         """The arrival of the newest record; 0 where there never was one."""
-        raise NotImplementedError
+        return self._arrived
 
     def append(self, entry: LogEntry) -> Future[LogRecord]:
         """Takes an entry; the record is the result once it is durable, `DiskFullError` where it cannot be written.
@@ -102,31 +163,184 @@ class Log:
         Raises `LogBusyError` where too many bytes wait. Facts with a `key` that their stream has had are not taken
         again: the result is the first record.
         """
-        raise NotImplementedError
+        head = entry.head()
+        key = None if entry.key is None else (entry.stream, entry.key)
+        with self._lock:
+            if key is not None and (earlier := self._earlier(*key)) is not None:
+                return earlier
+            self._stamp = max(self._stamp, self._now())
+            waiting = _Waiting(entry, head, self._stamp)
+            self._need_room(waiting.size)
+            # A future that runs cannot be cancelled: what is to be written is written.
+            waiting.done.set_running_or_notify_cancel()
+            self._waiting.append(waiting)
+            self._waiting_bytes += waiting.size
+            if key is not None:
+                self._keyed[key] = waiting.done
+            self._work.notify()
+        return waiting.done
+
+    def _need_room(self, size: int) -> None:
+        if self._is_closed:
+            raise LogBusyError("the log is being closed")
+        if self._waiting_bytes and self._waiting_bytes + size > self._most_waiting:
+            raise LogBusyError(f"{self._waiting_bytes:,} bytes wait to be written")
+
+    def _earlier(self, stream: str, key: str) -> Future[LogRecord] | None:
+        """The record of facts that came with a key of their stream, or that are about to be written."""
+        pending = self._keyed.get((stream, key))
+        if pending is None and (record := self._with_key(stream, key)) is not None:
+            pending = Future()
+            pending.set_result(record)
+        return pending
+
+    def _with_key(self, stream: str, key: str) -> LogRecord | None:
+        for seq in self._files.candidates(stream, key):
+            for record in self.read(seq - 1, most=1):
+                if (record.seq, record.stream, record.key) == (seq, stream, key):
+                    return record
+        return None
+
+    def _commit_until_closed(self) -> None:
+        while (batch := self._next_batch()) is not None:
+            if batch:
+                self._commit(batch)
+            self._begin_file_if_due()
+            self.retain()
+
+    def _next_batch(self) -> Sequence[_Waiting] | None:
+        """Whatever waits; nothing after a time in which nothing came, None where nothing more will."""
+        with self._lock:
+            if not self._waiting and not self._is_closed:
+                self._work.wait(_TIDY)
+            batch, self._waiting = self._waiting, []
+            return None if self._is_closed and not batch else batch
+
+    def _commit(self, batch: Sequence[_Waiting]) -> None:
+        """Writes a batch and syncs it; says to those who wait how that went."""
+        try:
+            records = self._write(batch)
+        except Exception as error:  # Those who wait must hear of it, and the next batch may be written.
+            is_disk = isinstance(error, OSError)
+            self._finish(batch)
+            for waiting in batch:
+                waiting.done.set_exception(DiskFullError(f"cannot write to the log: {error}") if is_disk else error)
+        else:
+            self._finish(batch, records)
+            for waiting, record in zip(batch, records, strict=True):
+                waiting.done.set_result(record)
+
+    def _write(self, batch: Sequence[_Waiting]) -> Sequence[LogRecord]:
+        records = [
+            record_of(waiting.entry, waiting.head, seq, waiting.arrived)
+            for seq, waiting in enumerate(batch, self.last + 1)
+        ]
+        frames = [
+            frame(place(record.seq, record.arrived, waiting.head), waiting.head, record.body)
+            for waiting, record in zip(batch, records, strict=True)
+        ]
+        self._files.newest.append(records, frames)
+        return records
+
+    def _finish(self, batch: Sequence[_Waiting], records: Sequence[LogRecord] = ()) -> None:
+        """The batch waits no longer; records are there to be read."""
+        with self._lock:
+            self._waiting_bytes -= sum(waiting.size for waiting in batch)
+            for record in records:
+                self._recent.add(record.seq, record, len(record.body) + _RECORD)
+                self.last, self._arrived = record.seq, record.arrived
+            for entry in (waiting.entry for waiting in batch):
+                if entry.key is not None:
+                    self._keyed.pop((entry.stream, entry.key), None)
+            self._news.notify_all()
 
     def read(self, after: int, most: int = 1 << 20) -> list[LogRecord]:
         """Durable records behind a number, at least one if there is one, of about so many bytes at most.
 
         Where those next to `after` are no longer kept, it begins with the first that is.
         """
-        raise NotImplementedError
+        last = self.last
+        while (seq := max(after + 1, self.first)) <= last:
+            if records := self._recent.run(seq, last, most):
+                return records
+            try:
+                return self._files.read(seq, last, most)
+            except FileNotFoundError:
+                after = self.first - 1  # It has just been removed.
+        return []
 
     def wait(self, after: int, seconds: float | None, awaited: Callable[[], bool] = lambda: False) -> bool:
         """Waits until there is a record behind a number, and returns whether there is.
 
-        It ends early after some seconds, and when `awaited` is true at a `wake`; none is missed that comes meanwhile.
+        It ends early after some seconds, when `awaited` is true at a `wake`, and when the log is closed; none is missed
+        that comes meanwhile.
         """
-        raise NotImplementedError
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            wakes = self._wakes
+            # Without the lock: it may take one that is held where `wake` is called.
+            if awaited():
+                return self.last > after
+            with self._lock:
+                while not (is_over := self.last > after or self._is_closed) and self._wakes == wakes:
+                    left = None if end is None else end - time.monotonic()
+                    if left is not None and left <= 0:
+                        return False
+                    self._news.wait(left)
+                if is_over:
+                    return self.last > after
 
     def wake(self) -> None:
         """Has all waits look at what they await; to be called after that has changed."""
+        with self._lock:
+            self._wakes += 1
+            self._news.notify_all()
 
     def keep(self, name: str, after: int | None) -> None:
         """Retention keeps what is behind the least of these numbers; with None a name needs nothing any more."""
+        with self._lock:
+            if after is None:
+                self._kept.pop(name, None)
+            else:
+                self._kept[name] = after
+
+    def retain(self) -> None:
+        """Removes files that are too old, or beyond the size, as far as no name keeps them.
+
+        The committer does so itself, after each batch and every minute.
+        """
+        with self._tidying:
+            with self._lock:
+                needed = min(self._kept.values(), default=self.last) + 1
+                before = int(self._now() - self._retention.seconds * 1000)
+                files = self._files.droppable(before, needed, self._retention.size)
+                self._files.forget(len(files))
+                self._recent.drop_before(self.first)
+            for segment in files:
+                segment.remove()
+
+    def _begin_file_if_due(self) -> None:
+        newest = self._files.newest
+        if newest.begun is None:
+            return
+        is_old = self._now() - newest.begun >= self._retention.file_ms
+        if is_old or newest.file.size >= self._retention.file_size:
+            with self._tidying:
+                try:
+                    self._files.begin_file()
+                except OSError:
+                    return  # The disk is full: the file goes on, and this is tried again.
 
     def given(self, stream: str, key: str) -> dict[str, Any] | None:
         """The answer that a request with an idempotency key had, also after a restart; None where there was none."""
-        raise NotImplementedError
+        record = self._with_key(stream, key)
+        return None if record is None else record.answer()
 
     def close(self) -> None:
         """Syncs what waits and closes the files."""
+        with self._lock:
+            self._is_closed = True
+            self._work.notify()
+            self._news.notify_all()
+        self._committer.join()
+        self._files.close()
