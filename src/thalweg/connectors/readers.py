@@ -139,9 +139,23 @@ class FactLinesReader(LineReader):
     [(3, ['p/0', 'q/0'])]
     """
 
-    def __init__(self, words: Dictionary, name: str, stream: str | None, clock: Clock, scope: str = "") -> None:
+    def __init__(
+        self,
+        words: Dictionary,
+        name: str,
+        stream: str | None,
+        clock: Clock,
+        scope: str = "",
+        arrival: Callable[[], int] | None = None,
+    ) -> None:
+        """`arrival` says when facts have come that state no time, in milliseconds since 1970; else these are wrong."""
         super().__init__(words, name, stream, clock, scope)
-        self._facts = FactReader(name, words, clock, stream)
+        self._facts = FactReader(name, words, clock, stream, arrival)
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """The prefixes that have been declared so far."""
+        return self._facts.prefixes
 
     def _read(self, text: str) -> Iterator[Item]:
         yield from self._facts.feed(text)

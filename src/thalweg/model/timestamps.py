@@ -1,7 +1,7 @@
 """Timestamps as machines and people write them: ISO 8601 is read, and for what is not the right writing is proposed."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 _UTC: Final = re.compile(r"(?<!\s)\s+(?:UTC|GMT)\Z")
@@ -10,6 +10,7 @@ _YEAR_LAST: Final = re.compile(
     r"([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{4})(?:[ ,T]+([0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?))?"
 )
 _DIGITS: Final = re.compile(r"((?:19|20)[0-9]{2})(0[1-9]|1[0-2])([0-3][0-9])([0-2][0-9])([0-5][0-9])([0-5][0-9])\Z")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _USUAL: Final = "times are ISO 8601, such as `2026-11-15T08:00:00Z`, or numbers since 1970"
 
 
@@ -20,6 +21,16 @@ def read_timestamp(text: str) -> datetime:
     ('2026-11-15T08:00:00+00:00', '2026-11-15T08:00:00.500000+01:00')
     """
     return datetime.fromisoformat(_UTC.sub("Z", text))
+
+
+def written_instant(milliseconds: int) -> str:
+    """An instant in milliseconds since 1970, always with three decimals, so that instants compare as their texts do.
+
+    >>> written_instant(1_794_729_600_250)
+    '2026-11-15T08:00:00.250Z'
+    """
+    moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    return f"{moment.isoformat(timespec='milliseconds').removesuffix('+00:00')}Z"
 
 
 def proposed_writing(text: str) -> str:

@@ -1,24 +1,31 @@
 """The door of the service: what is posted is read before it is taken, so that what is wrong is said to whoever sent it.
 
-A body is a document of its own: read with the stream's mappings and the reader of its media type, as programs will.
+A body is read with the stream's mappings and the reader of its media type, as programs will (see `body_reader`).
 """
 
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final
 
+import numpy as np
+
+from thalweg.connectors.batches import Item
+from thalweg.connectors.lines import LineError, wrong_line
 from thalweg.diagnostics import Diagnostic
+from thalweg.model.dictionary import Dictionary
+from thalweg.model.time import Clock
+from thalweg.model.timestamps import written_instant
+from thalweg.runtimes.inputs import mixed_times
+from thalweg.service.body_reader import FORMATS, BodyReader, is_of_stream
 from thalweg.service.stream import StreamVersion
 
-FORMATS: Final = {
-    "text/plain": "facts",
-    "application/x-ndjson": "json",
-    "application/json": "json",
-    "text/csv": "csv",
-    "application/n-quads": "quads",
-    "application/trig": "trig",
-    "application/ld+json": "jsonld",
-}
-"""The format of each media type, as readers are called."""
+MOST_BAD: Final = 1_000
+"""Bad lines of a body from which on it makes no sense as a whole, and is not read further."""
+
+_NONE_IN_USE: Final = np.zeros(0, dtype=np.int64)
+_NAMES_STREAM: Final = b'"stream"'
 
 
 class MediaTypeError(Exception):
@@ -29,7 +36,8 @@ class MediaTypeError(Exception):
 class DoorReport:
     """What a body holds: the number of its facts, the latest of their times, and what is wrong with it.
 
-    `is_refused`: the body as a whole makes no sense, so that nothing of it can be taken.
+    `is_refused`: the body as a whole makes no sense, so that nothing of it can be taken. `prefixes` hold behind it,
+    where it is one of facts.
     """
 
     facts: int
@@ -38,16 +46,118 @@ class DoorReport:
     diagnostics: tuple[Diagnostic, ...] = ()
     bad_lines: tuple[tuple[str, Diagnostic], ...] = ()
     is_refused: bool = False
+    prefixes: Mapping[str, str] | None = None
 
 
 class Door:
-    """Reads bodies with dictionaries of its own; may be used by several threads."""
+    """Reads bodies with a dictionary of its own; may be used by several threads.
 
-    def check(self, stream: str, version: StreamVersion, media: str, body: bytes, arrived: int) -> DoorReport:
-        """What a body holds that arrives at an instant, in milliseconds since 1970."""
-        raise NotImplementedError
+    >>> report = Door().check("s", StreamVersion(1, {}, "s"), "text/plain", b"p(a) at 3.\\np(b) at 5.\\np(\\n", 0)
+    >>> report.facts, report.latest, report.malformed, report.diagnostics[0].span.source.first_line
+    (2, 5, 1, 3)
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._words = Dictionary()
+
+    def check(
+        self,
+        stream: str,
+        version: StreamVersion,
+        media: str,
+        body: bytes,
+        arrived: int,
+        prefixes: Mapping[str, str] = {},
+    ) -> DoorReport:
+        """What a body holds that arrives at an instant, in milliseconds since 1970; `prefixes` are declared before."""
+        with self._lock:
+            if self._words.wants_collection:
+                self._words.collect(_NONE_IN_USE)
+            return _Reading(stream, self._words).report(version, media, body, arrived, prefixes)
 
     @staticmethod
     def media_type(content_type: str) -> str:
-        """The media type of a header, without its parameters; `MediaTypeError` where it is none of facts."""
-        raise NotImplementedError
+        """The media type of a header, without its parameters; `MediaTypeError` where it is none of facts.
+
+        >>> Door.media_type("text/plain; charset=utf-8")
+        'text/plain'
+        """
+        media = content_type.partition(";")[0].strip().lower()
+        if media not in FORMATS:
+            stated = f"`{media}` is not a media type of facts" if media else "the media type is missing"
+            raise MediaTypeError(f"{stated}; known are {', '.join(FORMATS)}")
+        return media
+
+
+class _Reading:
+    """The reading of one body."""
+
+    def __init__(self, stream: str, words: Dictionary) -> None:
+        self._stream = stream
+        # Times are looked at in milliseconds: each program has ticks of its own.
+        self._clock = Clock(tick_length=1)
+        self._reader = BodyReader(stream, words, self._clock)
+        self._facts = 0
+        self._latest = -1
+        self._wrong: list[Diagnostic] = []
+
+    def report(
+        self, version: StreamVersion, media: str, body: bytes, arrived: int, prefixes: Mapping[str, str]
+    ) -> DoorReport:
+        """Reads it, and says what it holds."""
+        names_other = self._take(self._reader.read(media, body, version, arrived, prefixes=prefixes))
+        if names_other:
+            self._wrong += _lines_of_others(self._stream, body)
+            self._wrong.sort(key=lambda wrong: wrong.span.source.first_line)
+        is_mixed = self._clock.notation.is_mixed
+        if is_mixed:
+            self._wrong.append(mixed_times())
+        return DoorReport(
+            self._facts + self._reader.unfinished,
+            self._written(self._latest) if self._latest >= 0 else None,
+            len(self._wrong),
+            tuple(self._wrong),
+            tuple((wrong.span.source.text, wrong) for wrong in self._wrong),
+            is_mixed or self._reader.is_unreadable or len(self._wrong) >= MOST_BAD,
+            self._reader.prefixes if FORMATS[media] == "facts" else None,
+        )
+
+    def _take(self, items: Iterator[Item]) -> bool:
+        """Takes the items, unless too many are wrong; whether some are of another stream."""
+        names_other = False
+        for item in items:
+            if isinstance(item, Diagnostic):
+                self._wrong.append(item)
+                if len(self._wrong) >= MOST_BAD:
+                    break
+            elif is_of_stream(item, self._stream):
+                tick, batch = item
+                self._facts += batch.size
+                self._latest = max(self._latest, tick)
+            else:
+                names_other = True
+        return names_other
+
+    def _written(self, tick: int) -> int | str:
+        return written_instant(tick) if self._clock.notation.stamped else tick
+
+
+def _lines_of_others(stream: str, body: bytes) -> Iterator[Diagnostic]:
+    """The lines of JSON that are events of other streams."""
+    help = f"leave `stream` out, or post to the stream that it names; here it is `{stream}`"
+    for number, line in enumerate(body.split(b"\n"), 1):
+        other = _stream_of(line) if _NAMES_STREAM in line else None
+        if other not in (None, stream):
+            text = line.decode(errors="replace")
+            wrong = LineError(f"this line is of the stream `{other}`", max(0, text.find('"stream"')))
+            yield wrong_line(f"{stream}.jsonl", number, text, wrong, help)
+
+
+def _stream_of(line: bytes) -> str | None:
+    """The stream that a line names; None where it names none, or is no event."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event.get("stream") if isinstance(event, dict) and "t" in event else None

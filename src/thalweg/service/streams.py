@@ -1,20 +1,42 @@
 """The streams of the service: what each is mapped by, and what came on it.
 
-Definitions are kept in one JSON file a stream, with all versions of the mappings: a record of the log says which
-version it was taken with, so a replay reads it as it was read then. Statistics are kept as of some record, and brought
-up to the end of the log when the service starts.
+    streams/north.json               all versions of its definition: a record of the log says which it was taken with
+    streams/north.statistics.json    what came on it, as of some record; the log has what came since
+
+A stream begins with a record that has its first version, and ends with one that has none.
 """
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock, RLock
 from typing import Any, Final
 
-from thalweg.service.log import Log, LogRecord
-from thalweg.service.stream import LoggedStream
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.runtimes.checkpoint_folder import replace_file
+from thalweg.runtimes.inputs import mixed_times
+from thalweg.service.door import Door, DoorReport
+from thalweg.service.log import Log, LogEntry, LogRecord, wall_ms
+from thalweg.service.stream import LoggedStream, StreamVersion, read_definition
+from thalweg.service.stream_statistics import StreamStatistics
 
 NAME: Final = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
 """What names of streams and programs match."""
+
+_NAMES: Final = re.compile(NAME)
+_STATISTICS: Final = ".statistics.json"
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A stream with its statistics; `lock` keeps bodies in the order in which they are checked."""
+
+    stream: LoggedStream
+    statistics: StreamStatistics = field(default_factory=StreamStatistics)
+    lock: Lock = field(default_factory=Lock)
 
 
 class LoggedStreams:
@@ -22,6 +44,15 @@ class LoggedStreams:
 
     def __init__(self, folder: Path, log: Log) -> None:
         """Reads the definitions in a folder, which is made if need be, and what the log has on these streams."""
+        self._folder = folder
+        self._log = log
+        self._door = Door()
+        self._lock = RLock()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._kept = {kept.stream.name: kept for kept in map(self._read, sorted(self._definitions()))}
+        self._catch_up()
+
+    # Definitions ----------------------------------------------------------------------------------------------------
 
     def put(self, name: str, definition: dict[str, Any]) -> tuple[LoggedStream, bool]:
         """Makes or changes a stream by `{"map": […]}`, once that is durable; and whether it is new.
@@ -30,25 +61,69 @@ class LoggedStreams:
         definition may also have the keys that a deployment's stream has for its table and times (`zone`, `separator`,
         …), and `from`, the URI of a connector.
         """
-        raise NotImplementedError
+        _check_name(name)
+        stated = read_definition(name, definition)
+        with self._lock:
+            kept = self._kept.get(name)
+            if kept is None:
+                return self._make(name, stated), True
+            with kept.lock:
+                if kept.stream.version.definition != stated:
+                    self._change(kept, stated)
+            return kept.stream, False
+
+    def _make(self, name: str, definition: dict[str, Any]) -> LoggedStream:
+        # Where the service dies before the definition is written, the record means nothing.
+        begin = self._log.append(LogEntry("stream", name, about={"map": 1})).result()
+        stream = LoggedStream(name, begin.seq, (StreamVersion(1, definition, name),))
+        self._statistics_file(name).unlink(missing_ok=True)
+        self._write(stream)
+        self._kept[name] = _Kept(stream)
+        return stream
+
+    def _change(self, kept: _Kept, definition: dict[str, Any]) -> None:
+        # No record may name a version that is not written.
+        changed = kept.stream.redefined(definition)
+        self._write(changed)
+        self._log.append(LogEntry("stream", changed.name, about={"map": changed.version.number})).result()
+        kept.stream = changed
+
+    def _write(self, stream: LoggedStream) -> None:
+        replace_file(self._file(stream.name), json.dumps(stream.as_data(), ensure_ascii=False).encode())
 
     def get(self, name: str) -> LoggedStream | None:
         """The stream of a name; None where there is none."""
-        raise NotImplementedError
+        kept = self._kept.get(name)
+        return None if kept is None else kept.stream
 
     def __getitem__(self, name: str) -> LoggedStream:
-        raise NotImplementedError
+        return self._kept[name].stream
 
     def names(self) -> list[str]:
         """All names, sorted."""
-        raise NotImplementedError
+        with self._lock:
+            return sorted(self._kept)
 
     def delete(self, name: str) -> bool:
         """Deletes a stream; False where there is none. Whether a program reads it is for the caller to see.
 
         A stream of that name that is made later has none of its records.
         """
-        raise NotImplementedError
+        with self._lock:
+            kept = self._kept.get(name)
+            if kept is None:
+                return False
+            with kept.lock:
+                self._log.append(LogEntry("stream", name, about={"map": None})).result()
+                self._forget(name)
+                del self._kept[name]
+            return True
+
+    def _forget(self, name: str) -> None:
+        self._file(name).unlink(missing_ok=True)
+        self._statistics_file(name).unlink(missing_ok=True)
+
+    # Facts ----------------------------------------------------------------------------------------------------------
 
     def post(
         self,
@@ -66,19 +141,145 @@ class LoggedStreams:
         such stream, `MediaTypeError` where the media type is unknown, and what `Log.append` raises. With a `key` that
         came before nothing is checked. A connector puts its position into `about`: {"position": …, "backlog": …}.
         """
-        raise NotImplementedError
+        media, kept = Door.media_type(media), self._kept[name]
+        if key is not None and self._log.given(name, key) is not None:
+            return self._log.append(LogEntry("facts", name, media, about={"key": key}))
+        with kept.lock:
+            if self._kept.get(name) is not kept:
+                raise KeyError(name)
+            stream, statistics = kept.stream, kept.statistics
+            arrived, prefixes = self._now(), statistics.prefixes
+            report = self._door.check(name, stream.version, media, body, arrived, prefixes)
+            is_mixed = statistics.is_mixed_by(report)
+            statistics.meet(report, arrived)
+            if report.is_refused or is_mixed or (report.malformed and not skip):
+                raise RejectedError([*report.diagnostics, *([mixed_times()] if is_mixed else [])])
+            stated = _about(stream, report, prefixes if report.prefixes is not None else {}, key)
+            appended = self._log.append(LogEntry("facts", name, media, body, {**(about or {}), **stated}))
+            # Should the body not be taken after all, prefixes are declared that it would have declared.
+            statistics.prefixes = dict(report.prefixes or prefixes)
+        return _counted(appended, statistics)
 
     def records(self, name: str, after: int = 0, limit: int = 100) -> list[LogRecord]:
         """What came on a stream behind a number."""
-        raise NotImplementedError
+        kept = self._kept[name]
+        wanted: list[LogRecord] = []
+        for record in self._records(max(after, kept.stream.born)):
+            if record.kind == "facts" and record.stream == name:
+                wanted.append(record)
+            if len(wanted) >= limit:
+                break
+        return wanted[:limit]
 
     def position(self, name: str) -> Any:
         """The `position` of the last record of a stream that has one, which a connector goes on from; else None."""
-        raise NotImplementedError
+        return self._kept[name].statistics.position
 
     def describe(self, name: str, programs: Sequence[str] = ()) -> dict[str, Any]:
         """The object of `GET /v1/streams/{name}`; the caller knows which programs read it."""
-        raise NotImplementedError
+        kept = self._kept[name]
+        definition = kept.stream.version.definition
+        with kept.lock:
+            counted = kept.statistics.as_data(self._now())
+        about = {"name": name, "map": definition.get("map", []), **counted}
+        return {**about, "from": definition.get("from"), "programs": list(programs)}
+
+    def _now(self) -> int:
+        """About when what comes now arrives: the log's clock does not go back."""
+        return max(wall_ms(), self._log.arrived)
+
+    # Statistics -----------------------------------------------------------------------------------------------------
 
     def save(self) -> None:
         """Writes the statistics down, if they have changed; the service does it now and then, and at the end."""
+        with self._lock:
+            for name, kept in self._kept.items():
+                with kept.lock:
+                    if kept.statistics.is_saved:
+                        continue
+                    saved = kept.statistics.save()
+                    kept.statistics.is_saved = True
+                replace_file(self._statistics_file(name), json.dumps(saved, ensure_ascii=False).encode())
+
+    def _definitions(self) -> Iterator[Path]:
+        return (path for path in self._folder.glob("*.json") if not path.name.endswith(_STATISTICS))
+
+    def _read(self, path: Path) -> _Kept:
+        """A stream of the folder with its statistics; those of an earlier stream of its name are not its own."""
+        kept = _Kept(LoggedStream.of_data(json.loads(path.read_bytes())))
+        counted = self._statistics_file(kept.stream.name)
+        saved = json.loads(counted.read_bytes()) if counted.exists() else None
+        if saved is not None and saved["seq"] > kept.stream.born:
+            kept.statistics.load(saved)
+        return kept
+
+    def _catch_up(self) -> None:
+        """Counts what the log has behind the statistics, and takes away what it says was deleted."""
+        first = min((max(kept.statistics.seq, kept.stream.born) for kept in self._kept.values()), default=None)
+        for record in () if first is None else self._records(first):
+            kept = self._kept.get(record.stream)
+            if kept is None or record.seq <= max(kept.statistics.seq, kept.stream.born):
+                continue
+            if record.kind == "facts":
+                self._recount(kept, record)
+            elif record.kind == "stream" and record.about["map"] is None:
+                self._forget(record.stream)
+                del self._kept[record.stream]
+
+    def _recount(self, kept: _Kept, record: LogRecord) -> None:
+        """Counts a record of an earlier process, whose body may have declared prefixes."""
+        statistics = kept.statistics
+        statistics.count(record)
+        statistics.malformed += record.about.get("skipped", 0)
+        if record.media == "text/plain" and b"@prefix" in record.body:
+            version = kept.stream.version_of(record.about["map"])
+            prefixes = record.about.get("prefixes", {})
+            report = self._door.check(record.stream, version, record.media, record.body, record.arrived, prefixes)
+            statistics.prefixes = dict(report.prefixes or {})
+
+    def _records(self, after: int) -> Iterator[LogRecord]:
+        while records := self._log.read(after):
+            yield from records
+            after = records[-1].seq
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{name}.json"
+
+    def _statistics_file(self, name: str) -> Path:
+        return self._folder / f"{name}{_STATISTICS}"
+
+
+def _check_name(name: str) -> None:
+    """`RejectedError` where a name is none of a stream or program; it becomes the name of a file."""
+    if not _NAMES.fullmatch(name):
+        help = "a name begins with a letter, and has up to 64 letters, digits, `-` and `_`"
+        raise RejectedError([Diagnostic("E902", f"`{name}` is not the name of a stream", help=help)])
+
+
+def _about(stream: LoggedStream, report: DoorReport, prefixes: Mapping[str, str], key: str | None) -> dict[str, Any]:
+    """What a record says of its body; what does not apply is left out."""
+    about: dict[str, Any] = {"map": stream.version.number, "facts": report.facts}
+    if report.latest is not None:
+        about["latest"] = report.latest
+    if report.malformed:
+        diagnostics = [diagnostic.as_data() for diagnostic in report.diagnostics]
+        about |= {"skip": True, "skipped": report.malformed, "diagnostics": diagnostics}
+    if prefixes:
+        about["prefixes"] = dict(prefixes)
+    return about if key is None else {**about, "key": key}
+
+
+def _counted(appended: Future[LogRecord], statistics: StreamStatistics) -> Future[LogRecord]:
+    """The record once it is durable and counted."""
+    counted: Future[LogRecord] = Future()
+
+    def count(done: Future[LogRecord]) -> None:
+        error = done.exception()
+        if error is not None:
+            counted.set_exception(error)
+            return
+        statistics.count(done.result())
+        counted.set_result(done.result())
+
+    appended.add_done_callback(count)
+    return counted

@@ -7,7 +7,7 @@ parser. A fact ends on the line on which it begins; a line with a mistake costs 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import repeat
 from typing import Any, Final, NamedTuple
@@ -27,6 +27,7 @@ from thalweg.model.number import read_number
 from thalweg.model.predicate import Predicate, interned
 from thalweg.model.term import BARE
 from thalweg.model.time import Clock
+from thalweg.model.timestamps import written_instant
 
 Item = tuple[int, Batch] | Diagnostic
 TimedFacts = tuple[int, str | None, list[str]]
@@ -41,6 +42,9 @@ _RUN: Final = re.compile(
 )
 _FULL: Final = re.compile(GROUND + _TIME)
 _FACT: Final = re.compile(rf"\s*{GROUND}\s*(?:\.\s*)?")
+# A line of one fact without a time; others are looked at closely.
+_TIMELESS: Final = re.compile(r'^([ \t]*[a-z]\w*\([^()\n"]*\))[ \t]*\.[ \t]*\r?$', re.ASCII | re.MULTILINE)
+_TIMELESS_END: Final = re.compile(r"\)[ \t]*\.[ \t]*\r?$", re.MULTILINE)
 # Short enough to be in range without a closer look.
 _SHORT_NUMBER: Final = re.compile(r"-?[0-9]{1,8}(?:\.[0-9]{1,8})?")
 _SHORT_NUMBERS: Final = re.compile(r"(?:-?[0-9]{1,8}(?:\.[0-9]{1,8})?,)+")
@@ -127,6 +131,7 @@ class FactReader:
 
     What comes out is, in the order of the text, batches of consecutive facts of one tick, and diagnostics. No fact is
     coded before everything in front of it has been taken, so the dictionary may be collected between any two items.
+    Facts without a time are wrong, unless `arrival` says when what is read has come, in milliseconds since 1970.
 
     >>> reader = FactReader("in.facts", Dictionary())
     >>> [(tick, batch.order) for tick, batch in reader.feed("a(x,y) at 3. b at 3.\\na(x,z) at 4.\\na(x")]
@@ -136,9 +141,15 @@ class FactReader:
     """
 
     def __init__(
-        self, name: str, dictionary: Dictionary, clock: Clock = DEFAULT_CLOCK, stream: str | None = None
+        self,
+        name: str,
+        dictionary: Dictionary,
+        clock: Clock = DEFAULT_CLOCK,
+        stream: str | None = None,
+        arrival: Callable[[], int] | None = None,
     ) -> None:
         self.name = name
+        self._arrival = arrival
         self.dictionary = dictionary
         self.clock = clock
         self.stream = stream
@@ -153,7 +164,13 @@ class FactReader:
         text = self._pending + block
         end = text.rfind("\n") + 1
         self._pending = text[end:]
-        return self._items(text[:end]) if end else iter(())
+        return self._items(self._timed(text[:end])) if end else iter(())
+
+    def _timed(self, text: str) -> str:
+        """A text where facts on lines of their own, which state no time, have that of their arrival."""
+        if self._arrival is None or ")." not in text or _TIMELESS_END.search(text) is None:
+            return text
+        return _TIMELESS.sub(rf"\1 at @{written_instant(self._arrival())}.", text)
 
     def close(self) -> Iterator[Item]:
         """The items of a last line that no line break ends."""
@@ -424,6 +441,8 @@ class FactReader:
 
     def _from_rule(self, rule: Rule) -> _Stated | Diagnostic:
         try:
+            if rule.time is None and self._arrival is not None:
+                return _Stated(self.clock.tick(written_instant(self._arrival())), *_ground(rule))
             if rule.time is None:
                 raise ReadingError("E301", "the fact has no time", f"write `{_written(rule)[:-1].rstrip()} at 36.`")
             if not isinstance(rule.time, Constant):
