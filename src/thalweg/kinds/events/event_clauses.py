@@ -15,16 +15,13 @@ Many subscriptions differ in constants only,
 so a constant is asked for like a variable, once for all of them, and the answer is the key under which they are found.
 That is done for the object of a triple whose subject is known by then, where there are several such clauses.
 
-A filter is evaluated by SPARQL, once for each different binding of its variables. A comparison with a number, which
-most of them are, needs no SPARQL where the number is plain: an integer, a decimal or a double written in short.
+A filter is evaluated by SPARQL, once for each different binding of its variables. Comparisons with numbers, which most
+of them are, need no SPARQL where the number is plain, and patterns are found by what they compare (`comparisons.py`).
 """
 
-import operator
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import lru_cache
 from itertools import chain
 from threading import Lock
@@ -35,8 +32,8 @@ from thalweg.ir.pattern_semantics import Holds, Instance, Pair, Solution, Triple
 from thalweg.ir.patterns import Clause, Filter, Pattern
 from thalweg.kinds.classes.classifier import OncePerRun
 from thalweg.kinds.classes.entailed_triples import EntailedTriples
+from thalweg.kinds.events.comparisons import LimitIndex, NumberLimit, comparison, number_limits
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
-from thalweg.model.rdf import XSD
 from thalweg.solvers.sparql import SparqlStore
 
 if TYPE_CHECKING:
@@ -252,30 +249,129 @@ class Subscriptions:
     >>> from thalweg.ir.patterns import Triple
     >>> clauses = [(number, Clause("<A>", (Triple("?o", "<at>", f"<r{number}>"),))) for number in range(9)]
     >>> subscriptions = Subscriptions(clauses, TripleIndex([]))
-    >>> list(subscriptions.asked(Instance("<A>", 1, 1, "<x>", triples=(("<x>", "<at>", "<r7>"),))))
+    >>> event = Instance("<A>", 1, 1, "<x>", triples=(("<x>", "<at>", "<r7>"),))
+    >>> list(subscriptions.asked(event))
     [(7, (('o', '<x>'),))]
+    >>> subscriptions.remove(7)
+    >>> list(subscriptions.asked(event))
+    []
     """
 
     def __init__(self, clauses: Iterable[tuple[int, Clause | None]], background: TripleIndex) -> None:
-        self._plain: list[int] = []
-        general: dict[tuple[Step, ...], list[tuple[int, Clause]]] = {}
+        self._plain: dict[int, None] = {}
+        self._families: dict[tuple[object, ...], _Family] = {}
+        self._family_of: dict[int, tuple[object, ...]] = {}
         for number, clause in clauses:
-            if clause is None or not clause.triples:
-                self._plain.append(number)
-            else:
-                shape = tuple(_numbered(_asking(_in_order(clause))[0])[0])
-                general.setdefault(shape, []).append((number, clause))
-        self._shapes: list[_Shape] = []
-        for steps, alike in general.items():
-            self._shapes += _together(steps, alike, background) if len(alike) >= ALIKE else _apart(alike, background)
-        self.looks = bool(self._shapes)
+            self.add(number, clause, (), background)
+
+    def add(
+        self, number: int, clause: Clause | None, filters: Sequence[tuple[NumberLimit, ...]], background: TripleIndex
+    ) -> None:
+        """Adds the clause of a pattern; what its `filters` do not allow may be left out of what is asked."""
+        if clause is None or not clause.triples:
+            self._plain[number] = None
+            return
+        steps = tuple(_numbered(_asking(_in_order(clause))[0])[0])
+        key = id(background), *steps
+        if key not in self._families:
+            self._families[key] = _Family(steps, background)
+        self._family_of[number] = key
+        self._families[key].add(_ClauseOf(number, clause, _of_one_variable(filters)))
+
+    def remove(self, number: int) -> None:
+        """Takes the clause of a pattern away."""
+        key = self._family_of.pop(number, None)
+        if key is None:
+            del self._plain[number]
+            return
+        self._families[key].remove(number)
+        if not self._families[key].members:
+            del self._families[key]
+
+    @property
+    def looks(self) -> bool:
+        """Whether triples are looked up."""
+        return bool(self._families)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no pattern is left."""
+        return not self._plain and not self._families
 
     def asked(self, event: Instance) -> list[tuple[int, Solution]]:
         """The patterns that an event is for, with solutions of their clauses."""
         solutions: list[tuple[int, Solution]] = [(number, ()) for number in self._plain] if self._plain else []
-        for shape in self._shapes:
-            solutions += shape.asked(event)
+        for family in self._families.values():
+            for shape in family.shapes:
+                solutions += shape.asked(event)
         return solutions
+
+
+@dataclass(frozen=True, slots=True)
+class _ClauseOf:
+    """The clause of a pattern by its number, and what its filters ask of one variable."""
+
+    number: int
+    clause: Clause
+    limits: tuple[NumberLimit, ...]
+
+
+def _of_one_variable(filters: Iterable[tuple[NumberLimit, ...]]) -> tuple[NumberLimit, ...]:
+    """The limits of the first variable that has some."""
+    limits = [limit for condition in filters for limit in condition]
+    return tuple(limit for limit in limits if limit.variable == limits[0].variable)
+
+
+class _Family:
+    """Clauses that differ in constants only; where they are several, they are asked together."""
+
+    def __init__(self, steps: tuple[Step, ...], background: TripleIndex) -> None:
+        self._steps = steps
+        self._background = background
+        self._are_together = False
+        self.members: dict[int, _ClauseOf] = {}
+        self.shapes: list[_Shape] = []
+
+    def add(self, member: _ClauseOf) -> None:
+        self.members[member.number] = member
+        if self._are_together:
+            self._join(member)
+        elif len(self.members) < ALIKE:
+            self.shapes = list(_apart(self.members.values(), self._background))
+        else:
+            self._are_together = True
+            self.shapes = []
+            for earlier in self.members.values():
+                self._join(earlier)
+
+    def _join(self, member: _ClauseOf) -> None:
+        triples, constants = _asking(_in_order(member.clause))
+        numbers = _numbered(triples)[1]
+        if not self.shapes:
+            restriction = Restriction(self._steps, self._background)
+            self.shapes = [_Shape(restriction, [numbers[variable] for variable in constants])]
+        self.shapes[0].add(tuple(constants.values()), member, numbers)
+
+    def remove(self, number: int) -> None:
+        del self.members[number]
+        if self._are_together:
+            self.shapes[0].remove(number)
+        else:
+            self.shapes = list(_apart(self.members.values(), self._background))
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Patterns whose clauses have the same constants: those that take any row, and others by the limits of a column."""
+
+    free: dict[int, Subscribed] = field(default_factory=dict)
+    limited: dict[int, LimitIndex] = field(default_factory=dict)
+
+    def taking(self, row: Row) -> Iterator[Subscribed]:
+        """Those that may take a row."""
+        yield from self.free.values()
+        for column, index in self.limited.items():
+            yield from index.allowing(row[column])
 
 
 @dataclass(slots=True)
@@ -284,48 +380,54 @@ class _Shape:
 
     restriction: Restriction
     constants: list[int]
-    subscribed: dict[Any, list[Subscribed]] = field(default_factory=dict)
+    subscribed: dict[Any, _Alike] = field(default_factory=dict)
+    _places: dict[int, tuple[Any, int | None]] = field(default_factory=dict)
 
-    def add(self, constants: tuple[str, ...], number: int, columns: Columns) -> None:
-        self.subscribed.setdefault(constants, []).append((number, columns))
+    def add(self, constants: tuple[str, ...], member: _ClauseOf, numbers: Mapping[str, int]) -> None:
+        alike = self.subscribed.setdefault(constants, _Alike())
+        subscribed = member.number, _columns(member.clause, numbers)
+        column = numbers[f"?{member.limits[0].variable}"] if member.limits else None
+        self._places[member.number] = constants, column
+        if column is None:
+            alike.free[member.number] = subscribed
+        else:
+            alike.limited.setdefault(column, LimitIndex()).add(member.number, subscribed, member.limits)
+
+    def remove(self, number: int) -> None:
+        constants, column = self._places.pop(number)
+        alike = self.subscribed[constants]
+        if column is None:
+            del alike.free[number]
+        else:
+            alike.limited[column].remove(number)
+            if not len(alike.limited[column]):
+                del alike.limited[column]
+        if not alike.free and not alike.limited:
+            del self.subscribed[constants]
 
     def asked(self, event: Instance) -> list[tuple[int, Solution]]:
         """The patterns that an event is for, with solutions of their clauses."""
         constants, subscribed = self.constants, self.subscribed
         solutions: list[tuple[int, Solution]] = []
         for row in self.restriction.solutions(event):
-            key = tuple([row[column] for column in constants]) if constants else ()
-            for number, columns in subscribed.get(key, ()):
-                solutions.append((number, tuple([(name, row[column]) for name, column in columns])))
+            alike = subscribed.get(tuple([row[column] for column in constants]) if constants else ())
+            if alike is not None:
+                for number, columns in alike.taking(row):
+                    solutions.append((number, tuple([(name, row[column]) for name, column in columns])))
         return solutions
 
 
-def _together(
-    steps: tuple[Step, ...], alike: Iterable[tuple[int, Clause]], background: TripleIndex
-) -> Iterator[_Shape]:
-    """One shape for clauses that differ in constants."""
-    shape = None
-    for number, clause in alike:
-        triples, constants = _asking(_in_order(clause))
-        numbers = _numbered(triples)[1]
-        if shape is None:
-            shape = _Shape(Restriction(steps, background), [numbers[variable] for variable in constants])
-        shape.add(tuple(constants.values()), number, _columns(clause, numbers))
-    if shape is not None:
-        yield shape
-
-
-def _apart(alike: Iterable[tuple[int, Clause]], background: TripleIndex) -> Iterator[_Shape]:
+def _apart(members: Iterable[_ClauseOf], background: TripleIndex) -> Iterator[_Shape]:
     """A shape for each different clause, with its constants."""
     shapes: dict[tuple[Step, ...], _Shape] = {}
-    for number, clause in alike:
-        steps, numbers = _numbered(_in_order(clause))
+    for member in members:
+        steps, numbers = _numbered(_in_order(member.clause))
         shape = shapes.setdefault(tuple(steps), _Shape(Restriction(steps, background), []))
-        shape.add((), number, _columns(clause, numbers))
+        shape.add((), member, numbers)
     return iter(shapes.values())
 
 
-def _columns(clause: Clause, numbers: dict[str, int]) -> Columns:
+def _columns(clause: Clause, numbers: Mapping[str, int]) -> Columns:
     return tuple((name, numbers[f"?{name}"]) for name in sorted(clause.variables))
 
 
@@ -375,6 +477,12 @@ class OwnFilters:
         ]
 
 
+def limits_of(pattern: Pattern, clause: Clause) -> list[tuple[NumberLimit, ...]]:
+    """The filters that an event of a name decides and that compare numbers: what they do not allow fills no place."""
+    limits = (number_limits(condition.text) for condition in _covered(pattern, clause))
+    return [compared for compared in limits if compared is not None]
+
+
 def _covered(pattern: Pattern, clause: Clause) -> list[Filter]:
     """The filters that an event of a name with its solution decides."""
     return [
@@ -419,45 +527,3 @@ def _holds(condition: str, binding: Solution) -> bool:
         return False
     bound = " . ".join(f"{_CASE} <urn:thalweg:variable:{name}> ?{name}" for name, _ in binding)
     return bool(store.ask(f"ASK {{ {bound} FILTER {condition} }}"))
-
-
-Compare = Callable[[Mapping[str, str]], bool | None]
-"""Whether a comparison holds; None where SPARQL must be asked."""
-
-_CONDITION: Final = re.compile(r"\( *\?(\w+) *(<=|>=|<|>|=|!=) *(-? *[0-9.]{1,15}) *\)")
-_PLAIN: Final = re.compile(r"-?(?:[0-9]{1,15}|[0-9]{1,7}\.[0-9]{1,8})\Z")
-_DOUBLE: Final = re.compile(rf'"(-?[0-9]{{1,15}}(?:\.[0-9]{{1,15}})?(?:[eE][+-]?[0-9]{{1,2}})?)"\^\^<{XSD}double>\Z')
-_OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "=": operator.eq,
-    "!=": operator.ne,
-}
-
-
-@lru_cache(maxsize=4_096)
-def comparison(condition: str) -> Compare | None:
-    """What decides a condition; None where it is not a plain comparison.
-
-    >>> compare = comparison("( ?v > 15 )")
-    >>> compare({"v": "16"}), compare({"v": '"3.5"^^<http://www.w3.org/2001/XMLSchema#double>'}), compare({"v": "<a>"})
-    (True, False, None)
-    >>> comparison("( ?v > ?w )")
-    """
-    match = _CONDITION.fullmatch(condition)
-    number = match[3].replace(" ", "") if match else ""
-    if match is None or not _PLAIN.match(number):
-        return None
-    name, compare = match[1], _OPERATORS[match[2]]
-    exact, double = Decimal(number), float(number)
-
-    def decide(binding: Mapping[str, str]) -> bool | None:
-        term = binding[name]
-        if _PLAIN.match(term):
-            return compare(Decimal(term), exact)
-        written = _DOUBLE.match(term)
-        return compare(float(written[1]), double) if written else None
-
-    return decide

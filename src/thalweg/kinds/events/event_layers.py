@@ -10,14 +10,14 @@ events that ended since.
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import Final
 
 from thalweg.ir.pattern_semantics import Instance, Match, Pair, Solution, TripleTerms, rank
-from thalweg.ir.patterns import Clause, Pattern, occurrences
-from thalweg.kinds.events.event_clauses import Subscriptions, TripleIndex, holds
+from thalweg.ir.patterns import Pattern, occurrences
+from thalweg.kinds.events.event_clauses import Subscriptions, TripleIndex, holds, limits_of
 from thalweg.kinds.events.matcher import Begun, Matcher, NextEvent, matcher
 from thalweg.languages.cascade.event_definitions import CascadeProgram
 
@@ -34,6 +34,7 @@ _SWEEP: Final = 1_024
 @dataclass(frozen=True, slots=True)
 class _Layer:
     name: str
+    pattern: Pattern
     matcher: Matcher | NextEvent
 
 
@@ -64,22 +65,54 @@ class EventLayers:
     ) -> None:
         index = background if isinstance(background, TripleIndex) else TripleIndex(background)
         self._owns = owns
-        self._looked_at = program.looked_at | looked_at
-        self._layers: list[_Layer] = []
-        clauses: dict[str, list[tuple[int, Clause | None]]] = {}
-        for event in program.events:
-            if isinstance(event.definition, Pattern):
-                pattern, number = event.definition, len(self._layers)
-                own_clauses = {clause.event: clause for clause in pattern.clauses}
-                for name in sorted({occurrence.event for occurrence in occurrences(pattern.operand)}):
-                    clauses.setdefault(name, []).append((number, own_clauses.get(name)))
-                self._layers.append(_Layer(event.name, matcher(pattern, holds)))
-        self._subscriptions = {name: Subscriptions(subscribed, index) for name, subscribed in clauses.items()}
-        self.looks = any(subscriptions.looks for subscriptions in self._subscriptions.values())
-        self._begins = {number: begins[layer.name] for number, layer in enumerate(self._layers) if layer.name in begins}
+        self._looked_at = {*program.looked_at, *looked_at}
+        self._layers: dict[int, _Layer] = {}
+        """By numbers: a pattern has a greater one than those that it uses."""
+        self._numbers: dict[str, int] = {}
+        self._next = 0
+        self._begins: dict[int, int] = {}
+        self._subscriptions: dict[str, Subscriptions] = {}
         # The ticks at which something ends without an event, with the number of its pattern.
         self._dues: list[tuple[int, int]] = []
         self._ticks = 0
+        for event in program.events:
+            if isinstance(event.definition, Pattern):
+                self._add(event.name, event.definition, index, begins.get(event.name))
+
+    @property
+    def looks(self) -> bool:
+        """Whether some clause looks at the triples of events."""
+        return any(subscriptions.looks for subscriptions in self._subscriptions.values())
+
+    def add(self, name: str, pattern: Pattern, index: TripleIndex, begins: int | None) -> None:
+        """Adds a pattern over events that are there; `begins` is its first tick, where the run has begun."""
+        self._looked_at |= {clause.event for clause in pattern.clauses if clause.triples}
+        self._add(name, pattern, index, begins)
+
+    def _add(self, name: str, pattern: Pattern, index: TripleIndex, begins: int | None) -> None:
+        number = self._next
+        self._next += 1
+        self._numbers[name] = number
+        self._layers[number] = _Layer(name, pattern, matcher(pattern, holds))
+        if begins is not None:
+            self._begins[number] = begins
+        clauses = {clause.event: clause for clause in pattern.clauses}
+        for event in _used(pattern):
+            clause = clauses.get(event)
+            filters = [] if clause is None else limits_of(pattern, clause)
+            self._subscriptions.setdefault(event, Subscriptions((), index)).add(number, clause, filters, index)
+
+    def remove(self, name: str) -> None:
+        """Takes a pattern away that no other uses."""
+        number = self._numbers.pop(name)
+        pattern = self._layers.pop(number).pattern
+        self._begins.pop(number, None)
+        for event in _used(pattern):
+            self._subscriptions[event].remove(number)
+            if self._subscriptions[event].is_empty:
+                del self._subscriptions[event]
+        self._dues = [due for due in self._dues if due[1] != number]
+        heapify(self._dues)
 
     def advance(
         self, to: int, events: Mapping[str, list[Instance]], renewed: Mapping[str, list[Instance]] = {}
@@ -95,7 +128,7 @@ class EventLayers:
         matched += [(to, match) for match in self._tick(to, events, renewed)]
         self._ticks += 1
         if self._ticks % _SWEEP == 0:
-            for layer in self._layers:
+            for layer in self._layers.values():
                 layer.matcher.forget(to)
         return matched
 
@@ -178,30 +211,34 @@ class EventLayers:
 
     def begun(self, name: str, now: int) -> list[Begun]:
         """The matches of a pattern that have begun and can still be completed."""
-        return [match for layer in self._layers if layer.name == name for match in layer.matcher.begun(now)]
+        number = self._numbers.get(name)
+        return [] if number is None else list(self._layers[number].matcher.begun(now))
 
     def take_over(self, other: "EventLayers", now: int) -> None:
         """Goes on where another program was after a tick `now`, with the patterns that had begun by then.
 
         Patterns of one name that began at one tick are the same. Nothing is copied: the other program is over.
         """
-        ages = {layer.name: other._begins.get(number) for number, layer in enumerate(other._layers)}
-        matchers = {layer.name: layer.matcher for layer in other._layers}
-        for number, layer in enumerate(self._layers):
-            begins = self._begins.get(number)
-            if layer.name in matchers and ages[layer.name] == begins and (begins is None or begins <= now):
-                self._layers[number] = _Layer(layer.name, matchers[layer.name])
+        for number, layer in self._layers.items():
+            begins, origin = self._begins.get(number), other._numbers.get(layer.name)
+            if origin is not None and other._begins.get(origin) == begins and (begins is None or begins <= now):
+                self._layers[number] = replace(layer, matcher=other._layers[origin].matcher)
                 self._schedule(number)
 
     def save(self) -> bytes:
         """The states of all patterns, as bytes from which they can continue."""
-        return json.dumps([layer.matcher.save().decode() for layer in self._layers]).encode()
+        return json.dumps([layer.matcher.save().decode() for layer in self._layers.values()]).encode()
 
     def load(self, saved: bytes) -> None:
         """Brings patterns that have seen nothing to where others were saved."""
-        for number, (layer, state) in enumerate(zip(self._layers, json.loads(saved), strict=True)):
+        for (number, layer), state in zip(self._layers.items(), json.loads(saved), strict=True):
             layer.matcher.load(state.encode())
             self._schedule(number)
+
+
+def _used(pattern: Pattern) -> list[str]:
+    """The names of the events that a pattern is made of."""
+    return sorted({occurrence.event for occurrence in occurrences(pattern.operand)})
 
 
 def _event(name: str, match: Match, with_triples: bool) -> Instance:
