@@ -129,6 +129,8 @@ CATALOGUE: Final = {
     "E421": "checkpoint has another version",
     "W422": "the program has changed",
     "E423": "a changed program cannot go on",
+    "E424": "request cannot be served now",
+    "E425": "program of a service has failed",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",

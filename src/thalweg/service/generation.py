@@ -6,55 +6,182 @@
 At each None, which says that the next item must be waited for, its thread answers questions.
 """
 
-from collections.abc import Callable
+import ctypes
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from threading import Lock
-from typing import Any, Literal, TypeVar
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import copytree, rmtree
+from threading import RLock, Thread
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from thalweg.model.time import TimeFormat
+from thalweg.answers.jsonl import lines as lines_of_json
+from thalweg.answers.record import Answer, singles
+from thalweg.api import jobs
+from thalweg.connectors.interrupt import Interrupt, StoppedError
+from thalweg.connectors.named_source import NamedSource
+from thalweg.dataflow.operator import Concludes
+from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
+from thalweg.runtimes.checkpoint_folder import Claim
+from thalweg.runtimes.embedded_checkpoint import FORMAT, STATE, EmbeddedCheckpoint
+from thalweg.runtimes.kept_program import RunProgram
 from thalweg.runtimes.local import LocalRun
-from thalweg.service.answer_lines import AnswerLines
+from thalweg.runtimes.observer import Observer
+from thalweg.runtimes.plausible_times import TimeLimits
+from thalweg.service.answer_lines import AnswerLines, Line
+from thalweg.service.generation_items import GenerationItems, position_of
 from thalweg.service.holding import Holding
+from thalweg.service.log import Log
+from thalweg.service.logged_items import LoggedItems
+from thalweg.service.program_text import CompiledProgram, ProgramText
+from thalweg.service.questions import Questions
+from thalweg.service.streams import LoggedStreams
+from thalweg.service.subscriptions import ActiveSubscriptions
+
+if TYPE_CHECKING:
+    from thalweg.solvers.pool import Solvers
 
 State = Literal["catching-up", "live", "failed", "stopping"]
 
 T = TypeVar("T")
 
+_LATE: Final = 1_000
+"""Lines about late facts that are kept in memory; a checkpoint has fewer."""
+_SAVED_LATE: Final = 100
+_WARNINGS: Final = 20
+_MOST_WAITING: Final = 512
+"""Answers that wait until others may see them, where the program has much to catch up with."""
+_NEAR: Final = 100
+"""Records: a program that is so near to the end of the log has caught up."""
+_PATIENCE: Final = 0.3
+"""Seconds that a thread has to end by itself, before it is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """What the generations of all programs share; `retention` says what is dropped of their answers.
+
+    That is what was answered before an instant (seconds since 1970), or is beyond so many bytes.
+    """
+
+    log: Log
+    streams: LoggedStreams
+    solvers: "Callable[[], Solvers | None]" = lambda: None
+    retention: Callable[[], tuple[float, int]] = lambda: (0.0, 1 << 62)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Which generation of a program it is, and behind which record of the log it begins.
+
+    It goes on where it was saved in its `folder`.
+    """
+
+    name: str
+    number: int
+    text: ProgramText
+    folder: Path
+    after: int
+    kept_from: Path | None = None
+    """The folder of a generation from which it keeps what is unchanged."""
+
+    def as_data(self) -> dict[str, Any]:
+        """It as JSON, as the file of a program has it."""
+        kept = {} if self.kept_from is None else {"kept_from": int(self.kept_from.name)}
+        return {"number": self.number, "after": self.after, "body": self.text.as_data(), **kept}
+
 
 class Generation:
     """A program at work from a place of the log on. All attributes may be read from any thread."""
 
-    number: int
-    name: str
-    """The name of the program."""
-    lines: AnswerLines
-    lock: Lock
-    """Held where `holding`, `lines` and `t` change, so that who holds it sees all three at one line."""
-    holding: Holding
-    """Under `lock`; take `RegisteredProgram.snapshot` instead where you can."""
-    state: State
-    because: list[dict[str, Any]]
-    """The diagnostics of its failure, as data."""
-    t: int | None
-    """The last tick that was evaluated."""
-    times: TimeFormat
-    """How its ticks are written: `times.data(generation.t)`."""
-    seq: int
-    """The last record of the log that was wholly taken."""
-    from_seq: int
-    """The record of the log behind which it began."""
-    progress: float
-    """Which share of what it had to catch up with it has, from 0 to 1."""
-    cpu: float
-    """Seconds of CPU of its thread."""
-    bytes: int
-    """Memory of its engines."""
-    late: int
-    """How many facts were late or far."""
+    def __init__(
+        self,
+        beginning: Beginning,
+        around: SharedParts,
+        heard: "Callable[[Generation], None]" = lambda generation: None,
+        compiled: CompiledProgram | None = None,
+    ) -> None:
+        """`heard` is called on its thread when there are more lines, time has passed, or its state is another one."""
+        self.name = beginning.name
+        self.number = beginning.number
+        self.text = beginning.text
+        self.folder = beginning.folder
+        self.from_seq = beginning.after
+        self.lines = AnswerLines(beginning.folder)
+        self.holding = Holding()
+        self.lock = RLock()
+        self.state: State = "catching-up"
+        self.because: list[dict[str, Any]] = []
+        self.warnings: deque[dict[str, Any]] = deque(maxlen=_WARNINGS)
+        self.t: int | None = None
+        self.times = AS_TICKS if compiled is None else compiled.options.timing.format
+        self.bytes = 0
+        self.late = 0
+        self.run: LocalRun | None = None
+        self.subscriptions: ActiveSubscriptions | None = None
+        self.beginning = beginning
+        self._around = around
+        self._heard = heard
+        self._compiled = compiled
+        self._interrupt = Interrupt()
+        self._questions = Questions()
+        self._items: GenerationItems | None = None
+        self._late_lines: deque[str] = deque(maxlen=_LATE)
+        self._waiting: list[tuple[Answer, list[Line]]] = []
+        self._saved_seq = 0
+        self._target = around.log.last
+        self._cpu = 0.0
+        self._is_given_up = False
+        self._solvers: Solvers | None = None
+        self._thread = Thread(target=self._live, name=f"{self.name} {self.number}", daemon=True)
+        around.log.keep(self._key, 0)
+
+    @property
+    def _key(self) -> str:
+        return f"program {self.name} {self.number}"
+
+    # For any thread -------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begins, or goes on where it was saved."""
+        self._thread.start()
+
+    @property
+    def seq(self) -> int:
+        """The last record of the log that was wholly taken."""
+        return self._saved_seq if self._items is None else self._items.seq
+
+    @property
+    def progress(self) -> float:
+        """Which share of what it had to catch up with it has, from 0 to 1."""
+        if self.state == "live":
+            return 1.0
+        way = self._around.log.last - self.from_seq
+        return min(1.0, max(0.0, (self.seq - self.from_seq) / way)) if way > 0 else 0.0
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of CPU of its thread."""
+        thread = self._thread
+        if thread.is_alive() and thread.ident is not None:
+            try:
+                return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
+            except OSError:
+                pass  # It has just ended.
+        return self._cpu
 
     def late_lines(self, limit: int) -> list[str]:
         """The latest lines about late facts, as `--late` writes them, without the end of the line."""
-        raise NotImplementedError
+        lines = list(self._late_lines)
+        return lines[max(0, len(lines) - limit) :]
+
+    def due(self) -> float | None:
+        """Seconds until time must pass for it although nothing comes; None where it need not."""
+        return None if self._items is None or self.state in ("failed", "stopping") else self._items.due()
 
     def ask(self, question: Callable[[LocalRun], T], seconds: float) -> Future[T]:
         """Calls a function with the run, on the program's thread, when it waits or between two records.
@@ -62,11 +189,277 @@ class Generation:
         The future has a `RefusedError` where the program has failed or stops (409), or does not come to it within so
         many seconds (503).
         """
-        raise NotImplementedError
+        future = self._questions.ask(question, seconds)
+        self._around.log.wake()
+        return future
 
     def stop(self, save: bool, seconds: float) -> bool:
         """Ends the thread: between two items and with its state saved if it comes to that, else in the middle.
 
         False where it could not be ended in that time, because a call that cannot be stopped has not returned.
         """
-        raise NotImplementedError
+        until = time.monotonic() + seconds
+        self.ask_to_stop(save)
+        self._thread.join(max(0.0, seconds / 2 if save else min(_PATIENCE, seconds)))
+        while self._thread.is_alive() and time.monotonic() < until:
+            if self._solvers is not None:
+                self._solvers.close()
+            self._raise_in_thread()
+            self._thread.join(min(0.2, max(0.0, until - time.monotonic())))
+        return not self._thread.is_alive()
+
+    def join(self) -> None:
+        """Waits until the thread has ended."""
+        self._thread.join()
+
+    def forget(self) -> None:
+        """Removes what it has kept, behind its end."""
+        self._around.log.keep(self._key, None)
+        rmtree(self.folder, ignore_errors=True)
+
+    def ask_to_stop(self, save: bool) -> None:
+        """Has the thread end, with its state saved or not, and does not wait for that."""
+        if self.state != "failed":
+            self.state = "stopping"
+        self._is_given_up = not save
+        if self._items is not None:
+            self._items.is_given_up = not save
+        self._interrupt.asked = True
+        if self._solvers is not None and not save:
+            self._solvers.close()
+        self._around.log.wake()
+
+    def _raise_in_thread(self) -> None:
+        if self._items is not None:
+            self._items.stop(lambda error: _raise_in(self._thread, error))
+
+    # On its thread --------------------------------------------------------------------------------------------------
+
+    def _live(self) -> None:
+        try:
+            with ExitStack() as stack:
+                self._evaluate(stack.enter_context(self._opened(stack)))
+        except StoppedError:
+            pass
+        except RejectedError as error:
+            self._fail(*error.diagnostics)
+        except FailedError as error:
+            self._fail(error.diagnostic)
+        except MemoryError:
+            self._fail(Diagnostic("E410", "the system has no more memory for this program"))
+        except Exception as error:
+            self._fail(_unforeseen(error))
+        finally:
+            self._cpu = time.thread_time()
+            self.run = None
+            self._questions.close()
+            self.lines.close()
+            self._heard(self)
+
+    def _fail(self, *diagnostics: Diagnostic) -> None:
+        if not self._interrupt.asked:
+            self._show(self.t)
+            self.because = [diagnostic.as_data() for diagnostic in diagnostics]
+            self.state = "failed"
+
+    @contextmanager
+    def _opened(self, stack: ExitStack) -> Iterator[jobs.PreparedRun]:
+        """The run, where its checkpoint was taken."""
+        compiled = self._compiled or self.text.compiled(self._warn)
+        self._compiled = None
+        self.times = compiled.options.timing.format
+        active = ActiveSubscriptions(self.text, compiled.part, self.text.fingerprint)
+        checkpoint = stack.enter_context(self._checkpoint(compiled))
+        if checkpoint.state is not None:
+            active.load(position_of(checkpoint.state)["subscriptions"])
+        self.subscriptions = active
+        self._solvers = self._around.solvers() if self.text.is_solved else None
+        observer = Observer(self._warn, self._note_late, with_until=True)
+        with jobs.start(
+            active.part,
+            [NamedSource(name, name) for name in self.text.streams],
+            compiled.options,
+            observer,
+            interrupt=self._interrupt,
+            checkpoint=checkpoint,
+            explains=True,
+            solvers=self._solvers,
+            items=lambda run: self._read(run, compiled, checkpoint),
+        ) as job:
+            yield job
+
+    def _checkpoint(self, compiled: CompiledProgram) -> EmbeddedCheckpoint:
+        """Its checkpoint; it begins anew where that cannot be read, as long as the log has everything."""
+        folder = self.folder / "checkpoint"
+        streams = [NamedSource(name, name) for name in self.text.streams]
+        program = without_memory(jobs.run_program(compiled.part, compiled.options, streams))
+        program = replace(program, begins=self.beginning.kept_from is not None)
+        claim = Claim(self.text.fingerprint, self.text.fingerprint, {}, FORMAT)
+        self._take_over(folder)
+        try:
+            with EmbeddedCheckpoint(folder, claim, program=program):
+                pass
+        except RejectedError as error:
+            if self._around.log.first > self.from_seq + 1:
+                raise
+            for diagnostic in error.diagnostics:
+                self._warn(diagnostic)
+            rmtree(folder)
+        if not (folder / STATE).exists():
+            self.lines.cut(0)
+        return EmbeddedCheckpoint(folder, claim, program=program)
+
+    def _take_over(self, folder: Path) -> None:
+        """Begins with the checkpoint of the generation of which it keeps what is unchanged."""
+        kept_from = self.beginning.kept_from
+        if kept_from is not None and not folder.exists():
+            copy = folder.with_name("checkpoint.copied")
+            rmtree(copy, ignore_errors=True)
+            copytree(kept_from / "checkpoint", copy)
+            copy.rename(folder)
+
+    def _read(self, run: LocalRun, compiled: CompiledProgram, checkpoint: EmbeddedCheckpoint) -> GenerationItems:
+        timing, around, active = compiled.options.timing, self._around, self.subscriptions
+        assert active is not None
+        delay, ahead = timing.ticks()[2], timing.max_ahead_milliseconds
+        items = LoggedItems(
+            around.log,
+            around.streams,
+            self.text.streams,
+            run.dictionary,
+            timing.clock,
+            interrupt=self._interrupt,
+            by_wall=timing.passing == "wall",
+            idle=timing.idle_seconds,
+            delay=delay,
+            limits=TimeLimits(timing.clock, ahead, delay),
+            after=self.from_seq,
+            pause=run.pause,
+            asked=lambda: self._questions.are_waiting,
+            subscribed=lambda record: active.take(record, run),
+        )
+        self.run = run
+        self._items = GenerationItems(items, _Kept(self, run, begins=checkpoint.handover is not None))
+        self._items.is_given_up = self._is_given_up
+        return self._items
+
+    def _evaluate(self, job: jobs.PreparedRun) -> None:
+        run = job.run
+        self._note(run)
+        for answer in job.pieces():
+            if answer is None:
+                self._pause(run)
+            else:
+                self._waiting.append((answer, numbered(answer, self.times)))
+                if len(self._waiting) >= _MOST_WAITING:
+                    self._show(run.now)
+        self._show(run.now)
+
+    def _pause(self, run: LocalRun) -> None:
+        """What waits can be seen; questions are answered."""
+        self._show(run.now)
+        self._note(run)
+        self._questions.answer(run)
+        self._heard(self)
+
+    def _show(self, now: int | None) -> None:
+        """Everybody may see what was answered, and what holds by that, at once."""
+        waiting, self._waiting = self._waiting, []
+        with self.lock:
+            for answer, _ in waiting:
+                self.holding.apply(answer)
+            if waiting:
+                self.lines.add([line for _, lines in waiting for line in lines])
+            self.t = now
+
+    def _note(self, run: LocalRun) -> None:
+        """Notes what others may want to know of it."""
+        self.bytes = sum(
+            node.operator.engine.size for node in run.executor.nodes if isinstance(node.operator, Concludes)
+        )
+        self.late = run.intake.late.count + run.intake.far.count
+        if self.state == "catching-up" and self.seq >= self._target:
+            last = self._around.log.last
+            if last - self.seq <= _NEAR:
+                self.state = "live"
+            self._target = last
+
+    def _warn(self, warning: Diagnostic) -> None:
+        self.warnings.append(warning.as_data())
+
+    def _note_late(self, line: str) -> None:
+        self._late_lines.append(line.rstrip("\n"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is kept of a generation with a checkpoint, on its thread."""
+
+    generation: Generation
+    run: LocalRun
+    begins: bool
+    """Whether what it loads is of another generation, whose lines are not its own."""
+
+    def save(self) -> dict[str, Any]:
+        generation = self.generation
+        generation._show(self.run.now)
+        late = generation.late_lines(_SAVED_LATE)
+        assert generation.subscriptions is not None
+        return {
+            "lines": generation.lines.settle(),
+            "holding": generation.holding.save(),
+            "subscriptions": generation.subscriptions.save(),
+            "late": late,
+        }
+
+    def load(self, saved: dict[str, Any]) -> None:
+        generation = self.generation
+        with generation.lock:
+            generation.lines.cut(0 if self.begins else saved["lines"])
+            generation.holding.load(saved["holding"])
+            generation.t = self.run.now
+        generation._late_lines.extend(saved["late"])
+        self.settled()
+
+    def settled(self) -> None:
+        generation = self.generation
+        generation._saved_seq = generation.seq
+        generation._around.log.keep(generation._key, generation.seq)
+        generation.lines.drop_before(*generation._around.retention())
+
+
+def without_memory(program: RunProgram) -> RunProgram:
+    """What a changed program must know of one, whatever its memory budget: that may change."""
+    return replace(program, settings={name: text for name, text in program.settings.items() if name != "--memory"})
+
+
+def numbered(answer: Answer, times: TimeFormat) -> list[Line]:
+    """The lines of an answer, as `thalweg run --format jsonl` writes them.
+
+    >>> from thalweg.answers.record import changes
+    >>> numbered(changes(3, ("jam(a)",), until=(13,)), AS_TICKS)
+    [Line(text=b'{"t":3,"begin":["jam(a)"],"end":[]}', t=3, until={'jam(a)': 13})]
+    """
+    texts = [text.encode() for text in lines_of_json(answer, times)]
+    if len(texts) == 1:
+        return [Line(texts[0], answer.t, _until(answer))]
+    return [Line(text, single.t) for text, single in zip(texts, singles(answer), strict=True)]
+
+
+def _until(answer: Answer) -> dict[str, int]:
+    if answer.kind != "changes" or answer.of_clashes:
+        return {}
+    begin, _, _, until = answer.columns
+    return {fact: tick for fact, tick in zip(begin, until, strict=False) if tick < FOREVER}
+
+
+def _raise_in(thread: Thread, error: type[BaseException]) -> None:
+    """Raises an error in another thread, at the next step that Python takes there."""
+    if thread.is_alive() and thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(error))
+
+
+def _unforeseen(error: Exception) -> Diagnostic:
+    """The diagnostic of an error that nobody has thought of: the other programs go on."""
+    message = f"the program has failed: {type(error).__name__}: {error}"
+    return Diagnostic("E425", message, help="this is a fault of Thalweg: please report it, with the program")

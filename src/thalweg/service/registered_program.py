@@ -2,42 +2,218 @@
 
 A body that differs from the one before becomes the next generation, on a thread of its own. The one before answers
 until the next has caught up; then whoever follows the program gets to know of the switch.
+
+    NAME.json     {"generations": [{"number": 3, "after": 812, "body": {…}}, {"number": 4, …}]}: current, and next
+    NAME/3/       what generation 3 has answered, and its checkpoint
 """
 
+import json
+import time
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from pathlib import Path
+from shutil import rmtree
+from threading import RLock, Thread
+from typing import Any, Final, Literal
 
-from thalweg.service.generation import Generation
+from thalweg.diagnostics import Diagnostic
+from thalweg.runtimes.checkpoint_folder import replace_file
+from thalweg.service.generation import Beginning, Generation, SharedParts
+from thalweg.service.program_text import CompiledProgram, Origin, ProgramText
+from thalweg.service.refused import RefusedError
 from thalweg.service.subscriptions import ProgramSubscriptions
 
 RestartFrom = Literal["checkpoint", "earliest", "now"]
+
+RESTARTS: Final[tuple[RestartFrom, ...]] = ("checkpoint", "earliest", "now")
+
+PATIENCE: Final = 2.7
+"""Seconds that a thread may take to end while a request waits."""
 
 
 class RegisteredProgram:
     """A name under which generations follow each other. All of it may be used from any thread."""
 
-    name: str
-    current: Generation
-    """The generation that answers."""
-    next: Generation | None
-    """The one that will, while it catches up."""
-    body: Mapping[str, Any]
-    """What was PUT last, with all defaults."""
-    subscriptions: ProgramSubscriptions
-    """Definitions of events that come and go while it runs."""
+    def __init__(self, name: str, folder: Path, around: SharedParts) -> None:
+        """A program without a generation; `folder` has what is kept of all programs."""
+        self.name = name
+        self.is_deleted = False
+        self.current: Generation
+        """The generation that answers."""
+        self.next: Generation | None = None
+        """The one that will, while it catches up."""
+        self.body: Mapping[str, Any] = {}
+        """What was PUT last, with all defaults."""
+        self._folder = folder
+        self._around = around
+        self._lock = RLock()
+        self._listeners: list[Callable[[], None]] = []
+        self.subscriptions = ProgramSubscriptions(self, around.log, lambda: self._last.text.fingerprint)
+        """Definitions of events that come and go while it runs."""
+
+    # Generations ----------------------------------------------------------------------------------------------------
 
     @property
     def generation(self) -> int:
         """The number of the generation that was PUT last, which is the ETag."""
-        raise NotImplementedError
+        return self._last.number
+
+    @property
+    def _last(self) -> Generation:
+        return self.next or self.current
+
+    @property
+    def text(self) -> ProgramText:
+        """What was PUT last."""
+        return self._last.text
+
+    def begin(self, text: ProgramText, compiled: CompiledProgram) -> None:
+        """Makes the next generation of a program, or its first one, durable, and starts it."""
+        with self._lock:
+            self._begin(text, text.origin, compiled)
+
+    def _begin(self, text: ProgramText, origin: Origin, compiled: CompiledProgram | None) -> None:
+        before = getattr(self, "current", None)
+        number = 1 if before is None else self.generation + 1
+        kept_from = before.folder if before is not None and origin == "keep" else None
+        after = self._around.log.first - 1 if origin == "earliest" else self._around.log.last
+        folder = self._folder / self.name / str(number)
+        rmtree(folder, ignore_errors=True)
+        beginning = Beginning(self.name, number, text, folder, max(0, after), kept_from)
+        generation = Generation(beginning, self._around, self._hear, compiled)
+        abandoned, self.next = self.next, None
+        if before is None:
+            self.current = generation
+        else:
+            self.next = generation
+        self._write()
+        self.body = text.as_data()
+        generation.start()
+        if abandoned is not None:
+            self._discard(abandoned)
+        if before is not None and before.state == "failed":
+            self._switch(generation)
+
+    def load(self) -> None:
+        """Opens the generations that its file names."""
+        data = json.loads(self._file.read_bytes())
+        generations = [self._loaded(about) for about in data["generations"]]
+        self.current, self.next = generations[0], generations[1] if len(generations) > 1 else None
+        self.body = self._last.text.as_data()
+        kept = {generation.folder for generation in generations}
+        for folder in (self._folder / self.name).iterdir():
+            if folder not in kept:
+                rmtree(folder, ignore_errors=True)
+
+    def start(self) -> None:
+        """Starts what `load` has opened."""
+        for generation in self.generations:
+            generation.start()
+
+    def _loaded(self, about: Mapping[str, Any]) -> Generation:
+        text, folder = ProgramText.read(about["body"]), self._folder / self.name / str(about["number"])
+        kept_from = about.get("kept_from")
+        kept = None if kept_from is None else folder.with_name(str(kept_from))
+        beginning = Beginning(self.name, about["number"], text, folder, about["after"], kept)
+        return Generation(beginning, self._around, self._hear)
+
+    @property
+    def _file(self) -> Path:
+        return self._folder / f"{self.name}.json"
+
+    @property
+    def generations(self) -> list[Generation]:
+        """The one that answers, and the one that will."""
+        return [generation for generation in (self.current, self.next) if generation is not None]
+
+    def _write(self) -> None:
+        generations = [generation.beginning.as_data() for generation in self.generations]
+        replace_file(self._file, json.dumps({"generations": generations}, ensure_ascii=False).encode())
+
+    def _hear(self, generation: Generation) -> None:
+        """Something has happened to a generation, on whose thread this is."""
+        if generation is self.next and generation.state == "live":
+            with self._lock:
+                if generation is self.next:
+                    self._switch(generation)
+        elif generation is self.current:
+            self._tell()
+
+    def _switch(self, generation: Generation) -> None:
+        """The next generation answers from now on."""
+        before, self.current, self.next = self.current, generation, None
+        self._write()
+        self._tell()
+        self._discard(before)
+
+    def _discard(self, generation: Generation) -> None:
+        """Ends a generation that answers no more, without waiting for it, and removes its folder."""
+
+        def end() -> None:
+            generation.stop(save=False, seconds=PATIENCE)
+            generation.join()
+            generation.forget()
+
+        Thread(target=end, name=f"{generation.name} {generation.number} ends", daemon=True).start()
+
+    def _tell(self) -> None:
+        for heard in tuple(self._listeners):
+            heard()
+
+    # For requests ---------------------------------------------------------------------------------------------------
 
     def describe(self) -> dict[str, Any]:
-        """The object of `GET /v1/programs/{p}`."""
-        raise NotImplementedError
+        """The object of `GET /v1/programs/{p}`.
+
+        State and progress are those of the generation that was PUT last; while that catches up, the one before answers,
+        and `answering` says its number.
+        """
+        with self._lock:
+            last, current = self._last, self.current
+        log = self._around.log
+        behind = max(0, log.last - current.seq)
+        data = {
+            "name": self.name,
+            "generation": last.number,
+            "state": last.state,
+            "progress": round(last.progress, 4),
+            "because": last.because,
+            "t": None if current.t is None else current.times.data(current.t),
+            "lag": {"records": behind, "seconds": self._lag_seconds(current, behind)},
+            "lines": current.lines.last,
+            "holding": len(current.holding),
+            "late": current.late,
+            "bytes": current.bytes,
+            "cpu": round(current.cpu, 6),
+            "warnings": list(last.warnings),
+            "subscriptions": self.subscriptions.describe(),
+        }
+        if last is not current:
+            data["answering"] = current.number
+        return data | {key: self.body[key] for key in ("sources", "background", "streams", "options", "from", "memory")}
+
+    def _lag_seconds(self, generation: Generation, behind: int) -> float:
+        """How much older the first record that was not taken is than the last one."""
+        if not behind:
+            return 0.0
+        records = self._around.log.read(generation.seq, most=1)
+        return max(0.0, (self._around.log.arrived - records[0].arrived) / 1_000) if records else 0.0
 
     def snapshot(self) -> tuple[str, dict[str, Any]]:
         """The id of the last line, and at the same instant `{"t": …, "facts": [{"fact","since","until"}]}`."""
-        raise NotImplementedError
+        generation = self.current
+        with generation.lock:
+            last, t = generation.lines.last, generation.t
+            facts = list(generation.holding.facts(t))
+        written = generation.times.data
+        held = [
+            {
+                "fact": held.fact,
+                "since": written(held.since),
+                "until": None if held.until is None else written(held.until),
+            }
+            for held in facts
+        ]
+        return f"{generation.number}-{last}", {"t": None if t is None else written(t), "facts": held}
 
     def subscribe(self, heard: Callable[[], None]) -> Callable[[], None]:
         """Calls a function whenever there are more lines, time has passed (`current.t`) or `current` is another one.
@@ -45,11 +221,41 @@ class RegisteredProgram:
         It is called on a program's thread and must return at once: compare `current.number`, `current.lines.last` and
         `current.t` with what you have sent. Returns how to stop that.
         """
-        raise NotImplementedError
+        self._listeners.append(heard)
+
+        def stop() -> None:
+            if heard in self._listeners:
+                self._listeners.remove(heard)
+
+        return stop
 
     def restart(self, origin: RestartFrom) -> None:
-        """Goes on from the last checkpoint, or begins a generation from the log's beginning or its end."""
-        raise NotImplementedError
+        """Goes on from the last checkpoint, or begins a generation from the log's beginning or its end.
+
+        `RefusedError`: 400 where the origin is none, 409 where the program cannot be stopped just now.
+        """
+        if origin not in RESTARTS:
+            choices = " or ".join(f"`{name}`" for name in RESTARTS)
+            raise RefusedError(400, Diagnostic("E902", f"`from` cannot be `{origin}`; it is {choices}"))
+        with self._lock:
+            if origin == "checkpoint":
+                self._reopen(self._last)
+            else:
+                self._begin(self.text, origin, None)
+
+    def _reopen(self, generation: Generation) -> None:
+        """Opens a generation again, where its last checkpoint was taken."""
+        if not generation.stop(save=True, seconds=PATIENCE):
+            raise RefusedError(
+                409, Diagnostic("E424", "the program is being stopped", help="ask again in some seconds")
+            )
+        again = Generation(generation.beginning, self._around, self._hear)
+        if generation is self.next:
+            self.next = again
+        else:
+            self.current = again
+        again.start()
+        self._tell()
 
     def plan(self) -> dict[str, Any]:
         """The plan that runs, as `explain --format json` has it, with `"counts"` by the id of a box."""
@@ -58,3 +264,35 @@ class RegisteredProgram:
     def plan_svg(self) -> str:
         """The same, drawn as `explain --format svg` draws it."""
         raise NotImplementedError
+
+    # Its end --------------------------------------------------------------------------------------------------------
+
+    def due(self) -> float | None:
+        """Seconds until time must pass for one of its generations; None where it need not."""
+        dues = (generation.due() for generation in self.generations)
+        return min((due for due in dues if due is not None), default=None)
+
+    def close(self, save: bool, seconds: float) -> bool:
+        """Ends its threads; False where one could not be ended in that time."""
+        generations = self.generations
+        for generation in generations:
+            generation.ask_to_stop(save)
+        until = time.monotonic() + seconds
+        ended = [generation.stop(save, max(0.0, until - time.monotonic())) for generation in generations]
+        return all(ended)
+
+    def delete(self) -> bool:
+        """Nothing is left of it; False where a thread of it is still stopping, behind which the rest is removed."""
+        with self._lock:
+            self.is_deleted = True
+            self._file.unlink(missing_ok=True)
+        ended = self.close(save=False, seconds=PATIENCE)
+        self._tell()
+        return ended
+
+    def remove(self) -> None:
+        """Waits until its threads have ended, and removes what they have answered."""
+        for generation in self.generations:
+            generation.join()
+            generation.forget()
+        rmtree(self._folder / self.name, ignore_errors=True)
