@@ -6,7 +6,6 @@
 At each None, which says that the next item must be waited for, its thread answers questions.
 """
 
-import ctypes
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from thalweg.answers.jsonl import lines as lines_of_json
 from thalweg.answers.record import Answer, singles
 from thalweg.api import jobs
-from thalweg.connectors.interrupt import Interrupt, StoppedError
+from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.named_source import NamedSource
 from thalweg.dataflow.operator import Concludes
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
@@ -32,6 +31,7 @@ from thalweg.runtimes.kept_program import RunProgram
 from thalweg.runtimes.local import LocalRun
 from thalweg.runtimes.observer import Observer
 from thalweg.runtimes.plausible_times import TimeLimits
+from thalweg.runtimes.thread_stop import ThreadStop
 from thalweg.service.answer_lines import AnswerLines, Line
 from thalweg.service.generation_items import GenerationItems, position_of
 from thalweg.service.holding import Holding
@@ -57,6 +57,7 @@ _MOST_WAITING: Final = 512
 """Answers that wait until others may see them, where the program has much to catch up with."""
 _NEAR: Final = 100
 """Records: a program that is so near to the end of the log has caught up."""
+_AGAIN: Final = 0.2
 _PATIENCE: Final = 0.3
 """Seconds that a thread has to end by itself, before it is stopped."""
 
@@ -137,6 +138,7 @@ class Generation:
         self._cpu = 0.0
         self._is_given_up = False
         self._solvers: Solvers | None = None
+        self._stop = ThreadStop(self._end_solving)
         self._thread = Thread(target=self._live, name=f"{self.name} {self.number}", daemon=True)
         around.log.keep(self._key, 0)
 
@@ -202,11 +204,16 @@ class Generation:
         self.ask_to_stop(save)
         self._thread.join(max(0.0, seconds / 2 if save else min(_PATIENCE, seconds)))
         while self._thread.is_alive() and time.monotonic() < until:
-            if self._solvers is not None:
-                self._solvers.close()
-            self._raise_in_thread()
-            self._thread.join(min(0.2, max(0.0, until - time.monotonic())))
+            self._stop_now()
+            self._thread.join(min(_AGAIN, max(0.0, until - time.monotonic())))
         return not self._thread.is_alive()
+
+    def _stop_now(self) -> None:
+        """Ends what the thread is doing, unless it reads the log: then it is about to see that it is to end."""
+        if self._items is None:
+            self._stop.ask()
+        else:
+            self._items.unless_reading(self._stop.ask)
 
     def join(self) -> None:
         """Waits until the thread has ended."""
@@ -225,22 +232,19 @@ class Generation:
         if self._items is not None:
             self._items.is_given_up = not save
         self._interrupt.asked = True
-        if self._solvers is not None and not save:
-            self._solvers.close()
+        if not save:
+            self._end_solving()
         self._around.log.wake()
 
-    def _raise_in_thread(self) -> None:
-        if self._items is not None:
-            self._items.stop(lambda error: _raise_in(self._thread, error))
+    def _end_solving(self) -> None:
+        if self._solvers is not None:
+            self._solvers.close()
 
     # On its thread --------------------------------------------------------------------------------------------------
 
     def _live(self) -> None:
         try:
-            with ExitStack() as stack:
-                self._evaluate(stack.enter_context(self._opened(stack)))
-        except StoppedError:
-            pass
+            self._stop.run(self._work)
         except RejectedError as error:
             self._fail(*error.diagnostics)
         except FailedError as error:
@@ -255,6 +259,10 @@ class Generation:
             self._questions.close()
             self.lines.close()
             self._heard(self)
+
+    def _work(self) -> None:
+        with ExitStack() as stack:
+            self._evaluate(stack.enter_context(self._opened(stack)))
 
     def _fail(self, *diagnostics: Diagnostic) -> None:
         if not self._interrupt.asked:
@@ -451,12 +459,6 @@ def _until(answer: Answer) -> dict[str, int]:
         return {}
     begin, _, _, until = answer.columns
     return {fact: tick for fact, tick in zip(begin, until, strict=False) if tick < FOREVER}
-
-
-def _raise_in(thread: Thread, error: type[BaseException]) -> None:
-    """Raises an error in another thread, at the next step that Python takes there."""
-    if thread.is_alive() and thread.ident is not None:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(error))
 
 
 def _unforeseen(error: Exception) -> Diagnostic:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 from typing import Any, Protocol
 
-from thalweg.connectors.interrupt import StoppedError
 from thalweg.model.arrow import decode, unframe
 from thalweg.model.event import Batch
 from thalweg.runtimes.intake import Item
@@ -58,11 +57,11 @@ class GenerationItems:
                 self._is_reading = False
             yield item
 
-    def stop(self, raise_there: Callable[[type[BaseException]], object]) -> None:
-        """Raises an error in the thread that evaluates, unless it reads: then it finds out by itself."""
+    def unless_reading(self, stop: Callable[[], object]) -> None:
+        """Calls a function that stops the thread, unless it reads."""
         with self._entry:
             if not self._is_reading:
-                raise_there(StoppedError)
+                stop()
 
     def position(self) -> dict[str, Any] | None:
         position = None if self.is_given_up else self._items.position()
