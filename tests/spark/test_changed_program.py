@@ -46,6 +46,7 @@ def embedded(first: int) -> list[str]:
     return [line for answer in changing.finish() for line in lines(answer)]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_with_a_changed_program(tmp_path: Path) -> None:
     (tmp_path / "in.facts").write_text("".join(f"{one.facts[0]} at {one.tick}.\n" for one in readings()))
     out, folder, rules = (tmp_path / name for name in ("out.jsonl", "checkpoint", "rules.lars"))

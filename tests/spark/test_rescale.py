@@ -44,11 +44,8 @@ def has_run(folder: Path, partitions: int) -> bool:
     return batches(folder) > max(int(file.name) for file in offsets.glob("[0-9]*")) - 1 and not last.moves
 
 
-@pytest.mark.parametrize(
-    ("program", "ticks"),
-    [(PROGRAM, 450), pytest.param(CASCADE, 450, marks=pytest.mark.slow)],
-    ids=["rules", "cascade"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("program", "ticks"), [(PROGRAM, 450), (CASCADE, 450)], ids=["rules", "cascade"])
 def test_killed_and_resumed_with_other_partitions(
     session: "SparkSession", tmp_path: Path, program: str, ticks: int
 ) -> None:
