@@ -17,6 +17,7 @@ from thalweg.cli.deployed_command import DeployedCommand
 from thalweg.cli.explain import explain
 from thalweg.cli.init import init
 from thalweg.cli.run import run
+from thalweg.cli.serve import serve
 from thalweg.cli.timeline import timeline
 from thalweg.cli.why import why
 
@@ -35,6 +36,7 @@ app.command(cls=DeployedCommand, epilog="Example: `thalweg explain slow.lars --f
 app.command(cls=DeployedCommand, epilog="Example: `thalweg why slow.lars 'slow(a)' --at 12 --stream readings.facts`")(
     why
 )
+app.command(epilog="Example: `thalweg serve --data here`")(serve)
 app.command(epilog="Example: `thalweg init readings.csv`")(init)
 app.command(epilog="Example: `thalweg timeline answers.jsonl --out answers.html`")(timeline)
 app.command(epilog="Example: `thalweg demo --out timeline.svg`")(demo)

@@ -1,0 +1,102 @@
+"""The server: a port, an event loop, and an end in time."""
+
+import asyncio
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from signal import SIGINT, SIGTERM
+from time import monotonic
+from typing import Final
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from thalweg.diagnostics import Diagnostic, FailedError
+from thalweg.service.http.application import application
+from thalweg.service.http.endpoint import Api
+
+SWITCH: Final = 0.001
+"""Seconds after which a thread that evaluates gives way to the one that answers requests."""
+_GRACE: Final = 9.0
+_REQUESTS: Final = 1
+_BACKLOG: Final = 2_048
+
+
+def open_port(host: str, port: int) -> socket.socket:
+    """A socket at an address, not yet listening; `FailedError` where it cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        # From here on nobody else gets it; connections wait until the service takes them.
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        message = f"the service cannot use port {port} of `{host}`: {error.strerror}"
+        help_ = "stop what uses it, give another one with `--port`, or `--port 0` for any that is free"
+        raise FailedError(Diagnostic("E404", message, help=help_)) from None
+    return listener
+
+
+def address_of(listener: socket.socket) -> str:
+    """The address that people type."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+class _Protocol(HttpToolsProtocol):
+    """Requests know their connection: one that nobody reads from is cut."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "connection": transport}
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to others."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def serve(api: Api, listener: socket.socket, opened: Callable[[], None]) -> None:
+    """Answers requests until SIGINT or SIGTERM, then closes the service within the time that is left."""
+    sys.setswitchinterval(SWITCH)
+    config = uvicorn.Config(
+        application(api),
+        http=_Protocol,
+        loop="uvloop",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=_REQUESTS,
+    )
+    loop_factory = config.get_loop_factory()
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(_serve(api, _Server(config), listener, opened))
+
+
+async def _serve(api: Api, server: _Server, listener: socket.socket, opened: Callable[[], None]) -> None:
+    ended = asyncio.Event()
+    for number in (SIGINT, SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    background = [asyncio.create_task(work) for work in (api.gap.measure(), api.subscribers.watch())]
+    serving = asyncio.create_task(server.serve([listener]))
+    opened()
+    await asyncio.wait((serving, asyncio.create_task(ended.wait())), return_when=asyncio.FIRST_COMPLETED)
+    begun = monotonic()
+    server.should_exit = True
+    api.subscribers.close()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(serving, _REQUESTS + 1)
+    for task in background:
+        task.cancel()
+    # Nothing waits for the threads of requests that are still at work.
+    await asyncio.get_running_loop().run_in_executor(None, api.service.close, _GRACE - (monotonic() - begun))
