@@ -20,6 +20,8 @@ COMMANDS = {
     "check o.ttl": "",
     "explain q.lars": "",
     "timeline a.jsonl": "",
+    "serve --port 0": "serve",
+    "serve --new-token a --scope read --tokens t": "",
     "demo --files city": "",
     "run q.lp --stream in.facts --window 1s": "asp",
     "check q.lp": "asp",

@@ -9,7 +9,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from thalweg.service.door import FORMATS
+from thalweg.service.body_reader import FORMATS
 from thalweg.service.http.endpoint import (
     JSON,
     Api,
