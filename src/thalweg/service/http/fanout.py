@@ -97,7 +97,7 @@ def _from_snapshot(program: RegisteredProgram, restart: Any = lambda place: b"")
     return _News(place, generation.t, generation, restart=restart(place), snapshot=snapshot)
 
 
-class Feed:
+class SharedFeed:
     """The latest chunks for one filter, and whoever waits for the next."""
 
     def __init__(self, place: LineId) -> None:
@@ -152,7 +152,7 @@ class ProgramFanout:
         self.deliveries = 0
         self._threads = threads
         self._loop = asyncio.get_running_loop()
-        self._feeds: dict[StreamFilter, Feed] = {}
+        self._feeds: dict[StreamFilter, SharedFeed] = {}
         self._place = self._head()
         self._woken = asyncio.Event()
         self._is_woken = False
@@ -161,7 +161,7 @@ class ProgramFanout:
         self._unsubscribe = program.subscribe(self._heard)
 
     @property
-    def feeds(self) -> Iterator[Feed]:
+    def feeds(self) -> Iterator[SharedFeed]:
         return iter(self._feeds.values())
 
     def close(self) -> None:
@@ -172,11 +172,11 @@ class ProgramFanout:
         for feed in self._feeds.values():
             feed.wake()
 
-    def join(self, filter_: StreamFilter) -> Feed:
+    def join(self, filter_: StreamFilter) -> SharedFeed:
         """The feed of a filter for one more member."""
         feed = self._feeds.get(filter_)
         if feed is None:
-            feed = self._feeds[filter_] = Feed(self._place)
+            feed = self._feeds[filter_] = SharedFeed(self._place)
             feed.tick = self.program.current.t
         feed.members += 1
         return feed
@@ -188,7 +188,7 @@ class ProgramFanout:
         if not feed.members:
             del self._feeds[filter_]
 
-    async def read(self, after: LineId | None, filter_: StreamFilter, feed: Feed) -> Chunk:
+    async def read(self, after: LineId | None, filter_: StreamFilter, feed: SharedFeed) -> Chunk:
         """What is behind an id, for one subscriber, up to where the feed is; without an id a snapshot."""
         if after is None:
             news = await self._threads.call(_from_snapshot, self.program)
@@ -234,7 +234,7 @@ class ProgramFanout:
         news = _news(self.program, self._place)
         return news, {filter_: news.encoded(filter_) for filter_ in filters}
 
-    def _tell(self, feed: Feed, news: _News, data: bytes, lines: int) -> None:
+    def _tell(self, feed: SharedFeed, news: _News, data: bytes, lines: int) -> None:
         if data:
             feed.tick = news.last_tick
         else:
@@ -242,7 +242,7 @@ class ProgramFanout:
         if data or feed.place != news.place:
             feed.publish(Chunk(data, lines, news.place))
 
-    def _passed(self, feed: Feed, news: _News) -> bytes:
+    def _passed(self, feed: SharedFeed, news: _News) -> bytes:
         """The event that says that time has passed, where it has and not too many say so."""
         is_behind = len(news.lines) == _LINES
         if news.t is None or is_behind or (feed.tick is not None and news.t <= feed.tick):
@@ -310,7 +310,7 @@ class Subscriber:
         self._published = feed.total
         return chunk.data
 
-    def _take(self, feed: Feed) -> bytes:
+    def _take(self, feed: SharedFeed) -> bytes:
         assert self._next is not None
         chunks = list(feed.behind(self._next))
         self._next, self._place, self._published = feed.next, feed.place, feed.total
