@@ -203,9 +203,9 @@ class Log:
 
     def _commit_until_closed(self) -> None:
         while (batch := self._next_batch()) is not None:
+            self._begin_file_if_due()
             if batch:
                 self._commit(batch)
-            self._begin_file_if_due()
             self.retain()
 
     def _next_batch(self) -> Sequence[_Waiting] | None:
