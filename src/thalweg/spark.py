@@ -142,7 +142,7 @@ def reason(
     `buckets` where the default is another one now); with other `partitions` its state is moved to them when it starts
     (Spark 4.2 and later). It belongs to its program: another one is refused when it starts. With
     `on_change="begin"` it may be a changed one: what is unchanged goes on, and all else begins at the first tick of
-    which nothing had been read; a warning says which is which (W422). The number of stages must be the same (E423).
+    which nothing had been read; a warning says which is which (W422).
 
     With `memory`, as in `"200M"`, each bucket of each stage has a budget: over it facts are shed, and what may have
     ended by that has the `op` `?`. Where a program cannot go on, the job fails with the diagnostic as its message.

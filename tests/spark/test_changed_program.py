@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,15 @@ from thalweg.answers.jsonl import lines
 from thalweg.diagnostics import RejectedError, Source
 from thalweg.model.event import Event
 from thalweg.model.fact import Fact
+from thalweg.runtimes.spark.query_folder import QueryFolder
 from thalweg.spark import reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LAST = 10_000
-SLOW = "slow(R) :- speed(R,V) in [4], V < 20. #record busy/1. "
+ALONE = "slow(R) :- speed(R,V) in [4], V < 20. "
+SLOW = ALONE + "#record busy/1. "
 OLD = SLOW + "busy(N) :- N = count{R : slow(R)}. often(N) :- busy(N) in [3]."
 NEW = SLOW + "busy(N) :- N = count{R : slow(R)}, N > 1. many(N) :- busy(N) in [2], N > 3."
 
@@ -34,9 +37,9 @@ def readings() -> list[Event]:
     return [Event(tick, (Fact("speed", (road, speed)),)) for tick, road, speed in roads]
 
 
-def embedded(first: int) -> list[str]:
+def embedded(first: int, before: str = OLD, after: str = NEW) -> list[str]:
     """The answers of a run in this process whose changed program begins at a tick, when two less were decided."""
-    old, new = (api.load_part([Source("rules.lars", text)], (), "1s") for text in (OLD, NEW))
+    old, new = (api.load_part([Source("rules.lars", text)], (), "1s") for text in (before, after))
     changing = ChangingRun(old, 0)
     for tick, arrived in by_tick(readings(), 0, first - 2):
         changing.advance(tick, arrived)
@@ -113,9 +116,69 @@ def test_a_query_goes_on_with_a_changed_program(session: "SparkSession", tmp_pat
     assert job(session, tmp_path, new) == [(6, "+", "q(d)"), (6, "-", "q(c)")]
     with pytest.raises(RejectedError, match="belongs to another program"):
         job(session, tmp_path, old)
-    other = "q(X) :- p(X) in [2]."
-    with pytest.raises(RejectedError, match="Spark keeps their number"):
-        job(session, tmp_path, other, on_change="begin")
+
+
+ONE_STAGE = "q(X) :- p(X) in [2]."
+TWO_STAGES = "q(X) :- p(X) in [2]. n(N) :- N = count{X : q(X)}, N > 0."
+
+
+def test_a_changed_program_has_another_number_of_stages(session: "SparkSession", tmp_path: Path) -> None:
+    write(tmp_path, 0, ("a", 1), ("b", 2))
+    job(session, tmp_path, TWO_STAGES)
+    write(tmp_path, 1, ("c", 3))
+    with pytest.warns(ThalwegWarning, match="`q/1` goes on; `n/1` is gone"):
+        answers = job(session, tmp_path, ONE_STAGE, on_change="begin")
+    assert answers == [(3, "+", "q(c)"), (3, "-", "n(2)")]
+    write(tmp_path, 2, ("d", 4))
+    assert job(session, tmp_path, ONE_STAGE) == [(4, "+", "q(d)"), (4, "-", "q(a)")]
+    assert [*(tmp_path / "state" / "thalweg").glob("[!.j]*")] == []
+    write(tmp_path, 3, ("e", 5))
+    with pytest.warns(ThalwegWarning, match="`n/1` begins at 5; `q/1` goes on"):
+        answers = job(session, tmp_path, TWO_STAGES, on_change="begin")
+    assert answers == [(5, "+", "n(3)"), (5, "+", "q(e)"), (5, "-", "q(b)")]
+
+
+@pytest.mark.parametrize("then", [ONE_STAGE, TWO_STAGES])
+def test_a_changed_program_is_killed_before_its_first_batch(
+    session: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    write(tmp_path, 0, ("a", 1), ("b", 2))
+    job(session, tmp_path, TWO_STAGES)
+    write(tmp_path, 1, ("c", 3))
+
+    def killed(folder: QueryFolder, name: str, content: bytes) -> None:
+        if name == "thalweg/emptied":
+            raise KeyboardInterrupt
+        write_file(folder, name, content)
+
+    write_file = QueryFolder.write
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ThalwegWarning)
+        with monkeypatch.context() as patch:
+            patch.setattr(QueryFolder, "write", killed)
+            with pytest.raises(KeyboardInterrupt):
+                job(session, tmp_path, ONE_STAGE, on_change="begin")
+        answers = job(session, tmp_path, then, on_change="begin")
+    counted = [(3, "+", "n(3)")] if then == TWO_STAGES else []
+    assert answers == [*counted, (3, "+", "q(c)"), (3, "-", "n(2)")]
+
+
+def test_a_run_goes_on_with_another_number_of_stages(tmp_path: Path) -> None:
+    (tmp_path / "in.facts").write_text("".join(f"{one.facts[0]} at {one.tick}.\n" for one in readings()))
+    out, folder, rules = (tmp_path / name for name in ("out.jsonl", "checkpoint", "rules.lars"))
+    place = ("--runtime", "spark", "--checkpoint", folder, "--out", out, "--partitions", "2")
+    line = thalweg("run", rules, "--stream", tmp_path / "in.facts", *place, segment=2_500, waiting=1)
+    rules.write_text(ALONE)
+    with started(line, tmp_path / "said.txt") as family:
+        wait_until(lambda: _delivered(folder) > 0 or family.ended, "no batch is delivered")
+        family.kill_group()
+        assert family.wait() != 0
+    rules.write_text(OLD)
+    said = tmp_path / "changed.txt"
+    assert run([*line, "--on-change", "begin"], said) == 0, said.read_text()
+    begins = re.search(r"`busy/1`, `often/1` begin at (\d+); `slow/1` goes on", said.read_text())
+    assert begins is not None, said.read_text()
+    assert out.read_text().splitlines() == embedded(int(begins[1]), ALONE, OLD)
 
 
 TWO = ("+", "n(2)"), ("+", "q(b)"), ("-", "n(1)")

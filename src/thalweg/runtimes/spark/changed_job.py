@@ -10,7 +10,7 @@ earlier program; then the states of all its buckets are read, and sent to the wo
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.sealed import seal, seal_json, unseal, unseal_json
@@ -20,6 +20,8 @@ from thalweg.runtimes.spark.handover import Address, BucketHandover, BucketState
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.offset_log import last_batch, last_number
 from thalweg.runtimes.spark.processor import read_chunks
+from thalweg.runtimes.spark.query_folder import OWN, QueryFolder
+from thalweg.runtimes.spark.stage_stores import StageStores
 from thalweg.runtimes.stored_path import CheckpointPath
 
 if TYPE_CHECKING:
@@ -77,6 +79,12 @@ def note_change(folder: CheckpointPath, earlier: Job, job: Job) -> None:
         replace_file(folder / CHANGE, seal_json(about, FORMAT))
 
 
+def forget_change(folder: CheckpointPath, job: Job) -> None:
+    """Forgets that another program was to go on from here, which was killed before its first batch had begun."""
+    if (folder / CHANGE).exists() and read_sealed(folder / CHANGE, FORMAT, unseal_json)["program"] != job.fingerprint:
+        (folder / CHANGE).unlink()
+
+
 def keep(folder: CheckpointPath, kept: KeptJob) -> None:
     """Keeps a job in the folder of its run, for a changed one."""
     file = folder / job_file(kept.job.fingerprint)
@@ -94,37 +102,23 @@ def read_kept(folder: CheckpointPath, fingerprint: str) -> KeptJob:
 
 def keep_with_query(session: "SparkSession", location: str, kept: KeptJob) -> None:
     """Keeps a job beside Spark's own files of a query; through Spark Connect that cannot be done."""
-    if (path := _java_path(session, location, kept.job.fingerprint)) is None:
+    if (folder := QueryFolder.of(session, location)) is None:
         return
-    files, file = path
-    if not files.exists(file):
-        stream = files.create(file, False)
-        try:
-            stream.write(bytearray(seal(kept.save(), FORMAT)))
-        finally:
-            stream.close()
+    file = "/".join((OWN, job_file(kept.job.fingerprint)))
+    if not folder.exists(file):
+        folder.write(file, seal(kept.save(), FORMAT))
 
 
 def read_kept_with_query(session: "SparkSession", location: str, fingerprint: str) -> KeptJob:
     """What is kept of a job beside Spark's own files of a query; `RejectedError` where that is nothing."""
-    path = _java_path(session, location, fingerprint)
-    if path is None:
+    folder = QueryFolder.of(session, location)
+    if folder is None:
         message = "through Spark Connect a query goes on with its own program only: its files cannot be read there"
         raise RejectedError([Diagnostic("E423", message, help=_ANEW)])
-    files, file = path
-    if not files.exists(file):
+    file = "/".join((OWN, job_file(fingerprint)))
+    if not folder.exists(file):
         raise kept_nothing(location)
-    content = session.read.format("binaryFile").load(file.toString()).select("content").collect()[0][0]
-    return KeptJob.load(unseal(bytes(content), FORMAT))
-
-
-def _java_path(session: "SparkSession", location: str, fingerprint: str) -> "tuple[Any, Any] | None":
-    """A file system of Java and the file that has a job; None where Java is out of reach."""
-    java = getattr(session, "_jvm", None)
-    if java is None:
-        return None
-    file = java.org.apache.hadoop.fs.Path(f"{location.rstrip('/')}/thalweg/{job_file(fingerprint)}")
-    return file.getFileSystem(session.sparkContext._jsc.hadoopConfiguration()), file
+    return KeptJob.load(unseal(folder.read(file), FORMAT))
 
 
 def job_file(fingerprint: str) -> str:
@@ -151,18 +145,20 @@ def check_alike(earlier: Job, job: Job, location: str) -> None:
     for name, shown in _SETTINGS.items():
         if getattr(earlier, name) != getattr(job, name):
             raise refused(f"the checkpoint `{location}` belongs to a run with another value of {shown}")
-    before, now = len(earlier.levels), len(job.levels)
-    if before != now:
-        message = (
-            f"the changed program has {now} stages that follow each other, and the checkpoint `{location}` {before}: "
-            "Spark keeps their number"
-        )
-        raise RejectedError([Diagnostic("E423", message, help=_ANEW)])
 
 
 def handover(session: "SparkSession", location: str, earlier: KeptJob, new: KeptJob) -> BucketHandover:
-    """What the workers of a changed job need of those of an earlier one, whose last batch is complete."""
-    return BucketHandover.of(earlier, new, read_states(session, location, earlier.job))
+    """What the workers of a changed job need of those of an earlier one, whose last batch is complete.
+
+    Where the changed one needs other stores, it is kept, so that these can be made.
+    """
+    stores = StageStores.of(session, location)
+    kept = stores.kept(earlier.job.fingerprint)
+    states = read_states(session, location, earlier.job) if kept is None else kept
+    left = BucketHandover.of(earlier, new, states)
+    if len(earlier.job.levels) != len(new.job.levels):
+        stores.keep(earlier.job.fingerprint, states)
+    return left
 
 
 # States ---------------------------------------------------------------------------------------------------------------

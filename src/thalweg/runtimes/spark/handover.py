@@ -123,7 +123,7 @@ class BucketHandover:
 
     def save(self) -> bytes:
         """It as bytes."""
-        own, states = self.succession, sorted(self.states.items())
+        own = self.succession
         change = own.change
         header = {
             "change": [change.same, change.begun, change.gone],
@@ -134,15 +134,13 @@ class BucketHandover:
             "appear": sorted(map(str, own.appear)),
             "first": self.first,
             "watermark": dict(self.watermark),
-            "states": [address for address, _ in states],
         }
-        contents = (frame([state.base, *map(frame, state.journal)]) for _, state in states)
-        return frame([encode(header, {}), sealed(self.earlier), *contents])
+        return frame([encode(header, {}), sealed(self.earlier), save_states(self.states)])
 
     @classmethod
     def load(cls, data: bytes) -> "BucketHandover":
         """What was saved."""
-        about, job, *contents = unframe(data)
+        about, job, states = unframe(data)
         header: dict[str, Any] = decode(about)[0]
         stay, appear = (frozenset(map(Predicate.read, header[name])) for name in ("stay", "appear"))
         same, begun, gone = map(tuple, header["change"])
@@ -154,11 +152,7 @@ class BucketHandover:
             stay,
             appear,
         )
-        states = {
-            (fragment, bucket): _state(content)
-            for (fragment, bucket), content in zip(header["states"], contents, strict=True)
-        }
-        return cls(unsealed(job), own, states, header["first"], header["watermark"])
+        return cls(unsealed(job), own, load_states(states), header["first"], header["watermark"])
 
 
 def _no_budget() -> Diagnostic:
@@ -166,9 +160,29 @@ def _no_budget() -> Diagnostic:
     return Diagnostic("E408", message, help="begin with a new checkpoint, or leave the program as it was")
 
 
+def save_states(states: Mapping[Address, BucketState]) -> bytes:
+    """The states of buckets as bytes.
+
+    >>> load_states(save_states({(1, 7): BucketState(b"base", ((b"parcel",),))}))
+    {(1, 7): BucketState(base=b'base', journal=((b'parcel',),))}
+    """
+    ordered = sorted(states.items())
+    contents = (frame([state.base, *map(frame, state.journal)]) for _, state in ordered)
+    return frame([encode({"states": [address for address, _ in ordered]}, {}), *contents])
+
+
+def load_states(data: bytes) -> dict[Address, BucketState]:
+    """What was saved."""
+    about, *contents = unframe(data)
+    addresses: list[Address] = decode(about)[0]["states"]
+    return {
+        (fragment, bucket): _state(content) for (fragment, bucket), content in zip(addresses, contents, strict=True)
+    }
+
+
 def _state(content: bytes) -> BucketState:
     base, *journal = unframe(content)
-    return BucketState(bytes(base), tuple(tuple(unframe(entry)) for entry in journal))
+    return BucketState(bytes(base), tuple(tuple(map(bytes, unframe(entry))) for entry in journal))
 
 
 def _inbox_of(job: Job, states: Mapping[Address, BucketState]) -> Inbox:

@@ -17,7 +17,9 @@ from thalweg.runtimes.spark.changed_job import (
 from thalweg.runtimes.spark.handover import BucketHandover, KeptJob
 from thalweg.runtimes.spark.partition_count import LastBatch, move, read_log
 from thalweg.runtimes.spark.query_claim import KEY, QueryClaim, claims_in
+from thalweg.runtimes.spark.query_folder import QueryFolder
 from thalweg.runtimes.spark.shipped_job import ship_handover
+from thalweg.runtimes.spark.stage_stores import StageStores
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 
 if TYPE_CHECKING:
@@ -46,8 +48,9 @@ class QueryStart:
         check_visible(self.session, location, partitions)
         if last is not None and may_move:
             move(self.session, location, last, partitions)
+        earlier = earlier or self._itself(claims, location)
         if earlier is not None:
-            self._take_over(earlier, location)
+            self._take_over(earlier, location, partitions if last is None or may_move else last.partitions)
         keep_with_query(self.session, location, self.kept)
 
     def _earlier(self, claims: list[dict[str, Any]], last: LastBatch | None, location: str) -> dict[str, Any] | None:
@@ -68,12 +71,26 @@ class QueryStart:
             raise _incomplete(location)
         return before
 
-    def _take_over(self, before: dict[str, Any], location: str) -> None:
-        earlier = read_kept_with_query(self.session, location, before[KEY]["fingerprint"])
+    def _itself(self, claims: list[dict[str, Any]], location: str) -> dict[str, Any] | None:
+        """The claim of this program, where its state was kept for a changed one that was killed."""
+        folder = QueryFolder.of(self.session, location)
+        if not claims or folder is None:
+            return None
+        stores = StageStores(folder)
+        if stores.are_taken_from(self.claim.fingerprint):
+            return claims[-1]
+        stores.settle()
+        return None
+
+    def _take_over(self, before: dict[str, Any], location: str, partitions: int) -> None:
+        fingerprint: str = before[KEY]["fingerprint"]
+        earlier = read_kept_with_query(self.session, location, fingerprint)
         check_alike(earlier.job, self.kept.job, location)
         left = handover(self.session, location, earlier, self.kept)
-        self.report(left)
+        if not self.claim.is_of(before):
+            self.report(left)
         ship_handover(self.session, self.kept.job, left)
+        StageStores.of(self.session, location).empty(fingerprint, self.kept.job, partitions)
         if self.permit is not None:
             self.permit.write_text(json.dumps(before), encoding="utf-8")
 

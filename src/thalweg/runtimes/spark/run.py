@@ -35,6 +35,7 @@ from thalweg.runtimes.spark.answer_chunks import chunks_of
 from thalweg.runtimes.spark.available_now import says_where_batches_begin
 from thalweg.runtimes.spark.changed_job import (
     check_alike,
+    forget_change,
     handover,
     keep,
     note_change,
@@ -65,6 +66,7 @@ from thalweg.runtimes.spark.session import (
 from thalweg.runtimes.spark.session_settings import LOCAL, is_local
 from thalweg.runtimes.spark.shipped_job import ship, ship_handover
 from thalweg.runtimes.spark.shutdown import Guard
+from thalweg.runtimes.spark.stage_stores import StageStores
 from thalweg.runtimes.spark.visible_checkpoint import check_visible
 from thalweg.runtimes.stored_path import CheckpointPath, StoredPath
 
@@ -192,6 +194,7 @@ def run(
         claim.make(folder)
         if change is not None and target.checkpoint is not None:
             keep(folder, change.kept)
+            earlier = earlier or _itself(session, change.kept, folder)
         delivery = deliver(folder / LEDGER, feed)
         delivery.need_folder = need_folder
         stack.callback(delivery.close)
@@ -211,6 +214,7 @@ def run(
             writing = writer_of(session, job, feed, delivery, folder, sink)
             _move(session, writing, folder, partitions, must_stop)
             if earlier is not None:
+                StageStores.of(session, location_of(folder)).empty(earlier.job.fingerprint, job, partitions)
                 note_change(folder, earlier.job, job)
             query = _triggered(writing, job).start()
             stack.callback(_stop, query)
@@ -261,10 +265,20 @@ def _earlier(folder: CheckpointPath, claim: Claim, change: RunChange | None) -> 
     if own == owners.state or last_batch(folder) is None:
         # What was noted of a change is known by the manifest from here on.
         claim.make(folder, anew=claim.other_program(folder) is not None)
+        forget_change(folder, change.kept.job)
         return None
     earlier = read_kept(folder, owners.state)
     check_alike(earlier.job, change.kept.job, str(folder))
     return earlier
+
+
+def _itself(session: "SparkSession", kept: KeptJob, folder: CheckpointPath) -> KeptJob | None:
+    """The job of a run, where its state was kept for a changed one that was killed before its first batch."""
+    stores = StageStores.of(session, location_of(folder))
+    if stores.are_taken_from(kept.job.fingerprint):
+        return kept
+    stores.settle()
+    return None
 
 
 def _finish(
@@ -285,7 +299,8 @@ def _finish(
 def _hand_over(session: "SparkSession", earlier: KeptJob, change: RunChange, folder: CheckpointPath) -> None:
     """Sends what an earlier job has left to the workers of a changed one."""
     left = handover(session, location_of(folder), earlier, change.kept)
-    change.report(left)
+    if earlier is not change.kept:
+        change.report(left)
     ship_handover(session, change.kept.job, left)
 
 
