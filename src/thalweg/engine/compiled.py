@@ -4,6 +4,9 @@
 disk. The compiler on its own would look only at the file of the entry to tell whether what it kept is still valid, and
 run old code on new data after an upgrade; so the stamp of an entry covers every file that a kernel comes from. And of
 processes that start at the same time each would compile the same; here one does, and the others wait for its result.
+
+While a kernel works, other threads run Python. The arrays of an engine are its own, and it refuses a second thread; the
+values of its dictionary, which others may add terms to meanwhile, are not moved as long as a kernel has them (`memo`).
 """
 
 from collections.abc import Callable, Iterator
@@ -54,7 +57,7 @@ def _stamp() -> tuple[tuple[float, int], ...]:
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compiles a function for Python to call, and keeps the result on disk."""
-    compiled: Any = njit(cache=True, boundscheck=CHECKED)(function)
+    compiled: Any = njit(cache=True, nogil=True, boundscheck=CHECKED)(function)
     cache = compiled._cache
     name = cache._impl.filename_base + (".checked" if CHECKED else "")
     cache._cache_file = IndexDataCacheFile(cache_path=cache._cache_path, filename_base=name, source_stamp=_stamp())
