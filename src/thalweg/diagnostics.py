@@ -256,11 +256,17 @@ class Diagnostic:
         return "\n".join(lines)
 
     def as_data(self) -> dict[str, object]:
-        """The same content as JSON-compatible data."""
+        """The same content as JSON-compatible data; `end_column` is the column after the last character.
+
+        >>> Diagnostic("E203", "`T` is not bound", Span(Source("p.lars", "q(T)."), 2, 3)).as_data()["end_column"]
+        4
+        """
         data: dict[str, object] = {"code": self.code, "severity": self.severity, "message": self.message}
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
+            last_line, last_column = self.span.source.position(max(self.span.start, self.span.end - 1))
             data |= {"file": self.span.source.name, "line": line, "column": column}
+            data |= {"end_line": last_line, "end_column": last_column + 1}
         if self.help:
             data["help"] = self.help
         if self.notes:

@@ -43,8 +43,25 @@ def test_the_same_as_data() -> None:
         "file": "traffic.lars",
         "line": 2,
         "column": 23,
+        "end_line": 2,
+        "end_column": 24,
         "help": "bind it",
     }
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "place"),
+    [
+        (0, 7, (1, 1, 1, 8)),
+        (5, 10, (1, 6, 2, 3)),
+        (0, 8, (1, 1, 1, 9)),
+        (len(TEXT) - 2, len(TEXT) - 2, (2, 35, 2, 36)),
+    ],
+    ids=["in a line", "over lines", "with the end of its line", "nothing"],
+)
+def test_data_says_where_the_place_ends(start: int, end: int, place: tuple[int, int, int, int]) -> None:
+    data = at(start, end).as_data()
+    assert (data["line"], data["column"], data["end_line"], data["end_column"]) == place
 
 
 def test_without_a_place() -> None:
