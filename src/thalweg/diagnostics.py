@@ -178,6 +178,7 @@ CATALOGUE: Final = {
     "W814": "selection loses events",
     "W815": "event can never happen",
     "W816": "variable of an event that no match binds",
+    "E817": "event cannot be added to a running program",
     "E901": "unknown key in a deployment",
     "E902": "value in a deployment cannot be used",
     "E903": "service refuses a request",

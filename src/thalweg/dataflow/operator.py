@@ -182,6 +182,23 @@ class Operator(ABC):
 
 
 @runtime_checkable
+class TakesDefinitions(Protocol):
+    """An operator to which definitions are added, and from which they are taken, between two ticks.
+
+    What it gives by its other definitions, and what they remember, stays as it is.
+    """
+
+    def check_definition(self, definition: Any) -> None:
+        """`RejectedError` where a definition cannot be added."""
+
+    def add_definition(self, definition: Any, first: int | None) -> None:
+        """Adds a definition that begins at a tick; None where nothing has been evaluated yet."""
+
+    def remove_definition(self, name: str) -> None:
+        """Takes a definition away that was added, and that no other uses."""
+
+
+@runtime_checkable
 class Concludes(Protocol):
     """An operator whose facts an engine of rules derives, which can be asked for derivations."""
 

@@ -21,7 +21,7 @@ from thalweg.answers.record import Answer
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.executor import Executor, open_fragment, saved_tick
-from thalweg.dataflow.operator import Output
+from thalweg.dataflow.operator import Output, TakesDefinitions
 from thalweg.dataflow.plan import Plan
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.engine import Delta
@@ -190,6 +190,28 @@ class LocalRun:
     def now(self) -> int | None:
         """The last tick that was evaluated; None before the first."""
         return self.executor.now
+
+    # Definitions that come and go -----------------------------------------------------------------------------------
+
+    @property
+    def definitions(self) -> TakesDefinitions | None:
+        """The operator to which definitions can be added while the run goes on; None where there is none."""
+        return next((operator for operator in self._operators if isinstance(operator, TakesDefinitions)), None)
+
+    def add_definition(self, definition: Any) -> int | None:
+        """Adds a definition between two ticks; its first tick, which is the next one, or None before the first.
+
+        All others go on as if nothing had happened.
+        """
+        assert self.definitions is not None
+        first = None if self.now is None else self.now + 1
+        self.definitions.add_definition(definition, first)
+        return first
+
+    def remove_definition(self, name: str) -> None:
+        """Takes a definition away that was added, and that no other uses."""
+        assert self.definitions is not None
+        self.definitions.remove_definition(name)
 
     # Items ----------------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from thalweg.languages.cascade.event_definitions import CascadeProgram
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, TargetClass, compile_abstraction
+from thalweg.languages.owl.dl.askable_ontology import AskableOntology
 from thalweg.languages.owl.dl.manchester import Vocabulary
 from thalweg.languages.owl.dl.subscribe import triples_of
 from thalweg.languages.rspql.names import means_stream
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from thalweg.explain.plan_stage import PlanStage
     from thalweg.explain.wired_parts import ExplainedMember
     from thalweg.kinds.definitions import Definition
+    from thalweg.kinds.events.added_events import AddedEvent
     from thalweg.kinds.events.unmatched_names import UnmatchedNames
 
 
@@ -62,6 +64,8 @@ class Surroundings:
     classes: frozenset[Predicate] = frozenset()
     known: frozenset[Predicate] = frozenset()
     streams: frozenset[str] = frozenset()
+    concluded: frozenset[Predicate] = frozenset()
+    """All that other parts conclude of one or two things, whether it is read or not."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ class EventCascade(Member):
     beside: Surroundings = Surroundings()
     since: frozenset[tuple[str, int]] = frozenset()
     """The events that began later than the run, and the tick at which they did."""
+    added: "tuple[AddedEvent, ...]" = ()
+    """Events that were added while it ran: they are output, and no other part of the plan reads them."""
 
     @property
     def size(self) -> str:
@@ -287,7 +293,9 @@ class EventCascade(Member):
         }
         making = (port for number, port in enumerate(ports) if port.streams and number not in above)
         streams = (port.name for port in making if not port.gives_rows)
-        surroundings = Surroundings(frozenset(classes), frozenset(read if classes else ()), frozenset(streams))
+        beside = frozenset(name for name in concluded - above if 0 < name.arity < 3)
+        known = frozenset(read if classes else ())
+        surroundings = Surroundings(frozenset(classes), known, frozenset(streams), beside)
         return replace(self, beside=surroundings)
 
     def _related(self) -> Collection[str]:
@@ -317,6 +325,11 @@ class EventCascade(Member):
         classes = zip(self.program.classes, self.abstraction.asked, strict=True)
         named = tuple(TargetClass(name, definition.name) for (name, _), definition in classes)
         return Abstraction(replace(self.abstraction, asked=named))
+
+    def askable(self) -> AskableOntology:
+        """Its ontology, for classes that are added while it runs."""
+        triples = self.triples if self.abstraction is None else self.abstraction.triples
+        return AskableOntology(triples, self.abstraction, self.beside.classes | self.beside.known)
 
     def contradictions(self) -> list[Diagnostic]:
         """What contradicts the ontology, which events can never happen, and which ones a selection loses."""

@@ -78,6 +78,7 @@ class EventLayers:
         for event in program.events:
             if isinstance(event.definition, Pattern):
                 self._add(event.name, event.definition, index, begins.get(event.name))
+        self._own = self._next
 
     @property
     def looks(self) -> bool:
@@ -221,19 +222,38 @@ class EventLayers:
         """
         for number, layer in self._layers.items():
             begins, origin = self._begins.get(number), other._numbers.get(layer.name)
-            if origin is not None and other._begins.get(origin) == begins and (begins is None or begins <= now):
+            if origin is None or origin >= other._own:
+                continue
+            if other._begins.get(origin) == begins and (begins is None or begins <= now):
                 self._layers[number] = replace(layer, matcher=other._layers[origin].matcher)
                 self._schedule(number)
 
     def save(self) -> bytes:
-        """The states of all patterns, as bytes from which they can continue."""
-        return json.dumps([layer.matcher.save().decode() for layer in self._layers.values()]).encode()
+        """The states of the program's patterns, as bytes from which they can continue."""
+        own = (layer for number, layer in self._layers.items() if number < self._own)
+        return json.dumps([layer.matcher.save().decode() for layer in own]).encode()
 
     def load(self, saved: bytes) -> None:
         """Brings patterns that have seen nothing to where others were saved."""
-        for (number, layer), state in zip(self._layers.items(), json.loads(saved), strict=True):
-            layer.matcher.load(state.encode())
-            self._schedule(number)
+        own = (self._layers[number] for number in range(self._own))
+        for layer, state in zip(own, json.loads(saved), strict=True):
+            self._resume(layer.name, state)
+
+    def save_added(self) -> dict[str, str]:
+        """The states of the patterns that were added, by their names."""
+        added = (layer for number, layer in self._layers.items() if number >= self._own)
+        return {layer.name: layer.matcher.save().decode() for layer in added}
+
+    def load_added(self, saved: Mapping[str, str]) -> None:
+        """Brings those to where they were saved that have been added again."""
+        for name, state in saved.items():
+            if self._numbers.get(name, -1) >= self._own:
+                self._resume(name, state)
+
+    def _resume(self, name: str, state: str) -> None:
+        number = self._numbers[name]
+        self._layers[number].matcher.load(state.encode())
+        self._schedule(number)
 
 
 def _used(pattern: Pattern) -> list[str]:

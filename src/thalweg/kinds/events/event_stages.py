@@ -15,7 +15,8 @@ although several buckets may know events of which it is one: those of a class ab
 same events that bind different terms.
 """
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
@@ -42,9 +43,10 @@ from thalweg.engine import Given
 from thalweg.ir.pattern_semantics import Instance, Solution, TripleTerms
 from thalweg.ir.patterns import Clause, Pattern, occurrences
 from thalweg.kinds.classes.classifier import BucketClassifier, ClassifiedEvent, Classifier, ClassifierSpec
+from thalweg.kinds.events.added_classes import AddedClasses
 from thalweg.kinds.events.event_clauses import Subscriptions, TripleIndex, shared_index
 from thalweg.kinds.events.event_layers import EventLayers, Owns
-from thalweg.languages.cascade.event_definitions import CascadeProgram
+from thalweg.languages.cascade.event_definitions import CascadeProgram, ClassText
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -101,8 +103,32 @@ class ArrivingEvents:
         self._usable = UsableEvents(part.program, background, wanted)
         self._undefined = frozenset(name for name, _ in part.program.undefined)
         self._begins = dict(part.since)
+        self._note_beginnings()
+        self.added: AddedClasses | None = None
+        """Classes that were added while it runs."""
+
+    def _note_beginnings(self) -> None:
         self._beginnings = frozenset(self._begins.values())
         self._youngest = max(self._beginnings, default=0)
+
+    def add(self, name: str, definition: ClassText | Pattern, first: int | None, background: TripleIndex) -> None:
+        """Knows an event more, from its first tick on; a pattern may use the events that it is made of."""
+        if first is not None:
+            self._begins[name] = first
+            self._note_beginnings()
+        if isinstance(definition, Pattern):
+            self._usable.add(definition, background)
+
+    def remove(self, name: str, definition: ClassText | Pattern, background: TripleIndex) -> None:
+        """Knows an event less."""
+        if self._begins.pop(name, None) is not None:
+            self._note_beginnings()
+        if isinstance(definition, Pattern):
+            self._usable.remove(definition, background)
+
+    def spell_triples(self, words: Dictionary) -> None:
+        """Events have their triples from now on."""
+        self._words = words
 
     def beginning(self, after: int | None, before: int) -> int | None:
         """A tick between two others at which definitions begin; the run has come to the first of them."""
@@ -151,6 +177,8 @@ class ArrivingEvents:
 
     def arrived(self, tick: int, event: ClassifiedEvent) -> ArrivedEvent:
         """An event as those that it is by its classes, as far as they are used."""
+        if self.added is not None and (more := self.added.more_of(event)):
+            event = replace(event, classes=[*event.classes, *more])
         instances = instances_of(tick, self._usable.of(event), self._words)
         if tick < self._youngest:
             instances = tuple(filter(self.is_seen, instances))
@@ -159,6 +187,8 @@ class ArrivingEvents:
     def words_in_use(self) -> Words:
         """The words of conclusions that are still needed; others may get another meaning."""
         self._classifier.forget()
+        if self.added is not None:
+            self.added.forget()
         return self._concluded.words()
 
     def save(self) -> bytes:
@@ -276,18 +306,34 @@ class UsableEvents:
     """
 
     def __init__(self, program: CascadeProgram, background: TripleIndex, wanted: Container[str]) -> None:
-        needs: dict[str, list[frozenset[str]]] = {}
+        self._wanted = wanted
+        # Of each name what its clauses need, and in how many patterns.
+        self._needs: dict[str, Counter[frozenset[str]]] = {}
         for event in program.events:
             if isinstance(event.definition, Pattern):
-                clauses = {clause.event: clause for clause in event.definition.clauses}
-                for name in {occurrence.event for occurrence in occurrences(event.definition.operand)}:
-                    clause = clauses.get(name)
-                    needs.setdefault(name, []).append(_needed(clause, background) if clause else frozenset())
-        self._needs = {name: needed for name, needed in needs.items() if name not in wanted and all(needed)}
+                self.add(event.definition, background)
+
+    def add(self, pattern: Pattern, background: TripleIndex) -> None:
+        """Knows of a pattern what it can use."""
+        for name, needed in self._needed_by(pattern, background):
+            self._needs.setdefault(name, Counter())[needed] += 1
+
+    def remove(self, pattern: Pattern, background: TripleIndex) -> None:
+        """Forgets a pattern."""
+        for name, needed in self._needed_by(pattern, background):
+            self._needs[name] -= Counter((needed,))
+            if not self._needs[name]:
+                del self._needs[name]
+
+    def _needed_by(self, pattern: Pattern, background: TripleIndex) -> Iterator[tuple[str, frozenset[str]]]:
+        clauses = {clause.event: clause for clause in pattern.clauses}
+        for name in {occurrence.event for occurrence in occurrences(pattern.operand)}:
+            clause = clauses.get(name)
+            yield name, _needed(clause, background) if clause else frozenset()
 
     def of(self, event: ClassifiedEvent) -> ClassifiedEvent:
         """An event with the classes by which it can be used."""
-        if not self._needs or not event.classes:
+        if not event.classes or not any(membership[0] in self._needs for membership in event.classes):
             return event
         has = {name for name, words in event.facts if len(words) == 2}
         kept = [membership for membership in event.classes if self._is_usable(membership[0], has)]
@@ -295,7 +341,7 @@ class UsableEvents:
 
     def _is_usable(self, name: str, has: set[str]) -> bool:
         needs = self._needs.get(name)
-        return needs is None or any(needed <= has for needed in needs)
+        return needs is None or name in self._wanted or any(needed <= has for needed in needs)
 
 
 def _needed(clause: Clause, background: TripleIndex) -> frozenset[str]:
@@ -644,7 +690,7 @@ def facts_of(lines: Iterable[EventLine]) -> list[Fact]:
 
 
 def output_of(
-    tick: int, lines: Iterable[EventLine], output: frozenset[str], facts: Sequence[Fact], words: Dictionary, name: str
+    tick: int, lines: Iterable[EventLine], output: Set[str], facts: Sequence[Fact], words: Dictionary, name: str
 ) -> Output:
     """What events of a tick are: lines of those that are output, and facts of the stream with a name."""
     shown = tuple(line for line in lines if isinstance(line, RejectedLine) or line.event in output)

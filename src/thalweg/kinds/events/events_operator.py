@@ -5,8 +5,9 @@ Beside other parts of a plan, what these conclude comes in as events, and events
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -17,11 +18,16 @@ from thalweg.dataflow.state import StateFormat
 from thalweg.diagnostics import Diagnostic
 from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance
+from thalweg.ir.patterns import Pattern
 from thalweg.kinds.classes.classifier import Classifier, ClassifierSpec
+from thalweg.kinds.events.added_classes import AddedClasses
+from thalweg.kinds.events.added_events import AddedEvent, AddedKnowledge, check_added
 from thalweg.kinds.events.event_clauses import known_besides
 from thalweg.kinds.events.event_layers import BoundEvent, EventLayers
 from thalweg.kinds.events.event_stages import ArrivingEvents, facts_of, output_of
 from thalweg.kinds.events.why_event import EventExplanation, EventReasons
+from thalweg.languages.cascade.event_definitions import ClassText, NamedEvent
+from thalweg.languages.owl.dl.askable_ontology import AskableOntology
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.fact import Fact
@@ -67,8 +73,9 @@ class EventsOperator(Operator):
         self._context = context
         self._name = program.name
         self._published = spec.streams is not None
-        self._shown = part.output
-        self._output = part.names if self._published else part.output
+        self._part = part
+        self._shown = {*part.output}
+        self._output = {*(part.names if self._published else part.output)}
         self._first = context.settings.first
         explained = part.names if context.explains else frozenset()
         self._index = known_besides(ladder.program)
@@ -77,11 +84,14 @@ class EventsOperator(Operator):
         self._classifier = Classifier(ladder, context.report, dictionary)
         # A definition that is added later may look at the triples of events that are kept now.
         words = dictionary if self._layers.looks or context.explains or context.saves else None
-        self._arriving = ArrivingEvents(part, self._classifier, self._index, self._output | explained, words)
+        self._wanted = self._output | explained
+        self._arriving = ArrivingEvents(part, self._classifier, self._index, self._wanted, words)
         self._found: list[BoundEvent] = []
         self._rejected: list[RejectedLine] = []
         self._last: tuple[int, frozenset[Fact]] = (-1, frozenset())
         self._instances: dict[str, Instance] = {}
+        self._added: dict[str, AddedEvent] = {}
+        self._add(part.added)
 
     @property
     def dictionary(self) -> Dictionary:
@@ -132,10 +142,14 @@ class EventsOperator(Operator):
     def _given(self, tick: int, lines: Sequence[EventLine]) -> Output:
         if not self._published:
             return Output(tick, event_answer(lines))
-        facts = facts_of(lines)
+        facts = facts_of(lines if not self._added else filter(self._is_own, lines))
         self._last = tick, frozenset(facts)
         self._remember(lines)
         return output_of(tick, lines, self._shown, facts, self.dictionary, self._name)
+
+    def _is_own(self, line: EventLine) -> bool:
+        """Whether a line is of the cascade's own text: what was added is no fact for other parts."""
+        return isinstance(line, RejectedLine) or line.event not in self._added
 
     def _remember(self, lines: Sequence[EventLine]) -> None:
         """Keeps the latest events by the facts that they are, where it will be asked why."""
@@ -159,11 +173,76 @@ class EventsOperator(Operator):
 
     def _doubts(self) -> Iterator[Diagnostic]:
         yield from self._classifier.summary()
+        if self._arriving.added is not None:
+            yield from self._arriving.added.summary()
         yield from self._index.doubts()
 
     def words_in_use(self) -> Words:
         """The words of conclusions that are still needed; patterns keep terms as text."""
         return self._arriving.words_in_use()
+
+    # Events that come and go ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _ontology(self) -> AskableOntology:
+        return self._part.askable()
+
+    @cached_property
+    def _knowledge(self) -> AddedKnowledge:
+        return AddedKnowledge(self._part, self._index, self._ontology)
+
+    def check_definition(self, definition: NamedEvent) -> None:
+        """`RejectedError` where an event cannot be added."""
+        check_added(self._part, definition, [*self._part.names, *self._added])
+        if isinstance(definition.definition, ClassText):
+            self._ontology.read(definition.definition.text)
+
+    def add_definition(self, definition: NamedEvent, first: int | None) -> None:
+        """Adds an event over those that are there; it knows what ends from its first tick on, and is output."""
+        self._add((AddedEvent(definition, first),))
+
+    def remove_definition(self, name: str) -> None:
+        """Takes an event away that was added, and that no other uses."""
+        definition = self._added.pop(name).event.definition
+        if isinstance(definition, Pattern):
+            self._layers.remove(name)
+            index = self._knowledge.index_for(definition)
+        else:
+            assert self._arriving.added is not None
+            self._arriving.added.remove(name)
+            index = self._index
+        self._arriving.remove(name, definition, index)
+        if self._reasons is not None:
+            self._reasons.remove(name)
+        for names in (self._shown, self._output, self._wanted):
+            names.discard(name)
+
+    def _add(self, events: Sequence[AddedEvent]) -> None:
+        self._add_classes({added.event.name: added.event.definition for added in events})
+        for added in events:
+            name, definition = added.event.name, added.event.definition
+            index = self._knowledge.index_for(definition) if isinstance(definition, Pattern) else self._index
+            if isinstance(definition, Pattern):
+                self._layers.add(name, definition, index, added.first)
+            self._added[name] = added
+            self._arriving.add(name, definition, added.first, index)
+            if self._reasons is not None:
+                self._reasons.add(name, definition, index)
+            for names in (self._shown, self._output, self._wanted):
+                names.add(name)
+        if events and self._layers.looks:
+            self._arriving.spell_triples(self.dictionary)
+
+    def _add_classes(self, definitions: Mapping[str, ClassText | Pattern]) -> None:
+        classes = [(name, text.text) for name, text in definitions.items() if isinstance(text, ClassText)]
+        if not classes:
+            return
+        if self._arriving.added is None:
+            own = ((text.text, name) for name, text in self._part.program.classes)
+            self._arriving.added = AddedClasses(self._ontology, own, self._context.report, self.dictionary)
+            if self._reasons is not None:
+                self._reasons.added = self._arriving.added
+        self._arriving.added.add(classes)
 
     # Why --------------------------------------------------------------------------------------------------------------
 
@@ -212,9 +291,13 @@ class EventsOperator(Operator):
 
     def _snapshot(self) -> bytes:
         now, layers = self._classifier.now, self._layers.save().decode()
-        return json.dumps({"first": self._first, "now": now, "layers": layers}).encode()
+        about: dict[str, object] = {"first": self._first, "now": now, "layers": layers}
+        if self._added:
+            about["added"] = self._layers.save_added()
+        return json.dumps(about).encode()
 
     def _resume(self, data: bytes) -> None:
         saved = json.loads(data)
         self._first, self._classifier.now = saved["first"], saved["now"]
         self._layers.load(saved["layers"].encode())
+        self._layers.load_added(saved.get("added", {}))

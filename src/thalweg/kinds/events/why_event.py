@@ -15,6 +15,7 @@ from thalweg.ir.pattern_text import show_pattern
 from thalweg.ir.patterns import Clause, Pattern
 from thalweg.kinds.classes.ladder import Ladder
 from thalweg.kinds.classes.why_class import ClassProof, why_class
+from thalweg.kinds.events.added_classes import AddedClasses
 from thalweg.kinds.events.event_clauses import Subscriptions, TripleIndex, holds
 from thalweg.kinds.events.matcher import Begun
 from thalweg.languages.cascade.event_definitions import CascadeProgram, ClassText
@@ -135,8 +136,21 @@ class EventReasons:
     def __init__(self, program: CascadeProgram, ladder: Ladder, index: TripleIndex) -> None:
         self._definitions = {event.name: event.definition for event in program.events}
         self._ladder = ladder
+        self.added: AddedClasses | None = None
+        """What decides the classes of events that were added."""
+        # Where the clauses of patterns that were added look.
+        self._indexes: dict[str, TripleIndex] = {}
         self._index = index
         self._background = frozenset(ladder.program.triples)
+
+    def add(self, name: str, definition: ClassText | Pattern, index: TripleIndex) -> None:
+        """Knows an event more."""
+        self._definitions[name] = definition
+        self._indexes[name] = index
+
+    def remove(self, name: str) -> None:
+        """Knows an event less."""
+        del self._definitions[name], self._indexes[name]
 
     def explanation(
         self,
@@ -183,7 +197,10 @@ class EventReasons:
             return EventProof(event, _text(definition), bound, triples, filters, parts=parts)
         if definition is None:
             return EventProof(event, "concluded by rules", found=triples, filters=filters)
-        membership = why_class(self._ladder, event.triples, event.individual, event.event)
+        ladder, label = (self._ladder, event.event)
+        if self.added is not None and event.event in self.added:
+            ladder, label = self.added.decider(event.event) or (ladder, self.added.label_of(event.event))
+        membership = why_class(ladder, event.triples, event.individual, label)
         return EventProof(event, _text(definition), found=triples, filters=filters, membership=membership)
 
     def steps(self, event: Instance) -> Proof:
@@ -199,7 +216,8 @@ class EventReasons:
     def _pairs(self, event: Instance, pattern: Pattern, bindings: Solution) -> list[Pair]:
         """The events of a match with what was found at each: the first that agree, with what it binds as well."""
         clauses = {clause.event: clause for clause in pattern.clauses}
-        choices = [self._solutions(part, clauses.get(part.event)) for part in event.events]
+        index = self._indexes.get(event.event, self._index)
+        choices = [_solutions(part, clauses.get(part.event), index) for part in event.events]
         filters = [condition for clause in pattern.clauses for condition in clause.filters]
         for solutions in _agreeing(choices, pattern.shared, dict(bindings)):
             pairs = list(zip(event.events, solutions, strict=True))
@@ -211,9 +229,6 @@ class EventReasons:
             if all(holds(condition, binding) for condition, binding in joint):
                 return pairs
         return [(part, ()) for part in event.events]
-
-    def _solutions(self, event: Instance, clause: Clause | None) -> list[Solution]:
-        return [solution for _, solution in Subscriptions([(0, clause)], self._index).asked(event)]
 
     def _clause(
         self, event: Instance, solution: Solution, pattern: Pattern, values: Solution
@@ -237,6 +252,10 @@ class EventReasons:
         if triple in event.triples:
             return "event"
         return "background" if triple in self._background else "follows from the ontology"
+
+
+def _solutions(event: Instance, clause: Clause | None, index: TripleIndex) -> list[Solution]:
+    return [solution for _, solution in Subscriptions([(0, clause)], index).asked(event)]
 
 
 def _agreeing(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from thalweg.diagnostics import Diagnostic, Source, Span
+from thalweg.ir.patterns import Pattern
 from thalweg.languages.cascade.check_selection import check_selection
 from thalweg.languages.cascade.event_definitions import ClassText, NamedEvent, Selection, SyntaxProblem
 from thalweg.languages.cascade.read_pattern import MATCH, PatternReader
@@ -19,6 +20,7 @@ from thalweg.languages.cascade.token_reader import TokenReader, shown
 from thalweg.languages.owl.dl.class_syntax import first_mistake
 from thalweg.languages.owl.expressions import THING
 from thalweg.languages.rspql.lexer import Edit, Edited, Token
+from thalweg.languages.rspql.names import DeclaredNames
 
 if TYPE_CHECKING:
     from thalweg.languages.rspql.query import Query
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _EVENT: Final = (
     "write `NAMED EVENT :High AS :HighTraffic` or `NAMED EVENT :Jam { MATCH EVERY :A SEQ :B WITHIN (10 m) }`"
 )
+_DEFINITION: Final = "write `AS :HighTraffic` or `MATCH EVERY :A SEQ :B WITHIN (10 m)`"
 _PREFIX: Final = "write `PREFIX ex: <http://example.org/>`"
 _INCLUDE: Final = 'write `INCLUDE "shared.tw"`'
 
@@ -42,6 +45,36 @@ def read_events(
     reading = _Reading(source, tick_length, graphs)
     reading.all()
     return reading.events, reading.selections, _each_prefix_once(reading.text.found)
+
+
+def declared_names(source: Source) -> DeclaredNames:
+    """The prefixes that a text declares.
+
+    >>> declared_names(Source("x.tw", "PREFIX : <http://ex.org/> NAMED EVENT :A AS :B")).iri(":Jam")
+    '<http://ex.org/Jam>'
+    """
+    reading = _Reading(source, 1_000, None)
+    reading.all()
+    return reading.text.names
+
+
+def read_definition(
+    source: Source, name: str, names: DeclaredNames, tick_length: int = 1_000
+) -> tuple[NamedEvent | None, list[Diagnostic]]:
+    """What a text without `NAMED EVENT` defines an event of a name to be, with all that is wrong with it.
+
+    >>> names = declared_names(Source("x.tw", "PREFIX : <http://ex.org/>"))
+    >>> event, _ = read_definition(Source("jam", "MATCH EVERY :A SEQ :B"), "<http://ex.org/Jam>", names)
+    >>> event.name, sorted(event.uses)
+    ('<http://ex.org/Jam>', ['<http://ex.org/A>', '<http://ex.org/B>'])
+    """
+    reading = _Reading(source, tick_length, None)
+    reading.text.names = names
+    try:
+        reading.definition(name)
+    except SyntaxProblem as problem:
+        reading.text.found.append(problem.found)
+    return next(iter(reading.events), None), _each_prefix_once(reading.text.found)
 
 
 def _each_prefix_once(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
@@ -147,19 +180,32 @@ class _Reading:
         place = text.now
         name = text.iri("the name of an event", _EVENT)
         braced = text.takes("{")
-        definition: object
+        definition = self._definition(bool(braced), _EVENT)
+        if braced:
+            text.expect("}", "close the definition with `}`")
+        self.events.append(NamedEvent(name, definition, text.span(place)))
+
+    def definition(self, name: str) -> None:
+        """Reads a definition that is the whole text."""
+        text = self.text
+        place = text.now
+        definition = self._definition(False, _DEFINITION)
+        if text.now.kind != "end":
+            text.fail(f"expected the end of the definition, found {shown(text.now)}", _DEFINITION)
+        self.events.append(NamedEvent(name, definition, text.span(place)))
+
+    def _definition(self, braced: bool, help: str) -> ClassText | Pattern:
+        text = self.text
         if text.takes("AS"):
-            definition = self._class(bool(braced))
-        elif text.now.says("MATCH"):
-            definition = PatternReader(text, self._tick_length).read()
+            return self._class(braced)
+        if text.now.says("MATCH"):
+            pattern = PatternReader(text, self._tick_length).read()
             if text.now.text != "}" and text.now.kind != "end" and not self._begins():
                 parts = "`SEQ`, `AND`, `OR`, `WITHIN`, `IF`"
                 text.fail(f"expected {parts} or the end of the pattern, found {shown(text.now)}", MATCH)
-        else:
-            text.fail(f"expected `AS` or `MATCH`, found {shown(text.now)}", _EVENT)
-        if braced:
-            text.expect("}", "close the definition with `}`")
-        self.events.append(NamedEvent(name, definition, text.span(place)))  # type: ignore[arg-type]
+            return pattern
+        text.fail(f"expected `AS` or `MATCH`, found {shown(text.now)}", help)
+        raise AssertionError
 
     def _class(self, braced: bool) -> ClassText:
         """A class expression: all up to the next statement, or to the brace that closes the definition.

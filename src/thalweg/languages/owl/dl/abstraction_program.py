@@ -60,6 +60,14 @@ class Facts:
                     literals[name, subject, literal] = None
         return cls(tuple(classes), tuple(edges), tuple(literals))
 
+    def of_names(self, names: Container[str]) -> "Facts":
+        """Those of some names, and what is said to be in the empty class."""
+        return Facts(
+            tuple(fact for fact in self.classes if fact[0] in names or fact[0] == NOTHING),
+            tuple(fact for fact in self.edges if fact[0] in names),
+            tuple(fact for fact in self.literals if fact[0] in names),
+        )
+
     def renamed(self, name: Callable[[str], str]) -> "Facts":
         """The same with other names for the individuals, each fact once."""
         return Facts(
@@ -104,6 +112,8 @@ class AbstractionProgram:
     looked_up: frozenset[str] = frozenset()
     """The classes and properties whose assertions are looked up; `lookup` is the program that they follow by."""
     lookup: "AbstractionProgram | None" = field(default=None, repr=False)
+    profile: str | None = None
+    """The profile whose axioms are used, where these are not all."""
 
     def taken_apart(self) -> tuple[Any, ...]:
         """The fields without the tests of ranges, which are functions: another process makes them again."""
@@ -174,16 +184,37 @@ def compile_abstraction(
     >>> [ax.show(axiom) for axiom in program.axioms], program.background.classes
     (['SubClassOf(<B> <A>)'], (('<B>', '<x>'),))
     """
-    same = _representatives(ontology.axioms)
-    axioms = [coerced(_renamed(axiom, same)) for axiom in ontology.axioms if not isinstance(axiom, ax.SameIndividual)]
-    schema = [axiom for unsplit in axioms if not _is_fact(unsplit) for axiom in _split(unsplit)]
-    named, definitions = _named(classes if classes is not None else _all_classes(ontology, schema))
-    definition_of = {axiom.datatype: axiom.range for axiom in schema if isinstance(axiom, ax.DatatypeDefinition)}
-    ranges = Ranges(definition_of)
-    wanted = [*(target.name for target in named), *properties]
-    module, names = top_module([*schema, *definitions], wanted, inhabited(definition_of, schema))
-    form = clausify(module, ranges, [target.name for target in named])
-    return AbstractionProgram(name, named, tuple(module), form, Facts.of(axioms, names), same, ranges)
+    prepared = PreparedOntology(ontology)
+    asked = classes if classes is not None else _all_classes(ontology, prepared.schema)
+    return prepared.program(name, asked, properties)
+
+
+class PreparedOntology:
+    """An ontology, ready to be compiled for one set of classes after the other."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._same = same = _representatives(ontology.axioms)
+        axioms = [
+            coerced(_renamed(axiom, same)) for axiom in ontology.axioms if not isinstance(axiom, ax.SameIndividual)
+        ]
+        self._facts = Facts.of(axioms)
+        self.schema = [axiom for unsplit in axioms if not _is_fact(unsplit) for axiom in _split(unsplit)]
+        self._definition_of = {
+            axiom.datatype: axiom.range for axiom in self.schema if isinstance(axiom, ax.DatatypeDefinition)
+        }
+
+    def program(
+        self, name: str, classes: Sequence[tuple[str, ClassExpression]], properties: Iterable[str] = ()
+    ) -> AbstractionProgram:
+        """The program for classes with their labels, and perhaps for properties."""
+        named, definitions = _named(classes)
+        ranges = Ranges(self._definition_of)
+        wanted = [*(target.name for target in named), *properties]
+        inhabits = inhabited(self._definition_of, self.schema)
+        module, names = top_module([*self.schema, *definitions], wanted, inhabits)
+        form = clausify(module, ranges, [target.name for target in named])
+        facts = self._facts.of_names(names)
+        return AbstractionProgram(name, named, tuple(module), form, facts, self._same, ranges)
 
 
 def _all_classes(ontology: Ontology, schema: Iterable[Axiom]) -> list[tuple[str, ClassExpression]]:

@@ -26,7 +26,11 @@ def compile(
     everything = (*triples, *triples_of(facts))
     ontology = structure.read(everything)
     texts = None if settings.classes is None else split_classes(settings.classes)
-    classes = None if texts is None else read_classes(texts, _declaring(ontology, programs), dict(settings.prefixes))
+    classes = (
+        None
+        if texts is None
+        else read_classes(texts, declaring(ontology, derived_names(programs)), dict(settings.prefixes))
+    )
     if settings.events_by not in (None, "dl"):
         diagnostics += outside(name, replace(ontology, imports=(), leftovers=()), settings.events_by, ())
         ontology = inside(ontology, settings.events_by)
@@ -38,15 +42,16 @@ def compile(
             left_out(name, "it is not part of an axiom", leftovers, "complete the axiom; the rest is used")
         )
     program = compile_abstraction(name, ontology, classes)
-    lookup = _lookup(name, ontology, settings.looked_up)
+    lookup = lookup_program(name, ontology, settings.looked_up)
     if lookup is not None:
         lookup = replace(lookup, reasoner=settings.reasoner, triples=everything)
     chosen = classes is not None
-    program = replace(program, reasoner=settings.reasoner, individuals=settings.individuals)
+    about = {"individuals": settings.individuals, "profile": settings.events_by}
+    program = replace(program, reasoner=settings.reasoner, **about)  # type: ignore[arg-type]
     return replace(program, chosen=chosen, triples=everything, lookup=lookup), diagnostics
 
 
-def _lookup(name: str, ontology: Ontology, wanted: Sequence[Predicate] | None) -> AbstractionProgram | None:
+def lookup_program(name: str, ontology: Ontology, wanted: Sequence[Predicate] | None) -> AbstractionProgram | None:
     """The program that finds what follows about the names `wanted`, or about all; None where nothing follows."""
     if wanted is None:
         kinds = Vocabulary(ontology).kinds
@@ -62,12 +67,19 @@ def _lookup(name: str, ontology: Ontology, wanted: Sequence[Predicate] | None) -
     return replace(program, looked_up=frozenset(classes | properties))
 
 
-def _declaring(ontology: Ontology, programs: Sequence[Program]) -> Ontology:
-    """An ontology that knows the names of what rules beside it conclude, which classes may use."""
+def derived_names(programs: Sequence[Program]) -> set[Predicate]:
+    """What rules conclude."""
+    return {name for program in programs for name in program.derived}
+
+
+def declaring(ontology: Ontology, concluded: Iterable[Predicate]) -> Ontology:
+    """An ontology that knows the names of what is concluded beside it, which classes may use."""
     kinds = {1: ("Class",), 2: ("ObjectProperty", "DataProperty")}
-    derived = sorted({name for program in programs for name in program.derived if name.name[0] == "<"})
     declarations = [
-        Declaration(kind, predicate.name) for predicate in derived for kind in kinds.get(predicate.arity, ())
+        Declaration(kind, predicate.name)
+        for predicate in sorted(concluded)
+        if predicate.name[0] == "<"
+        for kind in kinds.get(predicate.arity, ())
     ]
     declared = {declaration.name for declaration in ontology.declarations}
     new = (declaration for declaration in declarations if declaration.name not in declared)

@@ -1,0 +1,131 @@
+"""Classes that are added to a running cascade, decided beside its own: what decides these stays as it is.
+
+    AS :Observation and (:value some xsd:double[> 5])        one class for all events that are defined so
+
+Classes that came lately are compiled together, and apart from those that came before: so each one that is added costs
+as much as the few that came lately. An event is classified once by each of the two, whatever the number of classes. One
+class that would make others harder to decide, because no model can be looked for beside it, is decided alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from thalweg.diagnostics import Diagnostic
+from thalweg.kinds.classes.classifier import INCONSISTENT, ClassifiedEvent, Classifier
+from thalweg.kinds.classes.ladder import Ladder
+from thalweg.languages.owl.dl.askable_ontology import AskableOntology
+from thalweg.model.dictionary import Dictionary
+
+_MOST_RECENT: Final = 32
+
+
+class AddedClasses:
+    """The classes of events that were added; `own` are the names of the cascade's own classes by their expressions."""
+
+    def __init__(
+        self,
+        ontology: AskableOntology,
+        own: Iterable[tuple[str, str]],
+        report: Callable[[Diagnostic], None],
+        dictionary: Dictionary,
+    ) -> None:
+        self._ontology = ontology
+        self._own = dict(own)
+        self._report = report
+        self._dictionary = dictionary
+        self._text_of: dict[str, str] = {}
+        # The events that a class is, by its label: an expression, or the name of the cascade's own.
+        self._names: dict[str, dict[str, None]] = {}
+        self._settled: tuple[str, ...] = ()
+        self._recent: tuple[str, ...] = ()
+        self._apart: tuple[str, ...] = ()
+        self._by_texts: dict[tuple[str, ...], Classifier] = {}
+
+    def check(self, text: str) -> None:
+        """`RejectedError` where an expression is not a class of the ontology."""
+        self._ontology.read(text)
+
+    def add(self, events: Iterable[tuple[str, str]]) -> None:
+        """Adds events by their names and their class expressions."""
+        new = []
+        for name, text in events:
+            label = self._own.get(text, text)
+            self._text_of[name] = text
+            if label == text and text not in self._names and text not in self._compiled:
+                new.append(text)
+            self._names.setdefault(label, {})[name] = None
+        if new:
+            self._compile(tuple(dict.fromkeys(new)))
+
+    def remove(self, name: str) -> None:
+        """Takes an event away; its class is left out when others are compiled."""
+        text = self._text_of.pop(name)
+        label = self._own.get(text, text)
+        del self._names[label][name]
+        if not self._names[label]:
+            del self._names[label]
+
+    @property
+    def _compiled(self) -> tuple[str, ...]:
+        return (*self._settled, *self._recent, *self._apart)
+
+    def _compile(self, new: tuple[str, ...]) -> None:
+        used = self._names
+        hard = self._hard(new)
+        recent = tuple(text for text in self._recent if text in used) + tuple(text for text in new if text not in hard)
+        if len(recent) > _MOST_RECENT:
+            self._settled, recent = tuple(text for text in self._settled if text in used) + recent, ()
+        self._recent = recent
+        self._apart = tuple(text for text in self._apart if text in used) + hard
+        groups = (self._settled, self._recent, *((text,) for text in self._apart))
+        known = self._by_texts
+        self._by_texts = {texts: known.get(texts) or self._classifier(texts) for texts in groups if texts}
+
+    def _hard(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """The classes that bring in what no model is checked for, where the ontology does without."""
+        is_hard = self._is_unsupported
+        return tuple(text for text in texts if is_hard((text,))) if is_hard(texts) and not is_hard(()) else ()
+
+    def _is_unsupported(self, texts: tuple[str, ...]) -> bool:
+        return bool(self._ontology.program(texts).form.unsupported)
+
+    def _classifier(self, texts: tuple[str, ...]) -> Classifier:
+        # A selection of events would be made anew for each class that is added.
+        program = replace(self._ontology.program(texts), chosen=False)
+        return Classifier(Ladder(program, program.reasoner), self._report, self._dictionary)
+
+    def more_of(self, event: ClassifiedEvent) -> list[tuple[str, str]]:
+        """The events that were added that an event is, each with its individual."""
+        if event.rejected == INCONSISTENT or not self._names:
+            return []
+        names = self._names
+        classes = [*event.classes]
+        for classifier in self._by_texts.values():
+            classes += classifier.classify(event.graph, event.facts).classes
+        return [(name, individual) for label, individual in classes for name in names.get(label, ())]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._text_of
+
+    def decider(self, name: str) -> tuple[Ladder, str] | None:
+        """What decides the class of an event, and the class's label there; None where the cascade's own does."""
+        text = self._text_of[name]
+        for texts, classifier in self._by_texts.items():
+            if text in texts:
+                return classifier.decisions.ladder, text
+        return None
+
+    def label_of(self, name: str) -> str:
+        """The label of an event's class."""
+        return self._own.get(self._text_of[name], self._text_of[name])
+
+    def forget(self) -> None:
+        """The words of terms may get another meaning."""
+        for classifier in self._by_texts.values():
+            classifier.forget()
+
+    def summary(self) -> Iterator[Diagnostic]:
+        """The events that could not be decided."""
+        for classifier in self._by_texts.values():
+            yield from classifier.summary()
