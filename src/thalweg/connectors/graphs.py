@@ -89,16 +89,25 @@ class EventGraphs:
                 yield from self._another(place, graph)
             self.triples.append((subject, predicate, object))
 
-    def rest(self) -> Iterator[Statement | Diagnostic]:
-        """Nothing more will come."""
+    def complete(self) -> Iterator[Statement]:
+        """No more quads of the last event will come; it is handed on, if its time is known."""
         if self.current is not None:
             yield from self._complete(self.current)
+
+    def rest(self) -> Iterator[Statement | Diagnostic]:
+        """Nothing more will come."""
+        yield from self.complete()
         for graph, event in self._events.items():
             wrong = LineError(f"the event `{graph}` has no time", max(0, event.place.text.rfind(graph)))
             yield wrong_line(self._name, event.place.line, event.place.text, wrong, _TIMES)
         if self._stray and not self._any_event:
             wrong = LineError("this triple is not part of an event, and the stream has no events", 0)
             yield wrong_line(self._name, self._stray.line, self._stray.text, wrong, _TIMELESS)
+
+    @property
+    def unfinished(self) -> int:
+        """How many quads there are of events that are not complete yet."""
+        return sum(len(event.triples) for event in self._events.values())
 
     def save(self) -> State:
         """A copy of the state: the events that are not complete yet."""

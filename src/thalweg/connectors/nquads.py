@@ -44,6 +44,15 @@ class QuadReader(LineReader):
         super().__init__(words, name, stream, clock, scope)
         self._events = EventGraphs(name, stream, clock)
 
+    def complete(self) -> Iterator[Item]:
+        """The last event, if its time is known: no more quads of it will come."""
+        return self._gatherer.gather(self._events.complete())
+
+    @property
+    def unfinished(self) -> int:
+        """How many quads have come of events that are not complete yet."""
+        return self._events.unfinished
+
     def save(self) -> State:
         return {**super().save(), "events": self._events.save()}
 

@@ -334,13 +334,7 @@ class _Live:
 
     def feed(self, block: bytes, elapsed: Callable[[], float]) -> Iterator[Timed | Far]:
         """Reads a block; the items whose times are decided, new or waiting. An empty block ends the stream."""
-        items = self.reader.feed(block) if block else self.reader.finish()
-        times = self.times
-        for item in items:
-            if times.passes(item):
-                yield item
-            else:
-                yield from times.take(item, elapsed())
+        return self.times.screen(self.reader.feed(block) if block else self.reader.finish(), elapsed)
 
     @property
     def held_since(self) -> float | None:

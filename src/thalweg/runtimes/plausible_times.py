@@ -14,7 +14,7 @@ kept. Bare ticks mean what the user says they mean, and are not looked at.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise, repeat
 from typing import Any, Final
@@ -132,6 +132,14 @@ class PlausibleTimes:
         self.hold(item, mark)
         while (decided := self.decide()) is not None:
             yield decided
+
+    def screen(self, items: Iterable[Timed], mark: Callable[[], Any] = lambda: None) -> Iterator[Timed | Far]:
+        """Takes in items: those that are decided, new or waiting; one that must wait gets a mark."""
+        for item in items:
+            if self.passes(item):
+                yield item
+            else:
+                yield from self.take(item, mark())
 
     def release(self) -> Iterator[Timed | Far]:
         """All that waits: nothing more is waited for."""

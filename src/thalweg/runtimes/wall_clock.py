@@ -41,21 +41,22 @@ class PassingTime:
     now: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
     delay: int = 0
-    _heard: dict[int, float] = field(default_factory=dict)
+    heard: dict[int, float] = field(default_factory=dict)
+    """When each stream has brought something last, by `elapsed`."""
     _draining: set[int] = field(default_factory=set)
 
     def listen(self, streams: int) -> None:
         """A number of streams begin to be waited for."""
-        self._heard = dict.fromkeys(range(streams), self.elapsed())
+        self.heard = dict.fromkeys(range(streams), self.elapsed())
         self.clock.notation.stamped |= self.by_wall
 
     def hear(self, stream: int) -> None:
         """A stream has brought something."""
-        self._heard[stream] = self.elapsed()
+        self.heard[stream] = self.elapsed()
 
     def forget(self, stream: int) -> None:
         """A stream has ended."""
-        self._heard.pop(stream, None)
+        self.heard.pop(stream, None)
         self._draining.discard(stream)
 
     def drain(self, stream: int) -> None:
@@ -78,7 +79,7 @@ class PassingTime:
         """The streams of which something that was kept may still come."""
         if self._draining:
             latest = self.elapsed() - (DRAINED if self.idle is None else self.idle)
-            self._draining = {stream for stream in self._draining if self._heard[stream] > latest}
+            self._draining = {stream for stream in self._draining if self.heard[stream] > latest}
         return frozenset(self._draining)
 
     @property
@@ -97,7 +98,7 @@ class PassingTime:
         if self.idle is None:
             return frozenset()
         latest = self.elapsed() - self.idle
-        return frozenset(stream for stream, heard in self._heard.items() if heard <= latest)
+        return frozenset(stream for stream, heard in self.heard.items() if heard <= latest)
 
     def pause(self) -> float | None:
         """The seconds until something happens although nothing arrives; None where nothing will."""
@@ -107,7 +108,7 @@ class PassingTime:
             pauses.append((self.clock.tick_length - milliseconds % self.clock.tick_length) / 1_000)
         if self.idle is not None:
             since = self.elapsed()
-            left = (heard + self.idle - since for heard in self._heard.values())
+            left = (heard + self.idle - since for heard in self.heard.values())
             pauses += [seconds for seconds in left if seconds > 0]
         if self._draining:
             pauses.append(_BEAT)

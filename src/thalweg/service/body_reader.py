@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.mapping.mapped_csv import MappedCsvReader
+from thalweg.connectors.nquads import QuadReader
 from thalweg.connectors.readers import Ahead, FactLinesReader, Reader, open_reader
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
@@ -139,10 +140,13 @@ class BodyReader:
     @property
     def unfinished(self) -> int:
         """How many quads have come of events of which more must come."""
-        if "quads" not in self._going_on:
-            return 0
-        saved = self._going_on["quads"].save() or {}
-        return sum(len(triples) for *_, triples in saved["events"]["events"])
+        quads = self._going_on.get("quads")
+        return quads.unfinished if isinstance(quads, QuadReader) else 0
+
+    def complete(self) -> Iterator[Item]:
+        """The last event of quads, if its time is known: no more of it is waited for."""
+        quads = self._going_on.get("quads")
+        return quads.complete() if isinstance(quads, QuadReader) else iter(())
 
     def forget_facts(self) -> None:
         """Has the next body of facts read by another reader: in the last one something was wrong."""

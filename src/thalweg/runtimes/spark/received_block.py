@@ -65,11 +65,7 @@ class ReceivedBlock(BlockTask):
                 yield from load_items(block, self._packer.words)
             return
         times = self._times
-        for item in self._read():
-            if times.passes(item):
-                yield item
-            else:
-                yield from times.take(item)
+        yield from times.screen(self._read())
         # What waits is not decided by what comes later: a batch that is tried again would have more of it.
         yield from times.release()
 
