@@ -148,6 +148,11 @@ class BodyReader:
         quads = self._going_on.get("quads")
         return quads.complete() if isinstance(quads, QuadReader) else iter(())
 
+    def go_on(self, quads: dict[str, Any] | None) -> None:
+        """Goes on with the events of quads that another reader has saved, and counts lines from 1 on."""
+        if quads is not None:
+            self._reader("quads", {}, 0).load({**quads, "line": 0})
+
     def forget_facts(self) -> None:
         """Has the next body of facts read by another reader: in the last one something was wrong."""
         self._facts = None

@@ -5,9 +5,9 @@ A body is read with the stream's mappings and the reader of its media type, as p
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -36,8 +36,8 @@ class MediaTypeError(Exception):
 class DoorReport:
     """What a body holds: the number of its facts, the latest of their times, and what is wrong with it.
 
-    `is_refused`: the body as a whole makes no sense, so that nothing of it can be taken. `prefixes` hold behind it,
-    where it is one of facts.
+    `is_refused`: the body as a whole makes no sense, so that nothing of it can be taken. `behind` is what bodies behind
+    it go on from, as JSON: prefixes that were declared, and events of quads that are not complete.
     """
 
     facts: int
@@ -46,7 +46,7 @@ class DoorReport:
     diagnostics: tuple[Diagnostic, ...] = ()
     bad_lines: tuple[tuple[str, Diagnostic], ...] = ()
     is_refused: bool = False
-    prefixes: Mapping[str, str] | None = None
+    behind: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Door:
@@ -68,13 +68,16 @@ class Door:
         media: str,
         body: bytes,
         arrived: int,
-        prefixes: Mapping[str, str] = {},
+        before: Mapping[str, Any] = {},
     ) -> DoorReport:
-        """What a body holds that arrives at an instant, in milliseconds since 1970; `prefixes` are declared before."""
+        """What a body holds that arrives at an instant, in milliseconds since 1970.
+
+        It goes on from what was `before`, which is `behind` in the report of the body before it.
+        """
         with self._lock:
             if self._words.wants_collection:
                 self._words.collect(_NONE_IN_USE)
-            return _Reading(stream, self._words).report(version, media, body, arrived, prefixes)
+            return _Reading(stream, self._words).report(version, media, body, arrived, before)
 
     @staticmethod
     def media_type(content_type: str) -> str:
@@ -103,10 +106,14 @@ class _Reading:
         self._wrong: list[Diagnostic] = []
 
     def report(
-        self, version: StreamVersion, media: str, body: bytes, arrived: int, prefixes: Mapping[str, str]
+        self, version: StreamVersion, media: str, body: bytes, arrived: int, before: Mapping[str, Any]
     ) -> DoorReport:
         """Reads it, and says what it holds."""
-        names_other = self._take(self._reader.read(media, body, version, arrived, prefixes=prefixes))
+        reader, prefixes = self._reader, before.get("prefixes", {})
+        if FORMATS[media] == "quads":
+            reader.go_on(before.get("quads"))
+        unfinished = reader.unfinished
+        names_other = self._take(reader.read(media, body, version, arrived, prefixes=prefixes))
         if names_other:
             self._wrong += _lines_of_others(self._stream, body)
             self._wrong.sort(key=lambda wrong: wrong.span.source.first_line)
@@ -114,13 +121,13 @@ class _Reading:
         if is_mixed:
             self._wrong.append(mixed_times())
         return DoorReport(
-            self._facts + self._reader.unfinished,
+            self._facts + reader.unfinished - unfinished,
             self._written(self._latest) if self._latest >= 0 else None,
             len(self._wrong),
             tuple(self._wrong),
             tuple((wrong.span.source.text, wrong) for wrong in self._wrong),
-            is_mixed or self._reader.is_unreadable or len(self._wrong) >= MOST_BAD,
-            self._reader.prefixes if FORMATS[media] == "facts" else None,
+            is_mixed or reader.is_unreadable or len(self._wrong) >= MOST_BAD,
+            {**before, **_behind(reader, FORMATS[media])},
         )
 
     def _take(self, items: Iterator[Item]) -> bool:
@@ -141,6 +148,13 @@ class _Reading:
 
     def _written(self, tick: int) -> int | str:
         return written_instant(tick) if self._clock.notation.stamped else tick
+
+
+def _behind(reader: BodyReader, format: str) -> dict[str, Any]:
+    """What bodies behind one of a format go on from."""
+    if format == "facts":
+        return {"prefixes": reader.prefixes}
+    return {"quads": reader.save()["readers"]["quads"]} if format == "quads" else {}
 
 
 def _lines_of_others(stream: str, body: bytes) -> Iterator[Diagnostic]:

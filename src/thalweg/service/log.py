@@ -157,6 +157,10 @@ class Log:
         """The arrival of the newest record; 0 where there never was one."""
         return self._arrived
 
+    def now(self) -> int:
+        """The instant at which what is appended now arrives, in milliseconds since 1970."""
+        return max(self._stamp, self._now())
+
     def append(self, entry: LogEntry) -> Future[LogRecord]:
         """Takes an entry; the record is the result once it is durable, `DiskFullError` where it cannot be written.
 
@@ -168,7 +172,7 @@ class Log:
         with self._lock:
             if key is not None and (earlier := self._earlier(*key)) is not None:
                 return earlier
-            self._stamp = max(self._stamp, self._now())
+            self._stamp = self.now()
             waiting = _Waiting(entry, head, self._stamp)
             self._need_room(waiting.size)
             # A future that runs cannot be cancelled: what is to be written is written.

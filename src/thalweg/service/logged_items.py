@@ -27,7 +27,7 @@ from thalweg.runtimes.intake import Item
 from thalweg.runtimes.plausible_times import PATIENCE, Far, PlausibleTimes, Timed, TimeLimits
 from thalweg.runtimes.wall_clock import DRAINED, PassingTime
 from thalweg.service.body_reader import BodyReader, is_of_stream
-from thalweg.service.log import Log, LogRecord, wall_ms
+from thalweg.service.log import Log, LogRecord
 from thalweg.service.streams import LoggedStreams
 
 _BREATH: Final = 0.05
@@ -73,19 +73,14 @@ class LoggedItems:
         pause: Callable[[], float | None] = lambda: None,
         asked: Callable[[], bool] = lambda: False,
         subscribed: Callable[[LogRecord], None] = lambda record: None,
-        now: Callable[[], int] = wall_ms,
     ) -> None:
-        """`after` is the number of the record behind which it begins; `seek` overrides it.
-
-        `now` is the clock by which the log stamps arrivals, in milliseconds since 1970.
-        """
+        """`after` is the number of the record behind which it begins; `seek` overrides it."""
         self._log = log
         self._streams = streams
         self._numbers = {name: number for number, name in enumerate(names)}
         self._interrupt = interrupt
         self._asked = asked
         self._subscribed = subscribed
-        self._now = now
         self._clock = clock
         self._arrived = 0
         self._passing = passing = PassingTime(clock, by_wall, idle, self._elapsed, self._elapsed, delay)
@@ -98,7 +93,6 @@ class LoggedItems:
         self._reached = NEVER
         self._item: Timed | Far | None = None
         self._within = False
-        self._breathed = monotonic()
         self._instants: tuple[float, ...] = (0.0,) if passing.matters else ()
         self.seq = after
         """The last record that was taken wholly."""
@@ -111,21 +105,21 @@ class LoggedItems:
 
     def __iter__(self) -> Iterator[Item]:
         """It ends between two records when the `interrupt` has been asked; `Log.wake` has it look."""
-        yield self._none()
+        yield None
+        breathed = monotonic()
         while not self._interrupt.asked:
             records = self._log.read(self.seq)
             for record in records:
                 yield from self._taken(record)
                 if self._interrupt.asked:
                     return
-                if self._asked() or monotonic() - self._breathed > _BREATH:
-                    yield self._none()
+                if self._asked() or monotonic() - breathed > _BREATH:
+                    yield None
+                    breathed = monotonic()
             if not records:
                 self._log.wait(self.seq, self._pause(), lambda: self._interrupt.asked or self._asked())
-            yield self._none()
-
-    def _none(self) -> None:
-        self._breathed = monotonic()
+            yield None
+            breathed = monotonic()
 
     def _taken(self, record: LogRecord) -> Iterator[Item]:
         """The items of a record, and before them what becomes known because time has passed up to its arrival."""
@@ -135,7 +129,7 @@ class LoggedItems:
         self._within = False
         yield from self._rest()
         if record.kind == "subscription":
-            yield self._none()
+            yield None
             self._subscribed(record)
         elif record.kind == "facts" and record.stream in self._numbers:
             self._within = True
@@ -225,7 +219,7 @@ class LoggedItems:
         if resting != self.resting:
             self.resting = resting
             self._item = None
-            yield self._none()
+            yield None
 
     def _instants_ahead(self) -> Iterator[float]:
         """When time matters next although nothing comes, in seconds since 1970."""
@@ -247,7 +241,7 @@ class LoggedItems:
         instants = self._instants
         if not self.is_at_head or not instants:
             return None
-        return max(0.0, min(instants) - max(self._now(), self._log.arrived) / 1_000)
+        return max(0.0, min(instants) - self._log.now() / 1_000)
 
     def _pause(self) -> float | None:
         return min((seconds for pause in self._pauses if (seconds := pause()) is not None), default=None)

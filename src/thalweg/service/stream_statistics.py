@@ -25,8 +25,8 @@ class StreamStatistics:
         self.bytes = 0
         self.position: Any = None
         """That of the last record which has one: a connector goes on behind it."""
-        self.prefixes: dict[str, str] = {}
-        """The prefixes that bodies of facts have declared."""
+        self.behind: dict[str, Any] = {}
+        """What the next body goes on from (see `DoorReport`)."""
         self.is_saved = True
         self._bad: deque[dict[str, Any]] = deque(maxlen=_KEPT_BAD)
         self._recent: deque[tuple[int, int]] = deque()
@@ -77,7 +77,7 @@ class StreamStatistics:
 
     def save(self) -> dict[str, Any]:
         """The statistics as JSON."""
-        names = ("seq", "facts", "latest", "arrived", "malformed", "bytes", "position", "prefixes")
+        names = ("seq", "facts", "latest", "arrived", "malformed", "bytes", "position", "behind")
         return {**{name: getattr(self, name) for name in names}, "bad": list(self._bad)}
 
     def load(self, saved: Mapping[str, Any]) -> None:

@@ -18,8 +18,9 @@ from typing import Any, Final
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.runtimes.checkpoint_folder import replace_file
 from thalweg.runtimes.inputs import mixed_times
+from thalweg.service.body_reader import FORMATS
 from thalweg.service.door import Door, DoorReport
-from thalweg.service.log import Log, LogEntry, LogRecord, wall_ms
+from thalweg.service.log import Log, LogEntry, LogRecord
 from thalweg.service.stream import LoggedStream, StreamVersion, read_definition
 from thalweg.service.stream_statistics import StreamStatistics
 
@@ -27,6 +28,8 @@ NAME: Final = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
 """What names of streams and programs match."""
 
 _NAMES: Final = re.compile(NAME)
+# Media types whose bodies may go on in the next one.
+_GOES_ON: Final = ("text/plain", "application/n-quads")
 _STATISTICS: Final = ".statistics.json"
 
 
@@ -148,16 +151,17 @@ class LoggedStreams:
             if self._kept.get(name) is not kept:
                 raise KeyError(name)
             stream, statistics = kept.stream, kept.statistics
-            arrived, prefixes = self._now(), statistics.prefixes
-            report = self._door.check(name, stream.version, media, body, arrived, prefixes)
+            arrived = self._log.now()
+            report = self._door.check(name, stream.version, media, body, arrived, statistics.behind)
             is_mixed = statistics.is_mixed_by(report)
             statistics.meet(report, arrived)
             if report.is_refused or is_mixed or (report.malformed and not skip):
                 raise RejectedError([*report.diagnostics, *([mixed_times()] if is_mixed else [])])
-            stated = _about(stream, report, prefixes if report.prefixes is not None else {}, key)
+            prefixes = statistics.behind.get("prefixes") if FORMATS[media] == "facts" else None
+            stated = _about(stream, report, prefixes, key)
             appended = self._log.append(LogEntry("facts", name, media, body, {**(about or {}), **stated}))
-            # Should the body not be taken after all, prefixes are declared that it would have declared.
-            statistics.prefixes = dict(report.prefixes or prefixes)
+            # Should the disk refuse the body, what it would have declared is declared all the same.
+            statistics.behind = dict(report.behind)
         return _counted(appended, statistics)
 
     def records(self, name: str, after: int = 0, limit: int = 100) -> list[LogRecord]:
@@ -180,13 +184,9 @@ class LoggedStreams:
         kept = self._kept[name]
         definition = kept.stream.version.definition
         with kept.lock:
-            counted = kept.statistics.as_data(self._now())
+            counted = kept.statistics.as_data(self._log.now())
         about = {"name": name, "map": definition.get("map", []), **counted}
         return {**about, "from": definition.get("from"), "programs": list(programs)}
-
-    def _now(self) -> int:
-        """About when what comes now arrives: the log's clock does not go back."""
-        return max(wall_ms(), self._log.arrived)
 
     # Statistics -----------------------------------------------------------------------------------------------------
 
@@ -227,15 +227,15 @@ class LoggedStreams:
                 del self._kept[record.stream]
 
     def _recount(self, kept: _Kept, record: LogRecord) -> None:
-        """Counts a record of an earlier process, whose body may have declared prefixes."""
+        """Counts a record of an earlier process, and reads it where the next one may go on from it."""
         statistics = kept.statistics
         statistics.count(record)
         statistics.malformed += record.about.get("skipped", 0)
-        if record.media == "text/plain" and b"@prefix" in record.body:
+        if record.media in _GOES_ON:
             version = kept.stream.version_of(record.about["map"])
-            prefixes = record.about.get("prefixes", {})
-            report = self._door.check(record.stream, version, record.media, record.body, record.arrived, prefixes)
-            statistics.prefixes = dict(report.prefixes or {})
+            before = {**statistics.behind, "prefixes": record.about.get("prefixes", {})}
+            report = self._door.check(record.stream, version, record.media, record.body, record.arrived, before)
+            statistics.behind = dict(report.behind)
 
     def _records(self, after: int) -> Iterator[LogRecord]:
         while records := self._log.read(after):
@@ -256,7 +256,9 @@ def _check_name(name: str) -> None:
         raise RejectedError([Diagnostic("E902", f"`{name}` is not the name of a stream", help=help)])
 
 
-def _about(stream: LoggedStream, report: DoorReport, prefixes: Mapping[str, str], key: str | None) -> dict[str, Any]:
+def _about(
+    stream: LoggedStream, report: DoorReport, prefixes: Mapping[str, str] | None, key: str | None
+) -> dict[str, Any]:
     """What a record says of its body; what does not apply is left out."""
     about: dict[str, Any] = {"map": stream.version.number, "facts": report.facts}
     if report.latest is not None:

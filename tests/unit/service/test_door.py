@@ -1,6 +1,8 @@
 """What is posted is read at the door: counted, and refused line by line."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -11,8 +13,8 @@ NOON = 1_794_729_600_250
 TIME = "<http://www.w3.org/ns/prov#generatedAtTime>"
 
 
-def _check(media: str, body: str, *, prefixes: dict[str, str] | None = None, **definition: object) -> DoorReport:
-    return Door().check("s", StreamVersion(1, definition, "s"), media, body.encode(), NOON, prefixes or {})
+def _check(media: str, body: str, *, before: Mapping[str, Any] = {}, **definition: object) -> DoorReport:
+    return Door().check("s", StreamVersion(1, definition, "s"), media, body.encode(), NOON, before)
 
 
 def _lines(report: DoorReport) -> list[int]:
@@ -98,9 +100,16 @@ def test_a_body_of_nothing_but_bad_lines_is_not_read_to_its_end() -> None:
 
 def test_prefixes_hold_in_the_bodies_behind() -> None:
     declared = _check("text/plain", "@prefix ex: <http://ex.org/> .\nex:p(a) at 3.\n")
-    assert (declared.facts, declared.prefixes) == (1, {"ex": "http://ex.org/"})
+    assert (declared.facts, declared.behind) == (1, {"prefixes": {"ex": "http://ex.org/"}})
     assert _check("text/plain", "ex:p(a) at 4.\n").malformed == 1
-    assert _check("text/plain", "ex:p(a) at 4.\n", prefixes={"ex": "http://ex.org/"}).facts == 1
+    assert _check("text/plain", "ex:p(a) at 4.\n", before=declared.behind).facts == 1
+
+
+def test_events_of_quads_go_on_in_the_bodies_behind() -> None:
+    first = _check("application/n-quads", f'<e> {TIME} "36" .\n<a> <p> <b> <e> .\n')
+    second = _check("application/n-quads", f'<a> <p> <c> <e> .\n<e> {TIME} "37" .\n', before=first.behind)
+    assert (first.facts, second.facts, second.malformed, _lines(second)) == (1, 1, 1, [2])
+    assert "already has a different time" in second.diagnostics[0].message
 
 
 def test_an_open_comment_is_bad() -> None:
