@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copytree, rmtree
-from threading import RLock, Thread
+from threading import Event, RLock, Thread
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from thalweg.answers.jsonl import lines as lines_of_json
@@ -39,6 +39,7 @@ from thalweg.service.log import Log
 from thalweg.service.logged_items import LoggedItems
 from thalweg.service.program_text import CompiledProgram, ProgramText
 from thalweg.service.questions import Questions
+from thalweg.service.refused import RefusedError
 from thalweg.service.streams import LoggedStreams
 from thalweg.service.subscriptions import ActiveSubscriptions
 
@@ -131,6 +132,8 @@ class Generation:
         self._interrupt = Interrupt()
         self._questions = Questions()
         self._items: GenerationItems | None = None
+        self._checkpoint: EmbeddedCheckpoint | None = None
+        self._is_saved = Event()
         self._late_lines: deque[str] = deque(maxlen=_LATE)
         self._waiting: list[tuple[Answer, list[Line]]] = []
         self._saved_seq = 0
@@ -194,6 +197,15 @@ class Generation:
         future = self._questions.ask(question, seconds)
         self._around.log.wake()
         return future
+
+    def save(self, seconds: float) -> None:
+        """Has a checkpoint taken, and waits for it; where it is not possible in that time there is an earlier one."""
+        self._is_saved.clear()
+        try:
+            self.ask(lambda run: None if self._checkpoint is None else self._checkpoint.hurry(), seconds).result()
+        except RefusedError:
+            return
+        self._is_saved.wait(seconds)
 
     def stop(self, save: bool, seconds: float) -> bool:
         """Ends the thread: between two items and with its state saved if it comes to that, else in the middle.
@@ -277,10 +289,10 @@ class Generation:
         self._compiled = None
         self.times = compiled.options.timing.format
         active = ActiveSubscriptions(self.text, compiled.part, self.text.fingerprint)
-        checkpoint = stack.enter_context(self._checkpoint(compiled))
+        checkpoint = stack.enter_context(self._open_checkpoint(compiled))
         if checkpoint.state is not None:
             active.load(position_of(checkpoint.state)["subscriptions"])
-        self.subscriptions = active
+        self.subscriptions, self._checkpoint = active, checkpoint
         self._solvers = self._around.solvers() if self.text.is_solved else None
         observer = Observer(self._warn, self._note_late, with_until=True)
         with jobs.start(
@@ -296,7 +308,7 @@ class Generation:
         ) as job:
             yield job
 
-    def _checkpoint(self, compiled: CompiledProgram) -> EmbeddedCheckpoint:
+    def _open_checkpoint(self, compiled: CompiledProgram) -> EmbeddedCheckpoint:
         """Its checkpoint; it begins anew where that cannot be read, as long as the log has everything."""
         folder = self.folder / "checkpoint"
         streams = [NamedSource(name, name) for name in self.text.streams]
@@ -433,6 +445,7 @@ class _Kept:
         generation = self.generation
         generation._saved_seq = generation.seq
         generation._around.log.keep(generation._key, generation.seq)
+        generation._is_saved.set()
         generation.lines.drop_before(*generation._around.retention())
 
 

@@ -68,6 +68,9 @@ class RegisteredProgram:
 
     def begin(self, text: ProgramText, compiled: CompiledProgram) -> None:
         """Makes the next generation of a program, or its first one, durable, and starts it."""
+        current: Generation | None = getattr(self, "current", None)
+        if current is not None and text.origin == "keep":
+            current.save(PATIENCE)
         with self._lock:
             self._begin(text, text.origin, compiled)
 

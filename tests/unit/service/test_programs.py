@@ -1,0 +1,218 @@
+"""Programs come, change, fail and go; others do not notice."""
+
+import shutil
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from services import RULES, before, body, expected, lines, posted, serving, settled, texts
+from thalweg.service.refused import RefusedError
+from thalweg.service.registered_program import RegisteredProgram
+from thalweg.service.service import Service
+
+OTHER = RULES.replace("V < 20", "V < 60")
+ENDLESS = "n(0) :- go. n(Y) :- n(X), Y = X + 1."
+
+
+def switched(program: RegisteredProgram, number: int) -> None:
+    """Waits until a generation answers, or has failed."""
+    heard = Event()
+    stop = program.subscribe(heard.set)
+    while program.current.number != number or program.current.state == "catching-up":
+        heard.wait(60)
+        heard.clear()
+    stop()
+
+
+def failed(program: RegisteredProgram) -> None:
+    heard = Event()
+    stop = program.subscribe(heard.set)
+    while program.current.state != "failed":
+        assert heard.wait(60)
+        heard.clear()
+    stop()
+
+
+def refused(service: Service, name: str, about: object, **keywords: Any) -> RefusedError:
+    with pytest.raises(RefusedError) as error:
+        service.programs.put(name, about, **keywords)
+    return error.value
+
+
+def test_the_same_body_changes_nothing_and_another_one_replays_the_log(tmp_path: Path) -> None:
+    documents = texts(20)
+    with serving(tmp_path / "data") as service:
+        program, is_new = service.programs.put("p", body({"jam.lars": RULES}, **{"from": "earliest"}))
+        assert is_new
+        seq = posted(service, *documents)
+        settled(program, seq)
+        same, is_new = service.programs.put("p", body({"jam.lars": RULES}, **{"from": "earliest"}))
+        assert (same, is_new, program.generation) == (program, False, 1)
+        replaced, is_new = service.programs.put("p", body({"jam.lars": OTHER}, **{"from": "earliest"}))
+        assert (replaced, is_new, program.generation) == (program, False, 2)
+        switched(program, 2)
+        answered = settled(program, seq)
+        assert answered == expected({"jam.lars": OTHER}, documents)[: len(answered)]
+        assert program.snapshot()[0] == f"2-{len(answered)}"
+        assert [path.name for path in (tmp_path / "data" / "programs" / "p").iterdir()] == ["2"]
+    with serving(tmp_path / "data") as service:
+        program = service.programs.get("p")
+        assert program.generation == 2
+        assert settled(program, seq) == answered
+
+
+def test_the_generation_before_answers_until_the_next_has_caught_up(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", body({"jam.lars": RULES}))
+        seq = posted(service, *texts(10))
+        answered = settled(program, seq)
+        # It compiles, so it is not there at once; until then nothing is different for whoever reads.
+        service.programs.put("p", body({"jam.lars": OTHER}, **{"from": "earliest"}))
+        current = program.current
+        if current.number == 1:
+            assert lines(program) == answered
+            assert program.describe()["answering"] == 1
+        switched(program, 2)
+        assert program.describe()["generation"] == 2
+        assert "answering" not in program.describe()
+
+
+def test_from_now_what_came_before_is_not_read(tmp_path: Path) -> None:
+    documents = texts(20)
+    with serving(tmp_path / "data") as service:
+        service.streams.put("north", {})
+        posted(service, *documents[:6])
+        program, _ = service.programs.put("p", body({"jam.lars": RULES}))
+        answered = settled(program, posted(service, *documents[6:]))
+    assert answered == expected({"jam.lars": RULES}, documents[6:])[: len(answered)]
+    assert answered
+
+
+def test_keep_goes_on_with_what_is_unchanged_and_begins_the_rest(tmp_path: Path) -> None:
+    # `seen` has come before and is guaranteed for long; a program that began now would not know it.
+    rules = "seen(R) :- speed(R,V) in [100]."
+    more = rules + "\nfast(R) :- speed(R,V), V > 50."
+    documents = texts(20)
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", body({"seen.lars": rules}))
+        settled(program, posted(service, *documents[:6]))
+        would = service.programs.check(body({"seen.lars": more}), "p")["would"]
+        assert would == {"keeps": ["seen/1"], "begins": ["fast/1"]}
+        service.programs.put("p", body({"seen.lars": more}, **{"from": "keep"}))
+        switched(program, 2)
+        answered = settled(program, posted(service, *documents[6:]))
+        held = {fact["fact"]: fact["since"] for fact in program.snapshot()[1]["facts"]}
+        assert not any("seen(" in line for line in answered)
+        assert any("fast(" in line for line in answered)
+        assert {"seen(r0)", "seen(r1)", "seen(r2)"} <= held.keys()
+        assert (
+            refused(service, "p", body({"seen.lars": rules}, options={"tick": "5s"}, **{"from": "keep"})).status == 400
+        )
+    with serving(tmp_path / "data") as service:
+        assert settled(service.programs.get("p"), service.log.last) == answered
+
+
+@pytest.mark.parametrize("origin", ["checkpoint", "earliest", "now"])
+def test_a_program_is_restarted(origin: Any, tmp_path: Path) -> None:
+    documents = texts(20)
+    with serving(tmp_path / "data") as service:
+        witness, _ = service.programs.put("witness", body({"jam.lars": OTHER}))
+        program, _ = service.programs.put("p", body({"jam.lars": RULES}))
+        settled(program, posted(service, *documents[:6]))
+        program.restart(origin)
+        switched(program, 1 if origin == "checkpoint" else 2)
+        seq = posted(service, *documents[6:])
+        answered = settled(program, seq)
+        taken = documents[6:] if origin == "now" else documents
+        assert answered == expected({"jam.lars": RULES}, taken)[: len(answered)]
+        assert settled(witness, seq) == expected({"jam.lars": OTHER}, documents)[: len(lines(witness))]
+        with pytest.raises(RefusedError):
+            program.restart("yesterday")  # type: ignore[arg-type]
+
+
+def test_a_program_that_counts_for_ever_fails_and_others_go_on(tmp_path: Path) -> None:
+    documents = texts(20)
+    with serving(tmp_path / "data") as service:
+        witness, _ = service.programs.put("witness", body({"jam.lars": RULES}))
+        program, _ = service.programs.put("endless", body({"n.lars": ENDLESS}, streams=["south"], memory="16MB"))
+        posted(service, *documents[:6])
+        posted(service, "go at 1.\n", "go at 3.\n", stream="south")
+        failed(program)
+        assert [diagnostic["code"] for diagnostic in program.current.because] == ["E410"]
+        assert program.describe()["state"] == "failed"
+        with pytest.raises(RefusedError, match="stopped"):
+            program.current.ask(lambda run: run.now, 60).result()
+        answered = settled(witness, posted(service, *documents[6:]))
+        assert answered == expected({"jam.lars": RULES}, documents)[: len(answered)]
+
+
+def test_a_program_is_deleted_in_the_middle_of_a_tick(tmp_path: Path) -> None:
+    documents = texts(20)
+    with serving(tmp_path / "data") as service:
+        witness, _ = service.programs.put("witness", body({"jam.lars": RULES}))
+        endless = "big(X,Y,Z) :- n(X), n(Y), n(Z), X + Y + Z < 0. n(X) :- speed(R,X)."
+        service.programs.put("endless", body({"n.lars": endless}, streams=["south"]))
+        posted(service, *documents[:6])
+        many = "".join(f"speed(a,{number}) at 1.\n" for number in range(5_000))
+        posted(service, many + "speed(a,1) at 2.\n", stream="south")
+        assert service.programs.delete("endless")
+        assert [program.name for program in service.programs] == ["witness"]
+        with pytest.raises(RefusedError):
+            service.programs.get("endless")
+        assert not (tmp_path / "data" / "programs" / "endless").exists()
+        answered = settled(witness, posted(service, *documents[6:]))
+        assert answered == expected({"jam.lars": RULES}, documents)[: len(answered)]
+
+
+def test_time_passes_for_a_program_by_the_wall_clock_and_comes_again_from_the_log(tmp_path: Path) -> None:
+    rules = "calm(R) :- known(R), not speed(R,_) in [1 s]. known(R) :- speed(R,V) in [9 h]."
+    about = body({"calm.lars": rules}, options={"clock": "wall", "tick": "100ms"})
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", about)
+        seen = Event()
+        program.subscribe(lambda: seen.set() if any("calm(a)" in line for line in lines(program)) else None)
+        posted(service, "speed(a,1).\n")
+        assert seen.wait(60)
+        shutil.copytree(tmp_path / "data", tmp_path / "copy")
+        answered = settled(program, service.log.last)
+    shutil.rmtree(tmp_path / "copy" / "programs" / "p" / "1" / "checkpoint")
+    with serving(tmp_path / "copy") as service:
+        again = settled(service.programs.get("p"), service.log.last)
+    assert any("calm(a)" in line for line in answered)
+    assert [line for line in again if "calm(a)" in line][:1] == [line for line in answered if "calm(a)" in line][:1]
+
+
+def test_what_is_wrong_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as service:
+        service.programs.put("p", body({"jam.lars": RULES}))
+        assert refused(service, "../x", body({"jam.lars": RULES})).status == 400
+        assert refused(service, "q", body({"jam.lars": "jam(R,S) :- speed(R,V)."})).diagnostics[0].code == "E203"
+        assert refused(service, "q", body({"jam.lars": RULES}, streams=[])).status == 400
+        assert refused(service, "p", body({"jam.lars": OTHER}), if_match=7).status == 412
+        assert refused(service, "q", body({"jam.lars": OTHER}), if_match=1).status == 412
+        assert refused(service, "q", body({"jam.lars": "% " + "x" * 1_000_000})).status == 413
+        assert [program.name for program in service.programs] == ["p"]
+        assert service.programs.get("p").generation == 1
+        assert service.programs.readers("north") == ["p"]
+        checked = service.programs.check(body({"jam.lars": "jam(R,S) :- speed(R,V)."}))
+        assert (checked["ok"], checked["diagnostics"][0]["line"]) == (False, 1)
+
+
+def test_a_witness_has_the_lines_of_a_run_whatever_happens_to_others(tmp_path: Path) -> None:
+    documents = texts(20)
+    with serving(tmp_path / "data") as service:
+        witness, _ = service.programs.put("witness", body({"jam.lars": RULES}))
+        other, _ = service.programs.put("other", body({"jam.lars": OTHER}))
+        for number, document in enumerate(documents):
+            seq = posted(service, document)
+            if number == 2:
+                service.programs.put("other", body({"jam.lars": RULES}, **{"from": "earliest"}))
+            elif number == 4:
+                other.restart("checkpoint")
+            elif number == 6:
+                service.programs.delete("other")
+        answered = settled(witness, seq)
+    assert answered == expected({"jam.lars": RULES}, documents)[: len(answered)]
+    assert before(answered, 20) == before(expected({"jam.lars": RULES}, documents), 20)
