@@ -297,7 +297,7 @@ class Generation:
         observer = Observer(self._warn, self._note_late, with_until=True)
         with jobs.start(
             active.part,
-            [NamedSource(name, name) for name in self.text.streams],
+            named_streams(self.text),
             compiled.options,
             observer,
             interrupt=self._interrupt,
@@ -311,9 +311,7 @@ class Generation:
     def _open_checkpoint(self, compiled: CompiledProgram) -> EmbeddedCheckpoint:
         """Its checkpoint; it begins anew where that cannot be read, as long as the log has everything."""
         folder = self.folder / "checkpoint"
-        streams = [NamedSource(name, name) for name in self.text.streams]
-        program = without_memory(jobs.run_program(compiled.part, compiled.options, streams))
-        program = replace(program, begins=self.beginning.kept_from is not None)
+        program = replace(run_program(self.text, compiled), begins=self.beginning.kept_from is not None)
         claim = Claim(self.text.fingerprint, self.text.fingerprint, {}, FORMAT)
         self._take_over(folder)
         try:
@@ -449,9 +447,21 @@ class _Kept:
         generation.lines.drop_before(*generation._around.retention())
 
 
-def without_memory(program: RunProgram) -> RunProgram:
-    """What a changed program must know of one, whatever its memory budget: that may change."""
-    return replace(program, settings={name: text for name, text in program.settings.items() if name != "--memory"})
+def run_program(text: ProgramText, compiled: CompiledProgram) -> RunProgram:
+    """What a changed program must know of one: its units, and the settings that stay the same.
+
+    The memory budget is not one of them.
+    """
+    timing = compiled.options.timing
+    program = jobs.run_program(compiled.part, compiled.options, named_streams(text))
+    settings = {name: value for name, value in program.settings.items() if name != "--memory"}
+    times = {"--tick": timing.clock.tick_length, "--zone": timing.zone or "UTC", "--times": timing.times}
+    return replace(program, settings=settings | {name: repr(value) for name, value in times.items()})
+
+
+def named_streams(text: ProgramText) -> list[NamedSource]:
+    """The streams of a program, as runs know them."""
+    return [NamedSource(name, name) for name in text.streams]
 
 
 def numbered(answer: Answer, times: TimeFormat) -> list[Line]:

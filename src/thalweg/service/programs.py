@@ -7,11 +7,9 @@ from shutil import rmtree
 from threading import RLock, Thread
 from typing import Any, Final
 
-from thalweg.api import jobs
-from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Diagnostic, RejectedError
-from thalweg.kinds.units import Units, changed
-from thalweg.service.generation import SharedParts
+from thalweg.kinds.units import changed
+from thalweg.service.generation import SharedParts, run_program
 from thalweg.service.program_text import CompiledProgram, ProgramText
 from thalweg.service.refused import RefusedError
 from thalweg.service.registered_program import RegisteredProgram
@@ -159,26 +157,20 @@ class Programs:
 
 def _would(before: ProgramText, after: ProgramText) -> dict[str, Any]:
     """What of a program would go on with another body, from `keep`, and what would begin."""
-    change = changed(_units(before, before.compiled()), _units(after, after.compiled()), None)
+    change = changed(run_program(before, before.compiled()).units, run_program(after, after.compiled()).units, None)
     return {"keeps": list(change.same), "begins": list(change.begun)}
-
-
-def _units(text: ProgramText, compiled: CompiledProgram) -> Units:
-    streams = [NamedSource(name, name) for name in text.streams]
-    return jobs.run_program(compiled.part, compiled.options, streams).units
 
 
 def _check_kept(before: ProgramText, after: ProgramText, compiled: CompiledProgram) -> None:
     """`RefusedError` (400) where a program cannot go on with another body."""
-    earlier = before.compiled()
-    kept, program = (jobs.run_program(about.part, about.options, ()).settings for about in (earlier, compiled))
+    earlier, program = run_program(before, before.compiled()), run_program(after, compiled)
     wrong = [
         Diagnostic("E423", f"what is unchanged cannot go on with another `{option}`", help='begin from `"now"`')
-        for option in sorted(kept.keys() | program.keys())
-        if option != "--memory" and kept.get(option) != program.get(option)
+        for option in sorted(earlier.settings.keys() | program.settings.keys())
+        if earlier.settings.get(option) != program.settings.get(option)
     ]
     try:
-        changed(_units(before, earlier), _units(after, compiled), None)
+        changed(earlier.units, program.units, None)
     except RejectedError as error:
         wrong += error.diagnostics
     if wrong:

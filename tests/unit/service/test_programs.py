@@ -56,10 +56,10 @@ def test_the_same_body_changes_nothing_and_another_one_replays_the_log(tmp_path:
         answered = settled(program, seq)
         assert answered == expected({"jam.lars": OTHER}, documents)[: len(answered)]
         assert program.snapshot()[0] == f"2-{len(answered)}"
-        assert [path.name for path in (tmp_path / "data" / "programs" / "p").iterdir()] == ["2"]
     with serving(tmp_path / "data") as service:
         program = service.programs.get("p")
         assert program.generation == 2
+        assert [path.name for path in (tmp_path / "data" / "programs" / "p").iterdir()] == ["2"]
         assert settled(program, seq) == answered
 
 
