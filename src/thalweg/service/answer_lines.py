@@ -95,9 +95,10 @@ class LinesFile:
         """Cuts off what is not whole, so that lines can be added."""
         self.known().cut_tail()
 
-    def read(self, number: int, most: int) -> list[Line]:
-        """Lines from a number on; none where it is behind the last."""
-        return [_read_line(payload) for payload in self.known().read(number - self.first, most)]
+    def read(self, number: int, limit: int) -> list[Line]:
+        """Up to `limit` lines from a number on; none where it is behind the last."""
+        most = min(_CHUNK, limit * _LINE)
+        return [_read_line(payload) for payload in self.known().read(number - self.first, limit, most)]
 
     def is_older(self, instant: float) -> bool:
         """Whether it was finished before an instant."""
@@ -197,8 +198,8 @@ class AnswerLines:
         place = bisect_right(files, number, key=attrgetter("first")) - 1
         # Where the file has been removed just now, the next one may have some.
         with suppress(FileNotFoundError):
-            if place >= 0 and (lines := files[place].read(number, _CHUNK)):
-                return number, lines[: end - number + 1]
+            if place >= 0 and (lines := files[place].read(number, end - number + 1)):
+                return number, lines
         return (files[place + 1].first if place + 1 < len(files) else end + 1), []
 
     def listen(self, heard: Callable[[], None]) -> Callable[[], None]:

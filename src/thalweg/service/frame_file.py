@@ -89,7 +89,9 @@ class FrameFile:
         written, own = _HEADER.match(head), _HEADER.match(self._header)
         if written is None or own is None:
             return self.damaged(0)
-        (name, version), expected = (text.decode() for text in written.groups()), own[2].decode()
+        name, version = (text.decode() for text in written.groups())
+        own_name, own_version = (text.decode() for text in own.groups())
+        expected = own_version if name == own_name else f"version {own_version} of a `{own_name}`"
         message = f"`{self.path}` has version {version} of a `{name}`, and this version of Thalweg reads {expected}"
         way_out = "name a new folder, or go on with the version of Thalweg that wrote it"
         return RejectedError([Diagnostic("E421", message, help=way_out)])
@@ -176,9 +178,9 @@ class FrameFile:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def read(self, ordinal: int, most: int) -> list[memoryview]:
-        """The payloads from an ordinal on: at least one where there is one, and about so many bytes of them."""
-        count, size = self.count, self.size
+    def read(self, ordinal: int, limit: int, most: int) -> list[memoryview]:
+        """Up to `limit` payloads from an ordinal on: at least one where there is one, about so many bytes of them."""
+        count, size = min(self.count, ordinal + limit), self.size
         if ordinal >= count:
             return []
         at, offset = self._mark_before(ordinal)

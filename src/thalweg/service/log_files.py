@@ -194,8 +194,7 @@ class LogFiles:
         segment = segments[bisect_right(segments, seq, key=attrgetter("first")) - 1]
         if not segment.first <= seq <= segment.last:
             raise FileNotFoundError(segment.file.path)
-        payloads = segment.file.read(seq - segment.first, most)
-        return [read_record(payload) for payload in payloads[: last - seq + 1]]
+        return [read_record(payload) for payload in segment.file.read(seq - segment.first, last - seq + 1, most)]
 
     def candidates(self, stream: str, key: str) -> list[int]:
         """The records that may have an idempotency key of a stream, the newest first."""
