@@ -110,7 +110,12 @@ def text_of(named: abc.Sequence[tuple[str, Pattern]]) -> str:
 
 
 def _definition(name: str, pattern: Pattern) -> str:
-    shown = re.sub(r"\b([A-F])\b", r"<\1>", show_pattern(pattern)).replace(" ticks)", " s)").replace(" tick)", " s)")
+    return f"NAMED EVENT <{name}> {{ {definition_text(pattern)} }}"
+
+
+def definition_text(pattern: Pattern) -> str:
+    """What is said of an event that is a pattern."""
+    shown = re.sub(r"\b([A-FX-Z])\b", r"<\1>", show_pattern(pattern)).replace(" ticks)", " s)").replace(" tick)", " s)")
     clauses = " ".join(
         f"EVENT <{one.event}> {{ "
         + " . ".join(f"{triple.subject} {triple.predicate} {triple.object}" for triple in one.triples)
@@ -119,7 +124,7 @@ def _definition(name: str, pattern: Pattern) -> str:
         for one in pattern.clauses
         if one.triples
     )
-    return f"NAMED EVENT <{name}> {{ MATCH {shown} {f'IF {{ {clauses} }}' if clauses else ''} }}"
+    return f"MATCH {shown} {f'IF {{ {clauses} }}' if clauses else ''}"
 
 
 def write_case(

@@ -104,21 +104,40 @@ def changes(draw: st.DrawFn) -> tuple[list[Program], list[int]]:
 
 def meaning(program: Program, since: Mapping[str, int], came: Sequence[Arrival]) -> list[EventLine]:
     """What a program outputs whose events began at these ticks."""
+    return events_and_lines(program, since, came)[1]
+
+
+def events_and_lines(
+    program: Program, since: Mapping[str, int], came: Sequence[Arrival]
+) -> tuple[dict[str, list[Instance]], list[EventLine]]:
+    """The events of a program that began at these ticks, and what it outputs."""
     events: dict[str, list[Instance]] = {}
-    lines: list[EventLine] = []
+    lines = list[EventLine]()
     for name, asked in program.classes.items():
-        members = MEMBERS[re.findall(r"\w+", asked)[-1]]
         iri = absolute(f"<{name}>")
-        arrived = [one for one in came if members & {*one.classes} and one.tick >= since[name]]
-        events[iri] = [instance(iri, one) for one in arrived]
-        lines += [AbstractLine(one.start, iri, one.individual, one.graph) for one in events[iri]]
+        events[iri], found = classified(iri, asked, since[name], came)
+        lines += found
     for name, pattern in absolute_patterns(program):
-        first = since[name[-2]]
-        seen = {other: [one for one in some if one.end >= first] for other, some in events.items()}
-        found, events[name] = found_above(name, pattern, seen, {*entailed(BACKGROUND)}, LAST)
-        complex_events = (Instance(name, one.start, one.end, events=one.events) for one in found)
-        lines += (ComplexLine(one.end, made, one.bindings) for one, made in zip(found, complex_events, strict=True))
-    return lines
+        events[name], found = matched(name, pattern, since[name[-2]], events)
+        lines += found
+    return events, lines
+
+
+def matched(
+    name: str, pattern: Pattern, first: int, events: Mapping[str, list[Instance]]
+) -> tuple[list[Instance], list[EventLine]]:
+    """The complex events of a pattern that began at a tick, and what is output of them."""
+    seen = {other: [one for one in some if one.end >= first] for other, some in events.items()}
+    found, complex_events = found_above(name, pattern, seen, {*entailed(BACKGROUND)}, LAST)
+    lines = (ComplexLine(one.end, Instance(name, one.start, one.end, events=one.events), one.bindings) for one in found)
+    return complex_events, list(lines)
+
+
+def classified(name: str, asked: str, first: int, came: Sequence[Arrival]) -> tuple[list[Instance], list[EventLine]]:
+    """The events of a class from a tick on, and what is output of them."""
+    members = MEMBERS[re.findall(r"\w+", asked)[-1]]
+    arrived = [instance(name, one) for one in came if members & {*one.classes} and one.tick >= first]
+    return arrived, [AbstractLine(one.start, name, one.individual, one.graph) for one in arrived]
 
 
 def instance(name: str, one: Arrival) -> Instance:

@@ -7,7 +7,7 @@ as much as the few that came lately. An event is classified once by each of the 
 class that would make others harder to decide, because no model can be looked for beside it, is decided alone.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -35,7 +35,8 @@ class AddedClasses:
         self._report = report
         self._dictionary = dictionary
         self._text_of: dict[str, str] = {}
-        # The events that a class is, by its label: an expression, or the name of the cascade's own.
+        # The events that a class is: one of the cascade's own by its name, another one by its expression.
+        self._like_own: dict[str, dict[str, None]] = {}
         self._names: dict[str, dict[str, None]] = {}
         self._settled: tuple[str, ...] = ()
         self._recent: tuple[str, ...] = ()
@@ -50,21 +51,24 @@ class AddedClasses:
         """Adds events by their names and their class expressions."""
         new = []
         for name, text in events:
-            label = self._own.get(text, text)
             self._text_of[name] = text
-            if label == text and text not in self._names and text not in self._compiled:
+            if text not in self._own and text not in self._names and text not in self._compiled:
                 new.append(text)
-            self._names.setdefault(label, {})[name] = None
+            table, label = self._place(text)
+            table.setdefault(label, {})[name] = None
         if new:
-            self._compile(tuple(dict.fromkeys(new)))
+            self._compile(tuple(new))
 
     def remove(self, name: str) -> None:
         """Takes an event away; its class is left out when others are compiled."""
-        text = self._text_of.pop(name)
-        label = self._own.get(text, text)
-        del self._names[label][name]
-        if not self._names[label]:
-            del self._names[label]
+        table, label = self._place(self._text_of.pop(name))
+        del table[label][name]
+        if not table[label]:
+            del table[label]
+
+    def _place(self, text: str) -> tuple[dict[str, dict[str, None]], str]:
+        """The table that has the events of a class, and what the class is called there."""
+        return (self._like_own, self._own[text]) if text in self._own else (self._names, text)
 
     @property
     def _compiled(self) -> tuple[str, ...]:
@@ -97,13 +101,13 @@ class AddedClasses:
 
     def more_of(self, event: ClassifiedEvent) -> list[tuple[str, str]]:
         """The events that were added that an event is, each with its individual."""
-        if event.rejected == INCONSISTENT or not self._names:
+        if event.rejected == INCONSISTENT:
             return []
-        names = self._names
-        classes = [*event.classes]
-        for classifier in self._by_texts.values():
-            classes += classifier.classify(event.graph, event.facts).classes
-        return [(name, individual) for label, individual in classes for name in names.get(label, ())]
+        more = list(_called(event.classes, self._like_own)) if self._like_own else []
+        if self._names:
+            for classifier in self._by_texts.values():
+                more += _called(classifier.classify(event.graph, event.facts).classes, self._names)
+        return more
 
     def __contains__(self, name: str) -> bool:
         return name in self._text_of
@@ -117,8 +121,8 @@ class AddedClasses:
         return None
 
     def label_of(self, name: str) -> str:
-        """The label of an event's class."""
-        return self._own.get(self._text_of[name], self._text_of[name])
+        """The label of an event's class, where the cascade's own decide it."""
+        return self._own[self._text_of[name]]
 
     def forget(self) -> None:
         """The words of terms may get another meaning."""
@@ -129,3 +133,8 @@ class AddedClasses:
         """The events that could not be decided."""
         for classifier in self._by_texts.values():
             yield from classifier.summary()
+
+
+def _called(classes: Iterable[tuple[str, str]], names: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:
+    """The events that individuals are by their classes."""
+    return ((name, individual) for label, individual in classes for name in names.get(label, ()))
