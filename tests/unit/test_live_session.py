@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -349,3 +349,72 @@ def test_what_is_wrong_is_said_at_the_call():
     for use in (lambda: session.push("speed", "a", 12, at=1), lambda: session.advance(to=3), session.snapshot):
         with pytest.raises(RuntimeError, match="closed"):
             use()
+
+
+ABSENT = "heard(D) :- seen(D) in [2 s]. absent(D) :- seen(D) in [9 s], not heard(D)."
+EIGHT = datetime(2026, 11, 15, 8, tzinfo=UTC)
+
+
+def wound(session, second):
+    """Winds the machine's clock of a session to a second after eight."""
+    session._passing.now = lambda: EIGHT.timestamp() + second
+
+
+def seconds(found):
+    return [((one.t - EIGHT).total_seconds(), [*map(str, one.begin)], [*map(str, one.end)]) for one in found]
+
+
+def test_by_the_machines_clock_time_passes_in_silence():
+    with thalweg.open(ABSENT, clock="wall") as session:
+        wound(session, 0.5)
+        session.push("seen", "a")
+        assert session.advance() == []
+        wound(session, 1.25)
+        assert seconds(session.advance()) == [(0, ["heard(a)"], [])]
+        wound(session, 4.75)
+        assert seconds(session.advance()) == [(3, ["absent(a)"], ["heard(a)"])]
+        assert session.now == EIGHT + timedelta(seconds=3)
+        assert session.why("absent(a)") is not None
+        with pytest.raises(ValueError, match="either ticks or timestamps"):
+            session.push("seen", "a", at=70)
+
+
+def test_by_the_machines_clock_late_is_what_comes_after_the_delay():
+    late = []
+    with thalweg.open(SLOW, clock="wall", delay="2 s", late=late.append) as session:
+        wound(session, 5)
+        session.push("speed", "a", 12, at=EIGHT + timedelta(seconds=3))
+        session.push("speed", "b", 12)
+        assert seconds(session.advance()) == []
+        wound(session, 6.5)
+        assert seconds(session.advance()) == [(3, ["slow(a)"], [])]
+        session.push("speed", "c", 12, at=EIGHT + timedelta(seconds=3))
+        wound(session, 8)
+        assert seconds(session.advance()) == [(5, ["slow(b)"], [])]
+    assert [json.loads(line)["facts"] for line in late] == [["speed(c,12)"]]
+
+
+def test_by_the_machines_clock_messages_without_a_time_are_of_now():
+    with thalweg.open(SLOW, clock="wall", map="speed(sensor, v)") as session:
+        wound(session, 0)
+        session.push([{"sensor": "a", "v": 12}, {"sensor": "b", "v": 50}])
+        wound(session, 1)
+        assert seconds(session.advance()) == [(0, ["slow(a)"], [])]
+    with thalweg.open(SLOW, clock="wall", map=MAPPED) as session:
+        wound(session, 0)
+        session.push({"sensor": "a", "v": 12, "ts": EIGHT.timestamp() - 1})
+        assert seconds(session.advance()) == [(-1, ["slow(a)"], [])]
+
+
+def test_by_the_machines_clock_changes_come_by_themselves():
+    async def heard():
+        session = thalweg.open(ABSENT.replace(" s]", "00 ms]"), clock="wall", tick="10 ms")
+        session.push("seen", "a")
+        changes = []
+        async for change in session:
+            changes.append(([*map(str, change.begin)], [*map(str, change.end)]))
+            if len(changes) == 2:
+                session.close()
+        return changes
+
+    assert asyncio.run(asyncio.wait_for(heard(), 60)) == [(["heard(a)"], []), (["absent(a)"], ["heard(a)"])]

@@ -390,7 +390,7 @@ def run_on_spark(
             job = replace(work.job, groups=groups_of(transports, decoded))
         feed_options = FeedOptions(
             timing.clock,
-            _passing(timing),
+            passing_of(timing),
             report,
             looking,
             observer.observe,
@@ -588,10 +588,10 @@ def _items(
     limits = TimeLimits(clock, timing.max_ahead_milliseconds, timing.ticks()[2])
     if named(on) is None:
         return Values(on, words, clock, mapped, limits)  # type: ignore[arg-type]
-    return Streams(transports, words, clock, interrupt, mapped, _passing(timing), limits)
+    return Streams(transports, words, clock, interrupt, mapped, passing_of(timing), limits)
 
 
-def _passing(timing: Timing) -> "PassingTime":
+def passing_of(timing: Timing) -> "PassingTime":
     """Time as it passes by itself on live streams."""
     from thalweg.runtimes.wall_clock import PassingTime
 

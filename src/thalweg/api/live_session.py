@@ -3,6 +3,9 @@
 Ticks are closed by `advance`, in the order of time: until then the facts of a tick may be pushed in any order, and
 after that they are late. `async for` closes ticks by itself, each as soon as a fact of a later tick (later by more than
 the delay) has been pushed.
+
+With `clock="wall"` time passes by itself: what is pushed without a time is of now, and the ticks that can be closed are
+those that the machine's clock has left, whether or not anything was pushed.
 """
 
 import asyncio
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from thalweg.engine.proof import Proof
     from thalweg.kinds.part import Part
     from thalweg.runtimes.kept_program import RunProgram
+    from thalweg.runtimes.wall_clock import PassingTime
 
 
 @dataclass(frozen=True)
@@ -60,14 +64,24 @@ class Session:
     """
 
     def __init__(
-        self, job: "PreparedRun", timing: Timing, program: SessionProgram, prefixes: Prefixes, rows: PushedRows
+        self,
+        job: "PreparedRun",
+        timing: Timing,
+        program: SessionProgram,
+        prefixes: Prefixes,
+        rows: PushedRows,
+        passing: "PassingTime | None" = None,
     ) -> None:
+        """Time goes by what is pushed, or where it is `passing`, by the machine's clock."""
         self._job = job
         self._program = program
         self._kept: bytes | None = None
         self._rows = rows
         self._timing = timing
         self._prefixes = prefixes
+        self._passing = passing
+        if passing is not None:
+            passing.listen(0)
         self._pushed: list[Event] = []
         self._lock = Lock()
         self._closed = False
@@ -92,7 +106,8 @@ class Session:
 
         Rows are a message (a `dict`), a list of them, or a table of pandas, polars or Arrow, and become facts by the
         `map` of the session; `at` is for mappings that say no time. Of rows that are wrong nothing is taken. Nothing is
-        evaluated before `advance`. A fact of a tick that was closed is late.
+        evaluated before `advance`. A fact of a tick that was closed is late. With `clock="wall"` what is pushed without
+        `at` is of now.
 
         >>> from thalweg import open
         >>> with open("slow(S) :- speed(S,V), V < 20.", map="speed(sensor, v) at ts") as session:
@@ -113,10 +128,13 @@ class Session:
     ) -> None:
         if isinstance(fact, Fact) and args:
             raise TypeError("a Fact has its arguments already: write push(fact, at=…)")
-        if at is None:
-            raise TypeError("a fact has a time: push(…, at=…)")
         pushed = fact if isinstance(fact, Fact) else PythonFact(fact, args)
-        tick = self._tick(at)
+        if at is not None:
+            tick = self._tick(at)
+        elif self._passing is not None:
+            tick = self._passing.tick
+        else:
+            raise TypeError("a fact has a time: push(…, at=…)")
         with self._lock:
             self._need_open()
             self._pushed.append(Event(tick, (pushed,), stream))
@@ -128,16 +146,26 @@ class Session:
             self._take_pushed()
             run = self._job.run
             with self._one_notation("these rows"):
-                tick = None if at is None else self._tick_of(at)
+                tick = self._tick_of_rows() if at is None else self._tick_of(at)
                 batches = self._rows.read(rows, run.dictionary, stream, tick)
             for tick, batch in batches:
                 run.intake.put(tick, batch)
 
+    def _tick_of_rows(self) -> int | None:
+        """The tick of rows that say no time and were pushed without one; None where only the caller knows it."""
+        return None if self._passing is None or self._rows.say_times else self._passing.tick
+
     # Out ------------------------------------------------------------------------------------------------------------
 
     def advance(self, to: Moment | None = None) -> list[Any]:
-        """Closes every tick up to `to`, or up to the latest that was pushed; what changed on the way."""
-        last = self._latest(is_over=True) if to is None else self._tick(to)
+        """Closes every tick up to `to`, or up to the latest that was pushed; what changed on the way.
+
+        With `clock="wall"` that is up to the latest that the machine's clock has left, by more than the delay.
+        """
+        if to is not None:
+            last: int | None = self._tick(to)
+        else:
+            last = self._latest(is_over=True) if self._passing is None else self._left()
         return [] if last is None else self._close_up_to(last)
 
     def why(self, fact: str | Fact) -> "Proof | None":
@@ -153,28 +181,45 @@ class Session:
         waiting = asyncio.get_running_loop(), asyncio.Event()
         self._waiting.append(waiting)
         try:
-            closed = has_waited = False
+            closed, silence = False, 0.0
             while not closed:
                 closed = self._closed
-                last = self._latest(is_over=closed or has_waited)
-                if last is not None:
-                    decided = last if closed else last - self._timing.ticks()[2] - 1
+                latest = self._latest(is_over=closed or silence >= PATIENCE)
+                decided = self._decided(latest, closed)
+                if decided is not None:
                     for change in await asyncio.to_thread(self._close_up_to, decided, closing=closed):
                         yield change
                 if not closed:
-                    has_waited = await self._wait(waiting[1])
+                    silence = await self._wait(waiting[1], silence)
         finally:
             self._waiting.remove(waiting)
 
-    async def _wait(self, pushed: asyncio.Event) -> bool:
-        """Waits for what is pushed; whether that took so long that what must be decided is decided without it."""
-        patience = PATIENCE if self._job.run.intake.holds_pushed else None
+    def _decided(self, latest: int | None, closed: bool) -> int | None:
+        """The last tick for which nothing is waited for, where so much was pushed; None where there is none."""
+        if self._passing is not None:
+            return max(self._left(), latest) if closed and latest is not None else self._left()
+        return latest if closed or latest is None else latest - self._timing.ticks()[2] - 1
+
+    def _left(self) -> int:
+        """The last tick that the machine's clock has left, by more than the delay."""
+        assert self._passing is not None
+        return self._passing.tick - self._passing.delay - 1
+
+    async def _wait(self, pushed: asyncio.Event, silence: float) -> float:
+        """Waits for what is pushed, or for time to matter; for how many seconds nothing was pushed.
+
+        What waits because its time is doubtful is decided without more after some seconds.
+        """
+        patience = max(0.0, PATIENCE - silence) if self._job.run.intake.holds_pushed else None
+        pauses = patience, None if self._passing is None else self._passing.pause()
+        pause = min((seconds for seconds in pauses if seconds is not None), default=None)
         try:
-            await asyncio.wait_for(pushed.wait(), patience)
+            await asyncio.wait_for(pushed.wait(), pause)
         except TimeoutError:
-            return True
+            assert pause is not None
+            return silence + pause
         pushed.clear()
-        return False
+        return 0.0
 
     # State ----------------------------------------------------------------------------------------------------------
 

@@ -51,16 +51,17 @@ class PushedRows:
         self._on_error = on_error
         self._report = report
 
+    @property
+    def say_times(self) -> bool:
+        """Whether the mappings say the time of each row."""
+        return all(mapping.time is not None for mapping in self._tally.mappings)
+
     def read(self, rows: Any, words: Dictionary, stream: str | None, tick: int | None) -> list[tuple[int, Batch]]:
         """The batches of what is pushed, all at `tick` where mappings say no time.
 
         A row that is wrong is a `RejectedError`, and then nothing is taken; or it is reported and left out.
         """
-        if (
-            tick is not None
-            and self._tally.mappings
-            and all(mapping.time is not None for mapping in self._tally.mappings)
-        ):
+        if tick is not None and self._tally.mappings and self.say_times:
             raise TypeError("the mapping says the time of each row: push them without `at`")
         source = MappedStream(words, stream or NAME, stream, self.clock, self._tally, "pushed", tick)
         items = list(_items(rows, source))

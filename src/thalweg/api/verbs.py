@@ -153,6 +153,7 @@ def open(
     delay: int | Duration = 0,
     zone: str | None = None,
     times: Times | None = None,
+    clock: Passing = "events",
     max_ahead: Duration = "1 d",
     show: str | Iterable[str] | None = None,
     late: Callable[[str], None] | None = None,
@@ -163,7 +164,8 @@ def open(
 ) -> Session:
     """A `Session` of programs that facts are pushed into, or rows that `map` makes facts of.
 
-    A row that is wrong is raised where it is pushed; with `on_error="skip"` it is reported and left out.
+    A row that is wrong is raised where it is pushed; with `on_error="skip"` it is reported and left out. With
+    `clock="wall"` time passes by itself: ticks can be closed when the machine's clock has left them.
 
     >>> with open("q(X) :- p(X) in [1].") as session:
     ...     session.push("p", "a", at=3)
@@ -171,7 +173,7 @@ def open(
     {"t":3,"begin":["q(a)"],"end":[]} {"t":5,"begin":[],"end":["q(a)"]}
     """
     need_choice("on_error", on_error)
-    timing = Timing(tick, start, None, delay, zone, times, max_ahead=max_ahead)
+    timing = Timing(tick, start, None, delay, zone, times, clock, max_ahead=max_ahead)
     options = RunOptions(timing, emit, on_error, _budget(memory), show, map, kinds=kinds)
     # Pushed facts are a stream, although it has no name.
     resolved, part = _prepared(program, iter(()), background, options, report)
@@ -179,7 +181,8 @@ def open(
     identity = partial(jobs.identity, part, resolved.run)
     live = SessionProgram(part, partial(jobs.run_program, part, resolved.run), identity)
     rows = PushedRows(resolved.timing.clock, resolved.mapped, on_error, report)
-    return Session(job, resolved.timing, live, resolved.prefixes, rows)
+    passing = jobs.passing_of(resolved.timing) if clock == "wall" else None
+    return Session(job, resolved.timing, live, resolved.prefixes, rows, passing)
 
 
 @verb
