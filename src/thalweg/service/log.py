@@ -19,7 +19,9 @@ from typing import Any, Final
 from thalweg.service.frame_file import frame
 from thalweg.service.log_files import LogFiles
 from thalweg.service.log_record import Kind, LogEntry, LogRecord, place, record_of
+from thalweg.service.log_waits import LogWaits
 from thalweg.service.recent import Recent
+from thalweg.service.retention import DAY, DEFAULT_RETENTION, Retention
 
 __all__ = [
     "DAY",
@@ -33,8 +35,6 @@ __all__ = [
     "Retention",
     "wall_ms",
 ]
-
-DAY: Final = 24 * 60 * 60.0
 
 WAITING: Final = 64 << 20
 """As many bytes may wait to be synced."""
@@ -54,27 +54,6 @@ class LogBusyError(Exception):
 
 class DiskFullError(Exception):
     """An entry could not be written, and was not taken; what was acknowledged is whole."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """How long records are kept: seconds and bytes, both counted in whole files."""
-
-    seconds: float = DAY
-    size: int = 10 << 30
-
-    @property
-    def file_size(self) -> int:
-        """A file that has so many bytes is followed by another one."""
-        return min(64 << 20, self.size // 16)
-
-    @property
-    def file_ms(self) -> float:
-        """So is one whose first record is so many milliseconds old."""
-        return self.seconds * 1000 / 24
-
-
-DEFAULT_RETENTION: Final = Retention()
 
 
 def wall_ms() -> int:
@@ -130,14 +109,13 @@ class Log:
         self._arrived = self._stamp = self._files.newest.arrived
         self._recent: Recent[LogRecord] = Recent(_RECENT)
         self._kept: dict[str, int] = {}
-        lock = Lock()
-        self._lock = lock
-        self._work, self._news = Condition(lock), Condition(lock)
+        self._lock = Lock()
+        self._work = Condition(self._lock)
+        self._waits = LogWaits(self.last)
         self._tidying = Lock()
         self._waiting: list[_Waiting] = []
         self._waiting_bytes = 0
         self._keyed: dict[tuple[str, str], Future[LogRecord]] = {}
-        self._wakes = 0
         self._is_closed = False
         self._committer = Thread(target=self._commit_until_closed, name="log", daemon=True)
         self._committer.start()
@@ -256,7 +234,7 @@ class Log:
             for entry in (waiting.entry for waiting in batch):
                 if entry.key is not None:
                     self._keyed.pop((entry.stream, entry.key), None)
-            self._news.notify_all()
+        self._waits.reach(self.last)
 
     def read(self, after: int, most: int = 1 << 20) -> list[LogRecord]:
         """Durable records behind a number, at least one if there is one, of about so many bytes at most.
@@ -279,26 +257,11 @@ class Log:
         It ends early after some seconds, when `awaited` is true at a `wake`, and when the log is closed; none is missed
         that comes meanwhile.
         """
-        end = None if seconds is None else time.monotonic() + seconds
-        while True:
-            wakes = self._wakes
-            # Without the lock: it may take one that is held where `wake` is called.
-            if awaited():
-                return self.last > after
-            with self._lock:
-                while not (is_over := self.last > after or self._is_closed) and self._wakes == wakes:
-                    left = None if end is None else end - time.monotonic()
-                    if left is not None and left <= 0:
-                        return False
-                    self._news.wait(left)
-                if is_over:
-                    return self.last > after
+        return self._waits.wait(after, seconds, awaited)
 
     def wake(self) -> None:
         """Has all waits look at what they await; to be called after that has changed."""
-        with self._lock:
-            self._wakes += 1
-            self._news.notify_all()
+        self._waits.wake()
 
     def keep(self, name: str, after: int | None) -> None:
         """Retention keeps what is behind the least of these numbers; with None a name needs nothing any more."""
@@ -345,6 +308,6 @@ class Log:
         with self._lock:
             self._is_closed = True
             self._work.notify()
-            self._news.notify_all()
         self._committer.join()
+        self._waits.close()
         self._files.close()

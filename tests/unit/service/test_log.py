@@ -421,6 +421,24 @@ def test_old_files_leave_unless_they_are_kept(tmp_path: Path) -> None:
     assert len(files(tmp_path)) == len([*tmp_path.glob("index-*")]) + 1
 
 
+def test_what_is_old_leaves_although_nothing_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thalweg.service.log._TIDY", 0.001)
+    clock, has_looked = Instants(), Event()
+
+    def now() -> int:
+        has_looked.set()
+        return clock.now
+
+    with opened(tmp_path, Retention(seconds=240), now) as log:
+        put(log, "a")
+        clock.now += 300_000
+        while log.first == 1:
+            has_looked.clear()
+            assert has_looked.wait(30)
+        assert (log.first, log.last, log.read(0)) == (2, 1, [])
+        assert put(log, "b")[0].seq == 2
+
+
 def test_files_beyond_the_size_leave(tmp_path: Path) -> None:
     with opened(tmp_path, Retention(size=16_000)) as log:
         for _ in range(100):
