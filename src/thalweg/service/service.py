@@ -95,6 +95,8 @@ class Service:
         answer: Future[dict[str, Any]] = Future()
         with _as_refused(stream):
             taken = self.streams.post(stream, media, body, skip=skip, key=key)
+        # A client that goes away cancels nothing: what was taken is written.
+        answer.set_running_or_notify_cancel()
 
         def durable(record: Future[LogRecord]) -> None:
             error = record.exception()
