@@ -91,10 +91,10 @@ class PlanDocument:
         return render_text(self, prefixes)
 
     def as_data(self) -> dict[str, object]:
-        """The document for programs to read, as values of JSON."""
-        from thalweg.explain.render_data import render_data
+        """The document for programs to read, as values of JSON; its `boxes` are those of the drawing, by their ids."""
+        from thalweg.explain.render_data import boxes_as_data, render_data
 
-        return render_data(self)
+        return render_data(self) | {"boxes": boxes_as_data(self.diagram)}
 
     def as_svg(self) -> str:
         """The document as a drawing."""

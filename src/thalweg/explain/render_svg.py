@@ -230,8 +230,9 @@ class _Page:
             for number, line in enumerate(box.lines)
         ]
         return (
-            f'<g><title>{escape(box.node.hint)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" '
-            f'height="{box.height:.1f}" rx="{corner}" fill="{fill}" stroke="{stroke}"/>'
+            f'<g data-id="{escape(name)}"><title>{escape(box.node.hint)}</title>'
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
+            f'rx="{corner}" fill="{fill}" stroke="{stroke}"/>'
             f'<text fill="{INK}" xml:space="preserve">{"".join(lines)}</text></g>'
         )
 

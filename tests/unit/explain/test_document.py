@@ -17,6 +17,11 @@ SHARED = {"diagram", "document", "layers", "plan_stage", "quantity", "short_name
 EX = Prefixes((("ex", "http://ex.org/"),))
 STAGES = (PlanStage(("a.",), ("X",), 2), PlanStage((), None, 1, "rows meet"))
 
+BOXES = [
+    {"id": "step", "kind": "rule", "text": "<http://ex.org/a>(X) :- p(X).", "to": []},
+    {"id": "p", "kind": "stream", "text": "p/1", "to": ["step"]},
+]
+
 
 def document(
     *sections: Section, names: tuple[str, ...] | None = None, stages: tuple[PlanStage, ...] | None = None
@@ -75,7 +80,7 @@ def test_documents_stand_inside_documents() -> None:
     inner = document(Section("", lines("inner")))
     outer = PlanDocument((Section("", (inner,)),), {"plan": inner}, inner.diagram)
     assert outer.as_text() == "inner"
-    assert outer.as_data() == {"plan": {"steps": [1, 2]}}
+    assert outer.as_data() == {"plan": {"steps": [1, 2]}, "boxes": BOXES}
 
 
 def test_data_ends_with_the_stages() -> None:
@@ -85,13 +90,21 @@ def test_data_ends_with_the_stages() -> None:
             {"rules": ["a."], "key": ["X"], "partitions": 2},
             {"rules": [], "key": None, "partitions": 1, "why": "rows meet"},
         ],
+        "boxes": BOXES,
     }
 
 
 def test_diagnostics_are_data() -> None:
     warning = Diagnostic("W201", "message")
     plan = PlanDocument((), {"warnings": (warning,)}, document().diagram)
-    assert plan.as_data() == {"warnings": [warning.as_data()]}
+    assert plan.as_data() == {"warnings": [warning.as_data()], "boxes": BOXES}
+
+
+def test_a_box_has_the_same_id_in_the_data_and_in_the_drawing() -> None:
+    drawn = [
+        group.get("data-id") for group in ElementTree.fromstring(document().as_svg()).iter() if group.tag[-2:] == "}g"
+    ]
+    assert drawn == [box["id"] for box in BOXES]
 
 
 def test_bands_show_their_stages() -> None:
