@@ -124,7 +124,11 @@ class LoggedItems:
     def _taken(self, record: LogRecord) -> Iterator[Item]:
         """The items of a record, and before them what becomes known because time has passed up to its arrival."""
         self._within = True
-        for item in self._time_passes(record.arrived):
+        self._arrives(record.arrived)
+        if record.about.get("backlog") and record.stream in self._numbers:
+            # Its broker had kept it: the machine's clock waits for what it has besides.
+            self._passing.drain(self._numbers[record.stream])
+        for item in self._time_passes():
             yield self._unmixed(item)
         self._within = False
         yield from self._rest()
@@ -152,8 +156,6 @@ class LoggedItems:
             return
         about = record.about
         self._passing.hear(number)
-        if about.get("backlog"):
-            self._passing.drain(number)
         self.group = number
         version = stream.version_of(about["map"])
         items = channel.reader.read(
@@ -181,12 +183,14 @@ class LoggedItems:
         """The clock of the program: when the record came that is being read, in seconds since 1970."""
         return self._arrived / 1_000
 
-    def _time_passes(self, arrived: int) -> Iterator[Timed | Far]:
-        """What is known because time has come to an instant."""
-        if not self._arrived:
-            self._arrived = arrived
+    def _arrives(self, arrived: int) -> None:
+        """Winds the clock; the silence of streams is counted from the first record on."""
+        is_first, self._arrived = not self._arrived, arrived
+        if is_first:
             self._passing.listen(len(self._channels))
-        self._arrived = arrived
+
+    def _time_passes(self) -> Iterator[Timed | Far]:
+        """What is known because time has come to an instant."""
         yield from self._overdue()
         passing = self._passing
         if passing.by_wall and not passing.draining and (tick := passing.tick) > self._reached:
