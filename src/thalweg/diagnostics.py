@@ -129,8 +129,6 @@ CATALOGUE: Final = {
     "E421": "checkpoint has another version",
     "W422": "the program has changed",
     "E423": "a changed program cannot go on",
-    "E424": "request cannot be served now",
-    "E425": "program of a service has failed",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",
@@ -182,6 +180,7 @@ CATALOGUE: Final = {
     "E901": "unknown key in a deployment",
     "E902": "value in a deployment cannot be used",
     "E903": "service refuses a request",
+    "E904": "program of a service has failed",
 }
 
 VISIBLE: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {

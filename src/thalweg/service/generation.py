@@ -24,6 +24,7 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.named_source import NamedSource
 from thalweg.dataflow.operator import Concludes
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.model.prefixes import NO_PREFIXES
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.runtimes.checkpoint_folder import Claim
 from thalweg.runtimes.embedded_checkpoint import FORMAT, STATE, EmbeddedCheckpoint
@@ -33,9 +34,10 @@ from thalweg.runtimes.observer import Observer
 from thalweg.runtimes.plausible_times import TimeLimits
 from thalweg.runtimes.thread_stop import ThreadStop
 from thalweg.service.answer_lines import AnswerLines, Line
+from thalweg.service.earlier_checkpoints import EarlierCheckpoints
 from thalweg.service.generation_items import GenerationItems, position_of
 from thalweg.service.holding import Holding
-from thalweg.service.log import Log
+from thalweg.service.log import Log, LogRecord
 from thalweg.service.logged_items import LoggedItems
 from thalweg.service.program_text import CompiledProgram, ProgramText
 from thalweg.service.questions import Questions
@@ -123,7 +125,9 @@ class Generation:
         self.times = AS_TICKS if compiled is None else compiled.options.timing.format
         self.bytes = 0
         self.late = 0
-        self.run: LocalRun | None = None
+        self.explains_facts = False
+        """Whether a checkpoint of it can be asked why: where there are rules, or several parts."""
+        self.prefixes = NO_PREFIXES if compiled is None else compiled.prefixes
         self.subscriptions: ActiveSubscriptions | None = None
         self.beginning = beginning
         self._around = around
@@ -134,6 +138,7 @@ class Generation:
         self._items: GenerationItems | None = None
         self._checkpoint: EmbeddedCheckpoint | None = None
         self._is_saved = Event()
+        self._earlier = EarlierCheckpoints(beginning.folder)
         self._late_lines: deque[str] = deque(maxlen=_LATE)
         self._waiting: list[tuple[Answer, list[Line]]] = []
         self._saved_seq = 0
@@ -231,6 +236,10 @@ class Generation:
         """Waits until the thread has ended."""
         self._thread.join()
 
+    def reaching(self, tick: int) -> Path | None:
+        """The folder of the nearest checkpoint before a tick that is kept; None where there is none."""
+        return self._earlier.reaching(tick)
+
     def forget(self) -> None:
         """Removes what it has kept, behind its end."""
         self._around.log.keep(self._key, None)
@@ -267,7 +276,6 @@ class Generation:
             self._fail(_unforeseen(error))
         finally:
             self._cpu = time.thread_time()
-            self.run = None
             self._questions.close()
             self.lines.close()
             self._heard(self)
@@ -287,7 +295,7 @@ class Generation:
         """The run, where its checkpoint was taken."""
         compiled = self._compiled or self.text.compiled(self._warn)
         self._compiled = None
-        self.times = compiled.options.timing.format
+        self.times, self.prefixes = compiled.options.timing.format, compiled.prefixes
         active = ActiveSubscriptions(self.text, compiled.part, self.text.fingerprint)
         checkpoint = stack.enter_context(self._open_checkpoint(compiled))
         if checkpoint.state is not None:
@@ -337,26 +345,18 @@ class Generation:
             copy.rename(folder)
 
     def _read(self, run: LocalRun, compiled: CompiledProgram, checkpoint: EmbeddedCheckpoint) -> GenerationItems:
-        timing, around, active = compiled.options.timing, self._around, self.subscriptions
+        active = self.subscriptions
         assert active is not None
-        delay, ahead = timing.ticks()[2], timing.max_ahead_milliseconds
-        items = LoggedItems(
-            around.log,
-            around.streams,
-            self.text.streams,
-            run.dictionary,
-            timing.clock,
-            interrupt=self._interrupt,
-            by_wall=timing.passing == "wall",
-            idle=timing.idle_seconds,
-            delay=delay,
-            limits=TimeLimits(timing.clock, ahead, delay),
-            after=self.from_seq,
-            pause=run.pause,
-            asked=lambda: self._questions.are_waiting,
-            subscribed=lambda record: active.take(record, run),
+        items = read_log(
+            self._around,
+            self.text,
+            compiled,
+            run,
+            self._interrupt,
+            self.from_seq,
+            lambda: self._questions.are_waiting,
+            lambda record: active.take(record, run),
         )
-        self.run = run
         self._items = GenerationItems(items, _Kept(self, run, begins=checkpoint.handover is not None))
         self._items.is_given_up = self._is_given_up
         return self._items
@@ -396,6 +396,7 @@ class Generation:
             node.operator.engine.size for node in run.executor.nodes if isinstance(node.operator, Concludes)
         )
         self.late = run.intake.late.count + run.intake.far.count
+        self.explains_facts = run.derivations.explains_facts
         if self.state == "catching-up" and self.seq >= self._target:
             last = self._around.log.last
             if last - self.seq <= _NEAR:
@@ -444,7 +445,42 @@ class _Kept:
         generation._saved_seq = generation.seq
         generation._around.log.keep(generation._key, generation.seq)
         generation._is_saved.set()
-        generation.lines.drop_before(*generation._around.retention())
+        instant, most = generation._around.retention()
+        generation.lines.drop_before(instant, most)
+        if generation.t is not None:
+            generation._earlier.keep(generation.seq, generation.t)
+            generation._earlier.drop_before(instant, most)
+
+
+def read_log(
+    around: SharedParts,
+    text: ProgramText,
+    compiled: CompiledProgram,
+    run: LocalRun,
+    interrupt: Interrupt,
+    after: int,
+    asked: Callable[[], bool],
+    subscribed: Callable[[LogRecord], None],
+) -> LoggedItems:
+    """What a program reads of the log, behind a record, as its options say."""
+    timing = compiled.options.timing
+    delay = timing.ticks()[2]
+    return LoggedItems(
+        around.log,
+        around.streams,
+        text.streams,
+        run.dictionary,
+        timing.clock,
+        interrupt=interrupt,
+        by_wall=timing.passing == "wall",
+        idle=timing.idle_seconds,
+        delay=delay,
+        limits=TimeLimits(timing.clock, timing.max_ahead_milliseconds, delay),
+        after=after,
+        pause=run.pause,
+        asked=asked,
+        subscribed=subscribed,
+    )
 
 
 def run_program(text: ProgramText, compiled: CompiledProgram) -> RunProgram:
@@ -487,4 +523,4 @@ def _until(answer: Answer) -> dict[str, int]:
 def _unforeseen(error: Exception) -> Diagnostic:
     """The diagnostic of an error that nobody has thought of: the other programs go on."""
     message = f"the program has failed: {type(error).__name__}: {error}"
-    return Diagnostic("E425", message, help="this is a fault of Thalweg: please report it, with the program")
+    return Diagnostic("E904", message, help="this is a fault of Thalweg: please report it, with the program")

@@ -11,7 +11,7 @@ from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.kinds.units import changed
 from thalweg.service.generation import SharedParts, run_program
 from thalweg.service.program_text import CompiledProgram, ProgramText
-from thalweg.service.refused import RefusedError
+from thalweg.service.refused import RefusedError, refusal
 from thalweg.service.registered_program import RegisteredProgram
 from thalweg.service.streams import NAME
 
@@ -83,13 +83,13 @@ class Programs:
 
     def _check(self, program: RegisteredProgram | None, if_match: int | None) -> None:
         if program is not None and program.is_deleted:
-            raise RefusedError(409, Diagnostic("E424", f"the program `{program.name}` is being stopped"))
+            raise refusal(409, f"the program `{program.name}` is being stopped")
         if if_match is not None and (program is None or program.generation != if_match):
             now = "there is none" if program is None else f"it is {program.generation}"
-            raise RefusedError(412, Diagnostic("E424", f"the generation is not {if_match}: {now}"))
+            raise refusal(412, f"the generation is not {if_match}: {now}")
         if program is None and len(self._by_name) >= MOST_PROGRAMS:
             message = f"there are {len(self._by_name)} programs, and there may be {MOST_PROGRAMS}"
-            raise RefusedError(409, Diagnostic("E424", message, help="delete one of them"))
+            raise refusal(409, message, "delete one of them")
 
     def _begun(
         self, name: str, program: RegisteredProgram | None, text: ProgramText, compiled: CompiledProgram
@@ -103,7 +103,7 @@ class Programs:
         """The program of a name; `RefusedError` (404) where there is none."""
         program = self._by_name.get(name)
         if program is None:
-            raise RefusedError(404, Diagnostic("E401", f"there is no program `{name}`"))
+            raise refusal(404, f"there is no program `{name}`")
         return program
 
     def __iter__(self) -> Iterator[RegisteredProgram]:

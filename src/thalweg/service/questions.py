@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from threading import Lock, Timer
 from typing import Any, TypeVar
 
-from thalweg.diagnostics import Diagnostic
 from thalweg.runtimes.local import LocalRun
-from thalweg.service.refused import RefusedError
+from thalweg.service.refused import RefusedError, refusal
 
 T = TypeVar("T")
 
@@ -82,9 +81,8 @@ class Questions:
                 return
             self._waiting.remove(question)
         message = "the program is busy with what has come, and has not come to this question in time"
-        busy = Diagnostic("E424", message, help="ask again in a few seconds")
-        question.future.set_exception(RefusedError(503, busy, {"Retry-After": "2"}))
+        question.future.set_exception(refusal(503, message, "ask again in a few seconds", {"Retry-After": "2"}))
 
 
 def _stopped() -> RefusedError:
-    return RefusedError(409, Diagnostic("E424", "the program is being stopped"))
+    return refusal(409, "the program has stopped, or is being stopped")

@@ -14,15 +14,21 @@ class RefusedError(RejectedError):
     """
 
     def __init__(
-        self, status: int, diagnostics: Diagnostic | Iterable[Diagnostic], headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        diagnostics: Diagnostic | Iterable[Diagnostic],
+        headers: Mapping[str, str] | None = None,
+        about: Mapping[str, object] | None = None,
     ) -> None:
+        """`about` is what else the body of the answer says."""
         super().__init__([diagnostics] if isinstance(diagnostics, Diagnostic) else diagnostics)
         self.status = status
         self.headers = dict(headers or {})
+        self.about = dict(about or {})
 
     def as_data(self) -> dict[str, object]:
         """The body of the answer."""
-        return {"diagnostics": [diagnostic.as_data() for diagnostic in self.diagnostics]}
+        return {"diagnostics": [diagnostic.as_data() for diagnostic in self.diagnostics], **self.about}
 
 
 def refusal(status: int, message: str, way_out: str = "", headers: Mapping[str, str] | None = None) -> RefusedError:

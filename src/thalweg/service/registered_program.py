@@ -19,7 +19,7 @@ from thalweg.diagnostics import Diagnostic
 from thalweg.runtimes.checkpoint_folder import replace_file
 from thalweg.service.generation import Beginning, Generation, SharedParts
 from thalweg.service.program_text import CompiledProgram, Origin, ProgramText
-from thalweg.service.refused import RefusedError
+from thalweg.service.refused import RefusedError, refusal
 from thalweg.service.subscriptions import ProgramSubscriptions
 
 RestartFrom = Literal["checkpoint", "earliest", "now"]
@@ -249,9 +249,7 @@ class RegisteredProgram:
     def _reopen(self, generation: Generation) -> None:
         """Opens a generation again, where its last checkpoint was taken."""
         if not generation.stop(save=True, seconds=PATIENCE):
-            raise RefusedError(
-                409, Diagnostic("E424", "the program is being stopped", help="ask again in some seconds")
-            )
+            raise refusal(409, "the program is being stopped", "ask again in a few seconds")
         again = Generation(generation.beginning, self._around, self._hear)
         if generation is self.next:
             self.next = again

@@ -27,7 +27,7 @@ from thalweg.service.generation import SharedParts
 from thalweg.service.log import DiskFullError, Log, LogBusyError, LogRecord, Retention
 from thalweg.service.playground import Playground
 from thalweg.service.programs import Programs
-from thalweg.service.refused import RefusedError
+from thalweg.service.refused import RefusedError, refusal
 from thalweg.service.streams import LoggedStreams
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class Service:
         self.streams = LoggedStreams(folder / "streams", self.log)
         self._pool: SolverPool | None = None
         self._pool_lock = Lock()
-        around = SharedParts(self.log, self.streams, self._solvers, self._retention)
-        self.programs = Programs(folder / "programs", around)
+        self.parts = SharedParts(self.log, self.streams, self._solvers, self._retention)
+        self.programs = Programs(folder / "programs", self.parts)
         self.playground = Playground()
         self._beats = Beats(self.log, self.programs.due)
         self._is_warm = Event()
@@ -103,7 +103,7 @@ class Service:
             if error is None:
                 answer.set_result(record.result().answer())
             else:
-                answer.set_exception(refusal(error, stream))
+                answer.set_exception(_refused(error, stream))
 
         taken.add_done_callback(durable)
         return answer
@@ -180,10 +180,10 @@ def _as_refused(stream: str) -> Iterator[None]:
     try:
         yield
     except (RejectedError, LookupError, MediaTypeError, LogBusyError, DiskFullError) as error:
-        raise refusal(error, stream) from None
+        raise _refused(error, stream) from None
 
 
-def refusal(error: BaseException, stream: str) -> BaseException:
+def _refused(error: BaseException, stream: str) -> BaseException:
     """What a request is answered with, where facts of a stream could not be taken."""
     match error:
         case RefusedError():
@@ -191,14 +191,12 @@ def refusal(error: BaseException, stream: str) -> BaseException:
         case RejectedError():
             return RefusedError(400, error.diagnostics)
         case LookupError():
-            way_out = f"make it: `PUT /v1/streams/{stream}`"
-            return RefusedError(404, Diagnostic("E401", f"there is no stream `{stream}`", help=way_out))
+            return refusal(404, f"there is no stream `{stream}`", f"make it: `PUT /v1/streams/{stream}`")
         case MediaTypeError():
-            return RefusedError(415, Diagnostic("E402", str(error)))
+            return refusal(415, str(error))
         case LogBusyError():
-            busy = Diagnostic("E424", "too much waits to be written to the disk", help="send it again in a second")
-            return RefusedError(429, busy, {"Retry-After": "1"})
+            message, way_out = "too much waits to be written to the disk", "send it again in a second"
+            return refusal(429, message, way_out, {"Retry-After": "1"})
         case DiskFullError():
-            full = Diagnostic("E401", f"the log cannot be written: {error}", help="make room on the disk of `--data`")
-            return RefusedError(507, full)
+            return refusal(507, f"the log cannot be written: {error}", "make room on the disk of `--data`")
     return error
