@@ -123,6 +123,7 @@ CATALOGUE: Final = {
     "W414": "memory budget is exceeded",
     "W415": "answers were partial",
     "W416": "the run is complete",
+    "W418": "recording has grown",
     "W419": "SWRL rule is not used",
     "E420": "file of SHACL shapes is not an ontology",
     "W420": "SHACL shapes are not used",

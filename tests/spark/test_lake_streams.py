@@ -127,6 +127,9 @@ def test_a_table_of_a_catalog_is_a_stream_by_a_mapping_that_is_proposed_where_th
         assert misfit.exit_code == 1
         assert "--map" in misfit.stderr
         assert "sensor" in misfit.stderr
+        misspelt = invoke(*words_of(tmp_path, "table:reading_of?until=end", *mapping))
+        assert misspelt.exit_code == 1
+        assert "did you mean `readings_of`?" in misspelt.stderr
         wrong = invoke(*words_of(tmp_path, f"{uri}&by=device", *mapping))
         assert (wrong.exit_code, "no column `device`" in wrong.stderr) == (1, True)
     finally:

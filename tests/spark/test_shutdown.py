@@ -101,6 +101,15 @@ def test_a_live_run(tmp_path: Path, moment: Callable[[Family, Path], bool], way:
     assert (tmp_path / "said.txt").read_text() in ("", "stopped\n" if moment is while_java_starts else "")
 
 
+def test_a_live_run_that_has_read_nothing_says_nothing_of_its_mappings(tmp_path: Path) -> None:
+    with live('{"x": "a", "at": 1}\n') as stream:
+        line = [*command(tmp_path, "r(X) :- q(X) in [1].", stream), "--map", "q(x) at at"]
+        with started(line, tmp_path / "said.txt") as family:
+            wait_until(lambda: while_workers_start(family, tmp_path) or family.ended, "it never came so far")
+            assert ask_to_end(family, signal.SIGTERM, tmp_path / "out.jsonl") == 0
+    assert "W30" not in (tmp_path / "said.txt").read_text()
+
+
 def test_in_the_middle_of_a_long_tick(tmp_path: Path) -> None:
     facts = "\n".join(f"p({number}) at 1." for number in range(3_000))
     (tmp_path / "long.facts").write_text(facts)

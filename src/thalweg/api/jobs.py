@@ -420,7 +420,9 @@ def run_on_spark(
             ),
         )
     outcome = _ended(outcome, report)
-    for warning in chain(() if resumed else work.watch.summary(), _mapped(mapped, resumed)):
+    # What a live run has received is not known before its first batch.
+    is_known = not resumed and not (is_live and not outcome.batches)
+    for warning in chain(work.watch.summary() if is_known else (), _mapped(mapped, not is_known)):
         report(warning)
     return outcome
 

@@ -34,9 +34,19 @@ from thalweg.runtimes.spark.batch_planner import Known, StreamSources
 from thalweg.runtimes.spark.checkpoint_format import FORMAT
 from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.lake_sources import LakeSource, lake_sources
+from thalweg.runtimes.spark.offset_log import last_offset
 from thalweg.runtimes.spark.received_parts import ReceivedKind, ReceivedSource
 from thalweg.runtimes.spark.receiver import BlockReceiver, ItemReceiver, Receiver
-from thalweg.runtimes.spark.recordings import ReadingOptions, RecordedSource, is_recorded, recordings
+from thalweg.runtimes.spark.recordings import (
+    Position,
+    ReadingOptions,
+    RecordedSource,
+    check_first,
+    grown,
+    is_recorded,
+    positions_of,
+    recordings,
+)
 from thalweg.runtimes.spark.shipped_job import ShippedJob
 from thalweg.runtimes.spark.stream_source import read_streams
 from thalweg.runtimes.spark.wire import warning_of
@@ -313,8 +323,11 @@ def open_feed(job: Job, transports: Sequence[Transport], options: FeedOptions, f
     if (folder / MANIFEST).exists() and noted.exists():
         saved = read_sealed(noted, FORMAT, unseal_json)
         sources = StreamSources(of_json(saved["recorded"]), of_json(saved["received"]), folder)
+        _report_growth(sources, transports, options)
     else:
         sources = _sources(job, transports, options, folder)
+        if job.settings.on_error == "stop":
+            check_first(sources.recorded, options.reading)
     if options.passing.by_wall:
         if not sources.live:
             raise live_clock_alone()
@@ -324,6 +337,16 @@ def open_feed(job: Job, transports: Sequence[Transport], options: FeedOptions, f
     if (stopped := read_stopped(folder)) is not None:
         feed.resume_stopped(*stopped)
     return feed
+
+
+def _report_growth(sources: StreamSources, transports: Sequence[Transport], options: FeedOptions) -> None:
+    """Says which recordings have grown since the run began."""
+    if not sources.recorded:
+        return
+    begun = last_offset(sources.folder)
+    start = [Position() for _ in sources.recorded] if begun is None else positions_of(begun)
+    for warning in grown(sources.recorded, _split(transports)[0], start):
+        options.report(warning)
 
 
 def read_stopped(folder: CheckpointPath) -> tuple[int, int, Diagnostic] | None:

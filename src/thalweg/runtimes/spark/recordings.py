@@ -40,7 +40,7 @@ from thalweg.connectors.storage import StoredFile, is_stored, open_storage
 from thalweg.connectors.tabular import ParquetTransport
 from thalweg.connectors.transport import Transport
 from thalweg.connectors.whole_events import WHOLE
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.records import record
 from thalweg.model.shipped import Shipped
@@ -261,6 +261,52 @@ def _file(transport: PathTransport, way: str) -> RecordedFile:
     uri, way = (path.storage.uri, path.path) if isinstance(path, StoredFile) else (str(path.absolute()), way)
     groups = transport.rows_before_groups() if isinstance(transport, ParquetTransport) else None
     return RecordedFile(transport.name, uri, way, size_of(path), groups=groups)
+
+
+def check_first(sources: Iterable[RecordedSource], reading: ReadingOptions) -> None:
+    """`RejectedError` where the first file of a stream is a table that begins with what holds no fact.
+
+    So it is said at once that no mapping fits, and not when Spark has started.
+    """
+    for source in sources:
+        wrong = _first_of(source, reading)
+        if isinstance(wrong, Diagnostic):
+            raise RejectedError([wrong])
+
+
+def _first_of(source: RecordedSource, reading: ReadingOptions) -> object:
+    """What a reader gives first of the first file of a stream, where that is a table of text."""
+    if not source.files or format_of(source.files[0].name) != "csv":
+        return None
+    beginning = read_beginning(source.files[0].location, _BEGINNING)
+    reader = source.open(0, reading, Dictionary(), reading.own_clock(), reading.tally())
+    # A reader may wait for more rows to find out how they are written; of a long file, there are enough of them.
+    items = [*reader.feed(beginning)]
+    if len(beginning) < _BEGINNING:
+        items += reader.finish()
+    return items[0] if items else None
+
+
+def grown(
+    sources: Iterable[RecordedSource], transports: Sequence[Transport], start: Sequence[Position]
+) -> Iterator[Diagnostic]:
+    """Warnings about recordings that have grown since they were cut, of which what was added is not read.
+
+    A run that goes on has read them up to `start`. What is read as a whole, and was not yet, is read as it is now.
+    """
+    for source, transport, position in zip(sources, transports, start, strict=True):
+        for number, file in enumerate(source.files):
+            is_fixed = file.length > 1 or number < position.file
+            if is_fixed and (more := size_of(file.location) - file.size) > 0:
+                yield _grown(file.name, f"{more:,} bytes" if more > 1 else "1 byte")
+        if isinstance(transport, FolderTransport) and (files := len(transport.files) - len(source.files)) > 0:
+            yield _grown(transport.name, f"{files:,} files" if files > 1 else "1 file")
+
+
+def _grown(name: str, what: str) -> Diagnostic:
+    message = f"`{name}` has {what} more than when the run began: what was added is not read"
+    way_out = "read that with a run of its own, or all of it with a new checkpoint and another output"
+    return Diagnostic("W418", message, help=way_out)
 
 
 def _cut(stream: RecordedSource, reading: ReadingOptions, formats: frozenset[str]) -> RecordedSource:

@@ -27,11 +27,13 @@ from thalweg.runtimes.spark.recordings import (
     SIZES,
     Offsets,
     Position,
+    ReadingOptions,
     RecordedFile,
     RecordedSource,
     offset_of,
     positions_of,
 )
+from thalweg.runtimes.spark.run import SparkTarget
 
 JOIN = "both(X) :- a(X) in [3], b(X). none :- not a(x) in [2], b(Y)."
 COUNTED = f"{JOIN} pair(X,Y) :- a(X) in [2 #], b(Y)."
@@ -278,6 +280,37 @@ def test_batches_are_the_same_where_spark_does_not_say_where_one_begins(tmp_path
     assert len({*map(json.dumps, offsets)}) == 9
     assert [untold.following(None) for _ in offsets[1:]] == offsets[1:]
     assert [resumed.following(offsets[3]) for _ in offsets[4:]] == offsets[4:]
+
+
+def test_what_was_added_to_recordings_since_they_were_cut_is_noticed(tmp_path):
+    (tmp_path / "days").mkdir()
+    files = [tmp_path / "days" / "a.facts", tmp_path / "days" / "b.facts"]
+    for file in files:
+        file.write_text("p(x) at 1.\n")
+    (before,) = open_all([tmp_path / "days"], None)
+    cut = recording.recordings([before], ReadingOptions(Clock()))
+    before.close()
+    for file in files:
+        file.write_text("p(x) at 1.\np(y) at 2.\n")
+    (tmp_path / "days" / "c.facts").write_text("p(z) at 3.\n")
+    (now,) = open_all([tmp_path / "days"], None)
+    # The second file is read as a whole, and was not yet.
+    said = [warning.message for warning in recording.grown(cut, [now], [Position(1)])]
+    now.close()
+    more = ("a.facts` has 11 bytes", "days` has 1 file")
+    assert [
+        message.partition(" more than when the run began")[0][-len(end) :]
+        for message, end in zip(said, more, strict=True)
+    ] == [*more]
+
+
+def test_a_mapping_that_does_not_fit_the_first_table_is_an_error_at_the_start(tmp_path):
+    (tmp_path / "rows.csv").write_text("sensor,v,ts\na,10,1\n")
+    line = ["run", str(tmp_path / "p.lars"), "--stream", str(tmp_path / "rows.csv"), "--runtime", "spark"]
+    (tmp_path / "p.lars").write_text("slow(S) :- speed(S,V), V < 20.")
+    with patch.object(SparkTarget, "open_session", side_effect=AssertionError("Spark has started")):
+        wrong = CliRunner().invoke(app, [*line, "--map", "speed(sensr, v) at ts"])
+    assert (wrong.exit_code, "needs `sensr`" in wrong.stderr) == (1, True)
 
 
 def test_small_files_share_the_tasks_of_a_batch():
