@@ -34,6 +34,7 @@ from thalweg.runtimes.observer import Observer
 from thalweg.runtimes.plausible_times import TimeLimits
 from thalweg.runtimes.thread_stop import ThreadStop
 from thalweg.service.answer_lines import AnswerLines, Line
+from thalweg.service.counted_plan import PlanCounter
 from thalweg.service.earlier_checkpoints import EarlierCheckpoints
 from thalweg.service.generation_items import GenerationItems, position_of
 from thalweg.service.holding import Holding
@@ -117,6 +118,7 @@ class Generation:
         self.from_seq = beginning.after
         self.lines = AnswerLines(beginning.folder)
         self.holding = Holding()
+        self.counter = PlanCounter()
         self.lock = RLock()
         self.state: State = "catching-up"
         self.because: list[dict[str, Any]] = []
@@ -302,7 +304,7 @@ class Generation:
             active.load(position_of(checkpoint.state)["subscriptions"])
         self.subscriptions, self._checkpoint = active, checkpoint
         self._solvers = self._around.solvers() if self.text.is_solved else None
-        observer = Observer(self._warn, self._note_late, with_until=True)
+        observer = Observer(self._warn, self._note_late, self.counter.look, with_until=True)
         with jobs.start(
             active.part,
             named_streams(self.text),
@@ -386,6 +388,7 @@ class Generation:
         with self.lock:
             for answer, _ in waiting:
                 self.holding.apply(answer)
+                self.counter.see(answer)
             if waiting:
                 self.lines.add([line for _, lines in waiting for line in lines])
             self.t = now

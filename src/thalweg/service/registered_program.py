@@ -16,6 +16,7 @@ from threading import RLock, Thread
 from typing import Any, Final, Literal
 
 from thalweg.diagnostics import Diagnostic
+from thalweg.explain.document import PlanDocument
 from thalweg.runtimes.checkpoint_folder import replace_file
 from thalweg.service.generation import Beginning, Generation, SharedParts
 from thalweg.service.program_text import CompiledProgram, Origin, ProgramText
@@ -259,12 +260,19 @@ class RegisteredProgram:
         self._tell()
 
     def plan(self) -> dict[str, Any]:
-        """The plan that runs, as `explain --format json` has it, with `"counts"` by the id of a box."""
-        raise NotImplementedError
+        """The plan that runs, as `explain --format json` has it, with `"counts"` by the id of a box.
+
+        `RefusedError` (503) where a tick is being evaluated for so long that nothing can be counted just now.
+        """
+        generation = self.current
+        document = _document(generation)
+        if generation.state == "failed":
+            return document.as_data() | {"counts": {}}
+        return generation.ask(generation.counter.totals, PATIENCE).result().plan(document)
 
     def plan_svg(self) -> str:
         """The same, drawn as `explain --format svg` draws it."""
-        raise NotImplementedError
+        return _document(self.current).as_svg()
 
     # Its end --------------------------------------------------------------------------------------------------------
 
@@ -297,3 +305,10 @@ class RegisteredProgram:
             generation.join()
             generation.forget()
         rmtree(self._folder / self.name, ignore_errors=True)
+
+
+def _document(generation: Generation) -> PlanDocument:
+    """How a generation is evaluated, with the subscriptions that it has."""
+    active = generation.subscriptions
+    part = generation.text.compiled().part if active is None else active.part
+    return part.explain()

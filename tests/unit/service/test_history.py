@@ -3,11 +3,13 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import Any, cast
 
 import pytest
 
+from services import body, posted, serving, settled
 from thalweg import api
 from thalweg.answers.answer_timeline import TimelineRecorder
 from thalweg.answers.event_answers import AbstractLine, ComplexLine, RejectedLine, event_answer
@@ -186,3 +188,12 @@ def test_a_history_is_what_a_recorder_of_the_run_draws(kind: str) -> None:
 @pytest.mark.parametrize("times", [AS_TICKS, TimeFormat(times="iso")])
 def test_lines_of_every_kind_are_drawn(kind: str, times: TimeFormat) -> None:
     _drawn_alike(WRITTEN[kind], times)
+
+
+def test_a_program_of_the_service_has_a_history(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", body({"jam.lars": "jam(S) :- slow(S) in [10]."}))
+        settled(program, posted(service, "slow(a) at 3.\nslow(b) at 5.\n", "slow(c) at 14.\nslow(c) at 15.\n"))
+        drawn = history(program.current)
+    assert _rows(drawn)["jam(a)"] == [[3, 14, 0, None]]
+    assert _rows(drawn)["jam(b)"][0][:1] == [5]

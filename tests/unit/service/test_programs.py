@@ -1,6 +1,7 @@
 """Programs come, change, fail and go; others do not notice."""
 
 import shutil
+from html import escape
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -216,3 +217,24 @@ def test_a_witness_has_the_lines_of_a_run_whatever_happens_to_others(tmp_path: P
         answered = settled(witness, seq)
     assert answered == expected({"jam.lars": RULES}, documents)[: len(answered)]
     assert before(answered, 20) == before(expected({"jam.lars": RULES}, documents), 20)
+
+
+def test_a_plan_has_the_numbers_of_the_run(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", body({"jam.lars": RULES}))
+        seq = posted(service, *texts(10))
+        settled(program, seq)
+        plan = program.plan()
+        boxes = {box["id"]: box for box in plan["boxes"]}
+        assert plan["counts"].keys() <= boxes.keys()
+        assert plan["counts"]["stream speed/2"] == sum(text.count("speed(") for text in texts(10))
+        assert all(f'data-id="{escape(name)}"' in program.plan_svg() for name in boxes)
+
+
+def test_a_program_that_has_failed_has_a_plan(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", body({"n.lars": ENDLESS}, memory="8MB"))
+        posted(service, "go at 1.\n", "go at 3.\n")
+        failed(program)
+        assert program.plan()["counts"] == {}
+        assert program.plan()["boxes"]
