@@ -70,7 +70,10 @@ STREAMS = "connectors/readers.py"
 OUTPUTS = "answers/answer_formats.py"
 # One language is built like another, and what is planned is explained in a file of the same name.
 MIRRORED = ({f"languages/{entry.name}" for entry in BUILT_IN}, {"planning", "explain"})
-TYPED = {"cli": {"run", "check", "explain", "why", "bench", "demo", "timeline", "serve"}, "bench": set(BENCHMARKS)}
+TYPED = {
+    "cli": {"run", "check", "explain", "why", "bench", "demo", "timeline", "serve", "status"},
+    "bench": set(BENCHMARKS),
+}
 FORBIDDEN = {"utils", "util", "common", "helpers", "helper", "core", "base", "misc"}
 
 

@@ -18,6 +18,7 @@ from thalweg.cli.explain import explain
 from thalweg.cli.init import init
 from thalweg.cli.run import run
 from thalweg.cli.serve import serve
+from thalweg.cli.status import status
 from thalweg.cli.timeline import timeline
 from thalweg.cli.why import why
 
@@ -37,6 +38,7 @@ app.command(cls=DeployedCommand, epilog="Example: `thalweg why slow.lars 'slow(a
     why
 )
 app.command(epilog="Example: `thalweg serve --data here`")(serve)
+app.command(epilog="Example: `thalweg status http://127.0.0.1:8642`")(status)
 app.command(epilog="Example: `thalweg init readings.csv`")(init)
 app.command(epilog="Example: `thalweg timeline answers.jsonl --out answers.html`")(timeline)
 app.command(epilog="Example: `thalweg demo --out timeline.svg`")(demo)

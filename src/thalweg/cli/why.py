@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from thalweg.cli.deployed_command import CommandSources
-from thalweg.cli.errors import announce_compilation, complaining, outcome, refuse, usage
+from thalweg.cli.errors import announce_compilation, complaining, misfits, outcome, refuse, usage
 from thalweg.cli.parameters import Values, with_options
+from thalweg.cli.service_options import refusals
 from thalweg.diagnostics import VISIBLE
+from thalweg.languages.options import OPTIONS, flag_of
 
 if TYPE_CHECKING:
     from thalweg.diagnostics import Diagnostic
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from thalweg.model.predicate import Predicate
     from thalweg.model.prefixes import Prefixes
     from thalweg.model.time import TimeFormat
+
+_OF_QUESTIONS: Final = frozenset({"service", "program", "token", "at", "format", "verbose"})
+"""The options that a service may be asked with."""
 
 
 @with_options("why")
@@ -36,6 +41,10 @@ def why(
     values: Values,
 ) -> None:
     """Show the derivation of a fact, and until when each step of it holds; or why the fact does not hold."""
+    if values["service"] is not None:
+        _ask_service(arguments, values)
+        return
+    misfits({flag_of(name): values[name] for name in ("program", "token")}, "`--service`")
     from thalweg import api
 
     with outcome() as ending:
@@ -79,6 +88,49 @@ def why(
             explained.print_event(event)
             return
         explained.print_fact(run, wanted, came)
+
+
+def _ask_service(arguments: list[str], values: Values) -> None:
+    """Asks a service why something holds, and prints what it answers."""
+    with outcome(), refusals():
+        from thalweg.connectors.service_client import ServiceClient, ServiceRefusedError
+
+        program, format = values["program"], values["format"]
+        if program is None or len(arguments) != 1:
+            refuse("`--service URL` asks about one fact of one of its programs: `--program NAME FACT`")
+        misfits(_of_runs(values), "`--service`, which knows how its programs run", only=False)
+        service = ServiceClient(values["service"], values["token"])
+        try:
+            answer = service.get("programs", program, "why", fact=arguments[0], at=values["at"])
+        except ServiceRefusedError as error:
+            _print_why_not(error.data.get("why_not"), format)
+            raise
+        _print_answer(answer["proof"], format)
+
+
+def _of_runs(values: Values) -> dict[str, object]:
+    """The options that say what is run and how, where they are not what they are by default."""
+    rows = [option for option in OPTIONS if "why" in option.verbs and option.name not in _OF_QUESTIONS]
+    return {row.flag: None if values[row.name] == row.default else values[row.name] for row in rows}
+
+
+def _print_answer(proof: dict[str, Any], format: str) -> None:
+    from thalweg.explain.proof_text import proof_text
+
+    # What events are made of, and what rows rest on, has a shape of its own.
+    is_text = format == "text" and "claim" in proof
+    print(proof_text(proof).translate(VISIBLE) if is_text else json.dumps(proof, ensure_ascii=False, indent=2))
+
+
+def _print_why_not(absence: dict[str, Any] | None, format: str) -> None:
+    from thalweg.explain.proof_text import absence_text
+
+    if absence is None:
+        return
+    if format == "json":
+        print(json.dumps(absence, ensure_ascii=False, indent=2))
+    elif "rules" in absence:
+        print(absence_text(absence, "  ").translate(VISIBLE), file=sys.stderr)
 
 
 def _need_derivations(programs: "list[Path]", flags: frozenset[str], values: Values) -> None:

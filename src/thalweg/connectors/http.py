@@ -6,18 +6,17 @@ https://me:secret@host/events   `text/event-stream`: each event's data is a mess
 """
 
 import socket
-from base64 import b64encode
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from time import monotonic, sleep
 from typing import Final
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from thalweg.connectors import broker
 from thalweg.connectors.broker import as_lines
 from thalweg.connectors.files import LIVE_BLOCK
 from thalweg.connectors.interrupt import Interrupt, Interrupted
-from thalweg.connectors.web_address import read_web_address
+from thalweg.connectors.web_address import login, read_web_address
 from thalweg.diagnostics import FailedError
 
 EVENTS: Final = "text/event-stream"
@@ -131,12 +130,9 @@ class HttpTransport:
 
     def _headers(self, parts: SplitResult) -> dict[str, str]:
         headers = {"Accept": _ACCEPT, "Cache-Control": "no-store", "User-Agent": "thalweg"}
-        if parts.username:
-            login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            headers["Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
         if self._events.last:
             headers["Last-Event-ID"] = self._events.last
-        return headers
+        return headers | login(parts)
 
 
 class ServerSentEvents:

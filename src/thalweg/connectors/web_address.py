@@ -1,10 +1,11 @@
 """Servers of the web by their addresses: what they are called, and what is said when they cannot be reached."""
 
 import re
+from base64 import b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from thalweg.connectors.files import stream_of
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, without_secrets
@@ -54,6 +55,18 @@ def split_address(uri: str) -> SplitResult:
     if "@" not in parts.netloc and "@" in uri and not _PLACES.fullmatch(parts.netloc):
         raise raw_password(uri)
     return parts
+
+
+def login(parts: SplitResult, token: str | None = None) -> dict[str, str]:
+    """The header that says who asks: the user of an address, or who has a token; none for anybody.
+
+    >>> login(split_address("http://me:secret@host")), login(split_address("http://host"), "r-77")
+    ({'Authorization': 'Basic bWU6c2VjcmV0'}, {'Authorization': 'Bearer r-77'})
+    """
+    if parts.username:
+        user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        return {"Authorization": f"Basic {b64encode(user.encode()).decode()}"}
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def raw_password(uri: str) -> RejectedError:

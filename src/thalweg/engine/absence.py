@@ -25,11 +25,12 @@ from thalweg.engine.proof import (
     why,
 )
 from thalweg.engine.search import Row, Search
+from thalweg.explain.proof_text import absence_text
 from thalweg.ir.nodes import Comparison, Variable
 from thalweg.ir.text import show
 from thalweg.model.explanation import Explanation
 from thalweg.model.fact import Fact
-from thalweg.model.predicate import Predicate, with_files
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.planning.assign_memories import TICK
 from thalweg.planning.rule_plan import PlanRule, RelationAtom
@@ -74,17 +75,6 @@ class FailedRule:
     attempts: tuple[Attempt, ...]
     others: int = 0
 
-    def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
-        """The lines that a person reads."""
-        lines = [f"{indent}not by {self.rule}{f'   ({self.place})' if self.place else ''}"]
-        for attempt in self.attempts:
-            lines += [step.render(f"{indent}    ", times).partition("\n")[0] for step in attempt.held]
-            reason = times.in_words(attempt.reason)
-            lines.append(f"{indent}    but {reason}" if attempt.held else f"{indent}    {reason}")
-        if self.others:
-            lines.append(f"{indent}    … and {self.others} more that got as far")
-        return with_files("\n".join(lines))
-
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         """The same content as JSON-compatible data."""
         data: dict[str, object] = {"rule": self.rule}
@@ -112,13 +102,7 @@ class Absence(Explanation):
 
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
-        lines = [f"{indent}{with_files(times.in_words(self.note))}"] if self.note else []
-        lines += [rule.render(indent, times) for rule in self.rules]
-        if self.more_rules:
-            lines.append(f"{indent}… nor by {self.more_rules} more rules")
-        if self.cut:
-            lines.append(f"{indent}only some of the facts were looked at: other values may have got further")
-        return "\n".join(lines)
+        return absence_text(self.as_data(times), indent)
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         """The same content as JSON-compatible data."""

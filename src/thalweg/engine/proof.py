@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.engine.equality import of_hub
 from thalweg.engine.search import Row, Search
+from thalweg.explain.proof_text import proof_text
 from thalweg.ir.nodes import (
     Aggregate,
     Atom,
@@ -81,38 +82,12 @@ class Proof(Explanation):
 
     def render(self, indent: str = "", times: TimeFormat = AS_TICKS) -> str:
         """The lines that a person reads."""
-        claim, recorded = self._claimed(times), ""
-        if self.kind == "recorded":
-            claim, _, recorded = claim.partition(" at ")
-        lines = [f"{indent}{claim}   {with_files(self._when(times, recorded))}"]
-        if self.rule:
-            lines.append(f"{indent}  by {with_files(self.rule)}{f'   ({self.place})' if self.place else ''}")
-        lines += [step.render(indent + "    ", times) for step in self.because]
-        return "\n".join(lines)
+        return proof_text(self.as_data(times), indent)
 
     def _claimed(self, times: TimeFormat) -> str:
         """The claim; behind what came or was recorded stands the tick of it."""
         came = self.kind in ("stream", "counted", "recorded", "event")
         return with_files(times.at_end(self.claim) if came else self.claim)
-
-    def _when(self, times: TimeFormat, recorded: str) -> str:
-        """Where it comes from and until when it holds; of what was `recorded`, since when."""
-        until = "for ever" if self.until is None else f"until {times.text(self.until)}"
-        match self.kind:
-            case "event" | "triple" if self.until is None:
-                return f"[{self.kind}]"
-            case "stream" | "background" | "every tick" | "event":
-                return f"[{self.kind}] {until}"
-            case "recorded":
-                origin = f"[recorded at {recorded}]" if recorded else "[recorded]"
-                return f"{origin} until {self.unless[0]}" if self.unless else f"{origin} {until}"
-            case "counted":
-                return f"[stream] until {self.unless[0]}"
-            case "absent":
-                return "[absent] now"
-            case "answer set":
-                return f"[answer set] until {self.unless[0]}"
-        return f"{until} unless {', '.join(self.unless)}" if self.unless else until
 
     def as_data(self, times: TimeFormat = AS_TICKS) -> dict[str, object]:
         """The same content as JSON-compatible data."""

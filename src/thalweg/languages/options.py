@@ -275,6 +275,24 @@ OPTIONS: Final[tuple[Option, ...]] = (
         ),
     ),
     *_panel(
+        "Service",
+        Option(
+            "service",
+            str | None,
+            "Ask a service (`thalweg serve`) at this address: the fact is the only argument.",
+            verbs=("why",),
+            metavar="URL",
+        ),
+        Option("program", str | None, "The program of the service.", verbs=("why",), metavar="NAME"),
+        Option(
+            "token",
+            str | None,
+            "The token that the service asks for; by default what `THALWEG_TOKEN` has.",
+            verbs=("why",),
+            metavar="TOKEN",
+        ),
+    ),
+    *_panel(
         "Output",
         Option(
             "emit",
