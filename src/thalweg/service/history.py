@@ -97,7 +97,7 @@ class KeptAnswers:
         chart = recorder.chart({fact.fact: fact.until for fact in facts if fact.until is not None})
         note = self._note(earliest)
         drawn = replace(chart, note=" ".join(filter(None, (chart.note, note))))
-        return chart_data(self._placed(drawn, now, first, last))
+        return chart_data(chart_up_to(drawn, self.times, now, first, last))
 
     def _earliest(self) -> int | None:
         """The tick of the first line that is kept; None where all are."""
@@ -111,18 +111,6 @@ class KeptAnswers:
         since = self.times.text(earliest)
         return f"Lines before {since} are no longer kept: what ended before is missing, and the rest may begin earlier."
 
-    def _placed(self, chart: Chart, now: int | None, first: int | None, last: int | None) -> Chart:
-        """The chart from where to where it was asked for; else up to now."""
-        place = chart_position(self.times)
-        end = place((NEVER if now is None else now) + 1)
-        begin = chart.first if chart.groups else max(0, end - chart.unit)
-        stop = max(chart.last, end) if chart.groups else max(end, begin + chart.unit)
-        return replace(
-            chart,
-            first=begin if first is None else place(first),
-            last=stop if last is None else place(last + 1),
-        )
-
     def _answers(self) -> Iterator[Answer]:
         reader = _AnswerReader(_clock(self.times))
         after = self.lines.first - 1
@@ -132,6 +120,27 @@ class KeptAnswers:
                 return
             yield from (reader.answer(line) for number, line in lines if number <= self.number)
             after = lines[-1][0]
+
+
+def chart_up_to(
+    chart: Chart, times: TimeFormat, now: int | None, first: int | None = None, last: int | None = None
+) -> Chart:
+    """A chart that goes on to the tick `now`, or from where to where it was asked for.
+
+    >>> from thalweg.explain.timeline_chart import ChartSpan, chart_of
+    >>> chart = chart_up_to(chart_of([ChartSpan("jam(a)", 3, 5)]), TimeFormat(), 8)
+    >>> chart.first, chart.last
+    (3, 9)
+    """
+    place = chart_position(times)
+    end = place((NEVER if now is None else now) + 1)
+    begin = chart.first if chart.groups else max(0, end - chart.unit)
+    stop = max(chart.last, end) if chart.groups else max(end, begin + chart.unit)
+    return replace(
+        chart,
+        first=begin if first is None else place(first),
+        last=stop if last is None else place(last + 1),
+    )
 
 
 def chart_position(times: TimeFormat) -> Callable[[int], int]:

@@ -21,7 +21,9 @@ from thalweg.answers.jsonl import jsonl
 from thalweg.connectors.readers import ENDINGS
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, Source
 from thalweg.explain.timeline_page import chart_data
+from thalweg.model.predicate import Predicate
 from thalweg.model.time import NEVER
+from thalweg.service.history import chart_up_to
 from thalweg.service.process_limits import MEMORY, limit_this_process
 from thalweg.service.program_text import CompiledProgram, ProgramText
 from thalweg.service.refused import RefusedError, refusal
@@ -66,13 +68,13 @@ class TrialRequest:
         warnings: list[Diagnostic] = []
         compiled = self._timed(self.program.compiled(warnings.append))
         recorder, lines = TimelineRecorder(compiled.options.timing.format), _Lines()
-        with self._started(compiled, warnings.append) as job:
+        with self._started(compiled, api.Observer(warnings.append, warns_live=False)) as job:
             for answer in job.pieces():
                 if answer is not None:
                     lines.add(jsonl(answer, job.times))
                     recorder.see(answer)
             recorder.reach(NEVER if job.run.now is None else job.run.now)
-            history = chart_data(recorder.chart(_guaranteed(job.run)))
+            history = chart_data(chart_up_to(recorder.chart(_guaranteed(job.run)), job.times, job.run.now))
         proofs = self._proofs(warnings.append) if self.why else {}
         return {
             "lines": lines.read(),
@@ -90,27 +92,29 @@ class TrialRequest:
             raise RefusedError(400, Diagnostic("E403", str(error))) from None
         return replace(compiled, options=options)
 
-    def _started(
-        self, compiled: CompiledProgram, report: Callable[[Diagnostic], None], explains: bool = False
-    ) -> "api.PreparedRun":
-        observer = api.Observer(report, warns_live=False)
+    def _started(self, compiled: CompiledProgram, observer: api.Observer, explains: bool = False) -> "api.PreparedRun":
         return api.start(compiled.part, [self.stream], compiled.options, observer, explains=explains)
 
     def _proofs(self, report: Callable[[Diagnostic], None]) -> dict[str, Any]:
         """Why facts hold at the end, each as `why --format json` prints it; or `why_not` they do."""
-        silent: Callable[[Diagnostic], None] = lambda warning: None  # noqa: E731
+        came: set[Predicate] = set()
+        observer = api.Observer(lambda warning: None, look=lambda batch: came.update(batch.rows), warns_live=False)
         compiled = self._timed(self.program.compiled(everything=True))
-        with self._started(compiled, silent, explains=True) as job:
+        with self._started(compiled, observer, explains=True) as job:
             for _ in job.pieces():
                 pass
-            return {text: _answers_why(text, job, compiled, report) for text in self.why}
+            return {text: _answers_why(text, job, compiled, came, report) for text in self.why}
 
 
 def _answers_why(
-    text: str, job: "api.PreparedRun", compiled: CompiledProgram, report: Callable[[Diagnostic], None]
+    text: str,
+    job: "api.PreparedRun",
+    compiled: CompiledProgram,
+    came: set[Predicate],
+    report: Callable[[Diagnostic], None],
 ) -> dict[str, Any] | None:
     """A proof; or, under `why_not`, how far the rules got, and a diagnostic that it does not hold."""
-    answer = why_answer(job.run.derivations, text, compiled.prefixes, job.times)
+    answer = why_answer(job.run.derivations, text, compiled.prefixes, job.times, came)
     if answer.holds:
         return answer.data
     now = job.run.now
