@@ -1,6 +1,7 @@
 """Why something held, now and at ticks that are over: what `thalweg why` says over the same text."""
 
 from pathlib import Path
+from threading import enumerate as threads
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import thalweg
 from services import KINDS, body, posted, serving, settled, texts
 from thalweg.diagnostics import Source
-from thalweg.service import earlier_checkpoints
+from thalweg.service import earlier_checkpoints, past
 from thalweg.service.past import why_now, why_then
 from thalweg.service.refused import RefusedError
 from thalweg.service.service import Service
@@ -33,7 +34,7 @@ def begun(service: Service, sources: dict[str, str], **about: Any) -> Any:
 def test_a_fact_at_a_past_tick_has_the_proof_that_a_run_gives(at: int, tmp_path: Path) -> None:
     with serving(tmp_path / "data") as service:
         generation = begun(service, {"jam.lars": RULES})
-        held = [f"slow(r{road})" for road in range(3) if why({"jam.lars": RULES}, f"jam(r{road})", at)]
+        held = [f"slow(r{road})" for road in range(3) if why({"jam.lars": RULES}, f"slow(r{road})", at)]
         for fact in held:
             expected = why({"jam.lars": RULES}, fact, at).as_data()
             assert why_then(service, generation, fact, str(at)) == {"t": at, "proof": expected}
@@ -76,7 +77,7 @@ def test_a_checkpoint_that_is_kept_saves_reading_the_log(tmp_path: Path, monkeyp
         folder = program.current.reaching(at)
         assert folder is not None
         assert program.current.reaching(0) is None
-        fact = next(f"slow(r{road})" for road in range(3) if why({"jam.lars": RULES}, f"jam(r{road})", at))
+        fact = next(f"slow(r{road})" for road in range(3) if why({"jam.lars": RULES}, f"slow(r{road})", at))
         proof = why({"jam.lars": RULES}, fact, at).as_data()
         assert why_then(service, program.current, fact, str(at))["proof"] == proof
         # Where the log does not reach back, the checkpoint does.
@@ -94,9 +95,23 @@ def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
             with pytest.raises(RefusedError) as error:
                 why_then(service, generation, text, at)
             assert error.value.status == status
-        with pytest.raises(RefusedError) as slow:
-            why_then(service, generation, "jam(r1)", "11", seconds=0.0)
-        assert slow.value.status == 408
         with pytest.raises(RefusedError) as wrong:
             why_now(generation, "jam(")
         assert wrong.value.status == 400
+
+
+def test_a_question_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def for_ever(*_: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(past, "why_answer", for_ever)
+    with serving(tmp_path / "data") as service:
+        generation = begun(service, {"jam.lars": RULES})
+        with pytest.raises(RefusedError) as slow:
+            why_then(service, generation, "slow(r1)", "11", seconds=0.5)
+        assert slow.value.status == 408
+        for thread in threads():
+            if thread.name == "why p":
+                thread.join(60)
+                assert not thread.is_alive()
