@@ -100,6 +100,18 @@ def test_a_program_that_counts_for_ever_takes_too_long(playground: Playground, n
     assert _refused(playground, sources=[{"name": name, "text": text}], stream=GO).status == 408
 
 
+@pytest.mark.hermit
+def test_there_is_room_for_a_reasoner_in_java(playground: Playground) -> None:
+    ontology = """Prefix(:=<http://ex.org/>) Ontology(
+        FunctionalObjectProperty(:r) DisjointClasses(:A :B) ObjectPropertyAssertion(:r :x :a)
+        ObjectPropertyAssertion(:r :x :b) ClassAssertion(:A :a) ClassAssertion(:B :b) ClassAssertion(:A :c))"""
+    options = {"profile": "dl", "as": "abstraction", "reasoner": "hermit"}
+    refused = _refused(playground, sources=[{"name": "x.ofn", "text": ontology}], options=options)
+    (diagnostic,) = json.loads(json.dumps(refused.as_data()))["diagnostics"]
+    # Only with a reasoner the axioms are found that contradict each other.
+    assert (diagnostic["code"], len(diagnostic["notes"])) == ("E701", 6)
+
+
 def test_answers_without_end_are_too_large(playground: Playground) -> None:
     shown = {"sources": [JAM], "stream": FACTS, "to": 10**9, "options": {"emit": "snapshot"}}
     assert _refused(playground, **shown).status == 413
