@@ -1,6 +1,7 @@
 """A run in buckets that goes on with a changed program answers as one in this process that goes on the same way."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, event, given
@@ -18,7 +19,7 @@ from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Settings
 from thalweg.kinds.part import Part
 from thalweg.kinds.rules.rule_part import Rules
-from thalweg.model.event import Event
+from thalweg.model.event import Event, Fact
 from thalweg.runtimes.spark.handover import BucketHandover
 
 pytestmark = pytest.mark.filterwarnings("ignore::thalweg.ThalwegWarning")
@@ -116,3 +117,14 @@ def test_rules_and_answer_sets_go_on_or_begin(split: str) -> None:
         check((old, new), Settings(first=0, last=SOLVED_LAST), events, cut, how, 2, split)
 
     goes_on()
+
+
+@given(st.sampled_from(("auto", "always")))
+def test_what_waits_for_an_answer_set_program_is_held_when_it_begins(split: str) -> None:
+    above = "a(X) :- o(X), s(X) in [0]. a(X) :- d(X), not u(X)."
+    solved = "o(X) :- d(X), not e(X)."
+    texts = Texts("d(X) :- s(X) in [0].", solved, above)
+    changed = replace(texts, solved=f"{solved} o(X) :- s(X), e(X).")
+    events = [Event(tick, (Fact("s", (str(tick),)),)) for tick in (0, 1)]
+    parts = mixed_part(texts, None), mixed_part(changed, None)
+    check(parts, Settings(first=0, last=SOLVED_LAST), events, 3, "saved", 2, split)

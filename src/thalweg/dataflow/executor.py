@@ -147,6 +147,12 @@ class Node:
             if tick < self.begins:
                 self._expect(arrivals)
                 return
+            # What was expected while this flow was on its way is not among what it found received.
+            if (expected := self.received.pop(self.begins, None)) is not None:
+                if tick == self.begins:
+                    arrivals.add(expected)
+                else:
+                    yield from self.advance(self.begins, expected)
             held = self._net(arrivals.held) if tick <= self.begins + 1 else arrivals.held
             arrivals.held = [since(self.begins, change) for change in held]
         if self.presence is not None:
