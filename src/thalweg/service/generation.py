@@ -298,7 +298,7 @@ class Generation:
         compiled = self._compiled or self.text.compiled(self._warn)
         self._compiled = None
         self.times, self.prefixes = compiled.options.timing.format, compiled.prefixes
-        active = ActiveSubscriptions(self.text, compiled.part, self.text.fingerprint)
+        active = ActiveSubscriptions(self.text, compiled.part, self.text.fingerprint, self.name)
         checkpoint = stack.enter_context(self._open_checkpoint(compiled))
         if checkpoint.state is not None:
             active.load(position_of(checkpoint.state)["subscriptions"])

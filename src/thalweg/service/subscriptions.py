@@ -7,22 +7,36 @@ same place; the checkpoint of a generation says which there are.
 
     ProgramSubscriptions      of a program, for any thread: writes the record, waits until it is taken
     ActiveSubscriptions       of a generation, on its thread: takes the records, and changes the run
+
+Whether a change can be made is decided when its record is taken, by what there is then. So a replay decides alike; a
+request asks beforehand, on the thread of the generation, and what cannot be made is not written down.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.kinds.added_definitions import growing_part, grown
 from thalweg.kinds.part import Part
 from thalweg.runtimes.local import LocalRun
+from thalweg.service.log_record import LogEntry, LogRecord
+from thalweg.service.program_text import MOST_TEXT, ProgramText
+from thalweg.service.refused import RefusedError
+from thalweg.service.streams import NAME
 
 if TYPE_CHECKING:
-    from thalweg.service.log import Log, LogRecord
-    from thalweg.service.program_text import ProgramText
+    from thalweg.service.generation import Generation
+    from thalweg.service.log import Log
     from thalweg.service.registered_program import RegisteredProgram
 
 WAIT: Final = 10.0
 """Seconds that a request waits until its record is taken."""
+_NAME: Final = re.compile(NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +46,7 @@ class Subscription:
     name: str
     text: str
     first: int | None = None
+    definition: Any = field(default=None, compare=False, repr=False)
 
 
 class ActiveSubscriptions:
@@ -39,7 +54,7 @@ class ActiveSubscriptions:
 
     Where a generation is opened:
 
-        active = ActiveSubscriptions(text, part, body)
+        active = ActiveSubscriptions(text, part, body, program)
         active.load(saved)                           # what `save` gave, where there is a checkpoint
         run = …LocalRun or jobs.start(active.part)…
         LoggedItems(…, subscribed=lambda record: active.take(record, run))
@@ -47,28 +62,110 @@ class ActiveSubscriptions:
     Items say None before they call `subscribed`: what was decided up to the record has been evaluated by then.
     """
 
-    part: Part
-    """The part with all subscriptions; the run is opened with it."""
+    def __init__(self, text: ProgramText, part: Part, body: str, program: str) -> None:
+        """Those of a program, none yet; the `body` tells its records from those that were for another body."""
+        self._sources = text.sources
+        self._part = part
+        self._place = {"program": program, "body": body}
+        self._active: dict[str, Subscription] = {}
+        self._all: tuple[Subscription, ...] = ()
+        self._taken = Condition()
+        self._seq = 0
 
-    def __init__(self, text: "ProgramText", part: Part, body: str) -> None:
-        """Those of a program, of which there are none yet; `body` tells records apart that were for another body."""
-        self.part = part
+    @property
+    def part(self) -> Part:
+        """The part with all subscriptions; the run is opened with it."""
+        return grown(self._part, [(active.definition, active.first) for active in self._all])
 
-    def take(self, record: "LogRecord", run: LocalRun) -> None:
+    # On the thread of the generation --------------------------------------------------------------------------------
+
+    def take(self, record: LogRecord, run: LocalRun) -> None:
         """Changes a run as a record says; a record for another program, or for another body of it, changes nothing."""
-        raise NotImplementedError
+        if any(record.about.get(key) != value for key, value in self._place.items()):
+            return
+        name, text = record.about["name"], record.about["text"]
+        try:
+            if text is None:
+                self._remove(name, run)
+            else:
+                self._add(name, text, run)
+        except RefusedError:
+            # By what there is now it cannot be made; whoever asked for it looks, and says why.
+            pass
+        with self._taken:
+            self._seq = record.seq
+            self._all = tuple(self._active.values())
+            self._taken.notify_all()
+
+    def _add(self, name: str, text: str, run: LocalRun) -> None:
+        definition = self.check(name, text, run)
+        if definition is not None:
+            self._active[name] = Subscription(name, text, run.add_definition(definition), definition)
+
+    def _remove(self, name: str, run: LocalRun) -> None:
+        self.check_removal(name)
+        run.remove_definition(self._active.pop(name).definition.name)
+
+    def check(self, name: str, text: str, run: LocalRun) -> Any:
+        """The definition that can be added; None where there is the same one, `RefusedError` where it cannot be."""
+        growing = growing_part(self._part)
+        if growing is None or run.definitions is None:
+            message = "the program has no events that could be subscribed to"
+            raise RefusedError(400, Diagnostic("E817", message, help="register a program of events (`.tw`)"))
+        if name in self._active:
+            if self._active[name].text == text:
+                return None
+            raise RefusedError(409, _in_use(f"there is a subscription `{name}` with another text"))
+        try:
+            if growing.name_of(name, self._sources) in growing.names_in_use():
+                raise RefusedError(409, _in_use(f"the program itself uses the name `:{name}`"))
+            definition = growing.read_definition(name, text, self._sources)
+            run.definitions.check_definition(definition)
+        except RefusedError:
+            raise
+        except RejectedError as error:
+            raise RefusedError(400, error.diagnostics) from None
+        return definition
+
+    def check_removal(self, name: str) -> None:
+        """`RefusedError` where there is no such subscription (404), or another definition uses it (409)."""
+        if name not in self._active:
+            raise RefusedError(404, Diagnostic("E801", f"there is no subscription `{name}`"))
+        own = self._active[name].definition.name
+        users = [active.name for active in self._active.values() if own in active.definition.uses]
+        if users:
+            message = f"the subscription `{users[0]}` uses `{name}`"
+            raise RefusedError(409, Diagnostic("E817", message, help="take that away first"))
+
+    # For any thread -------------------------------------------------------------------------------------------------
 
     def all(self) -> Sequence[Subscription]:
         """Those that are active, in the order in which they came; may be called from any thread."""
-        return ()
+        return self._all
+
+    def get(self, name: str) -> Subscription | None:
+        """The one of a name."""
+        return next((active for active in self._all if active.name == name), None)
+
+    def wait(self, seq: int, seconds: float) -> bool:
+        """Waits until a record of the program's subscriptions was taken, and returns whether it was."""
+        with self._taken:
+            return self._taken.wait_for(lambda: self._seq >= seq, seconds)
+
+    # In a checkpoint ------------------------------------------------------------------------------------------------
 
     def save(self) -> list[Any]:
         """They as JSON, for the position of a checkpoint."""
-        return []
+        return [[active.name, active.text, active.first] for active in self._all]
 
     def load(self, saved: Sequence[Any]) -> None:
         """Makes those active that were saved."""
-        assert not saved
+        growing = growing_part(self._part)
+        for name, text, first in saved:
+            assert growing is not None
+            definition = growing.read_definition(name, text, self._sources)
+            self._active[name] = Subscription(name, text, first, definition)
+        self._all = tuple(self._active.values())
 
 
 class ProgramSubscriptions:
@@ -79,20 +176,105 @@ class ProgramSubscriptions:
 
     def __init__(self, program: "RegisteredProgram", log: "Log", body: Callable[[], str]) -> None:
         self._program = program
+        self._log = log
+        self._body = body
+        self._lock = Lock()
 
     def put(self, name: str, text: str, seconds: float = WAIT) -> tuple[dict[str, Any], bool]:
         """Adds a definition; `{"from": TICK}` and whether it is new: 201, or 200 where it has been there.
 
-        `RefusedError`: 400 with all that is wrong with the text, or where the program has no events; 409 where the name
-        is in use, or the program has failed; 503 where the program has not come to the record within so many seconds:
-        then it will, and the same request again says when.
+        TICK is null where it began with the program. `RefusedError`: 400 with all that is wrong with the text, or where
+        the program has no events; 409 where the name is in use, or the program has failed; 413 where the text is too
+        long; 503 where the program has not come to the record within so many seconds: then it will, and the same
+        request again says when. Raises what `Log.append` raises.
         """
-        raise NotImplementedError
+        _check_request(name, text)
+        until = time.monotonic() + seconds
+        with self._turn(seconds):
+            generation = self._live()
+            definition = _asked(generation, lambda run: _active(generation).check(name, text, run), until)
+            active = _active(generation)
+            if definition is not None:
+                self._write(active, name, text, until)
+            subscription = active.get(name)
+            if subscription is None or subscription.text != text:
+                raise RefusedError(409, _in_use(f"the name `{name}` was taken meanwhile, or what it uses is gone"))
+            return {"from": _time(generation, subscription)}, definition is not None
 
     def delete(self, name: str, seconds: float = WAIT) -> None:
         """Takes one away; `RefusedError`: 404 there is none, 409 another definition uses it, 503 as above."""
-        raise NotImplementedError
+        until = time.monotonic() + seconds
+        with self._turn(seconds):
+            generation = self._live()
+            _asked(generation, lambda run: _active(generation).check_removal(name), until)
+            active = _active(generation)
+            self._write(active, name, None, until)
+            if active.get(name) is not None:
+                raise RefusedError(409, _in_use(f"`{name}` has come into use meanwhile"))
 
     def describe(self) -> list[Mapping[str, Any]]:
         """All of them, `{"name", "text", "from"}`, for the object of the program."""
-        return []
+        generation = self._program.next or self._program.current
+        active = () if generation.subscriptions is None else generation.subscriptions.all()
+        return [
+            {"name": subscription.name, "text": subscription.text, "from": _time(generation, subscription)}
+            for subscription in active
+        ]
+
+    @contextmanager
+    def _turn(self, seconds: float) -> Iterator[None]:
+        """One change at a time: whether it can be made rests on those before."""
+        if not self._lock.acquire(timeout=seconds):
+            raise _busy()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _live(self) -> "Generation":
+        """The generation that was PUT last."""
+        generation = self._program.next or self._program.current
+        if generation.state == "failed":
+            raise RefusedError(409, Diagnostic("E425", "the program has failed", help="replace it, or restart it"))
+        return generation
+
+    def _write(self, active: ActiveSubscriptions, name: str, text: str | None, until: float) -> None:
+        """Has a change written down, and waits until it is taken."""
+        about = {"program": self._program.name, "body": self._body(), "name": name, "text": text}
+        record = self._log.append(LogEntry("subscription", about=about)).result()
+        if not active.wait(record.seq, max(0.0, until - time.monotonic())):
+            raise _busy()
+
+
+def _asked(generation: "Generation", question: Callable[[LocalRun], Any], until: float) -> Any:
+    """The answer of the thread of a generation."""
+    return generation.ask(question, max(0.0, until - time.monotonic())).result()
+
+
+def _active(generation: "Generation") -> ActiveSubscriptions:
+    """Those of a generation that has been opened: it answers questions."""
+    assert generation.subscriptions is not None
+    return generation.subscriptions
+
+
+def _time(generation: "Generation", subscription: Subscription) -> Any:
+    return None if subscription.first is None else generation.times.data(subscription.first)
+
+
+def _check_request(name: str, text: str) -> None:
+    if not _NAME.fullmatch(name):
+        message = f"`{name[:80]}` cannot be the name of a subscription"
+        help_ = "a name begins with a letter and has up to 64 letters, digits, `_` and `-`"
+        raise RefusedError(400, Diagnostic("E403", message, help=help_))
+    if len(text) > MOST_TEXT:
+        raise RefusedError(413, Diagnostic("E403", f"the text may have {MOST_TEXT:,} characters"))
+
+
+def _in_use(message: str) -> Diagnostic:
+    return Diagnostic("E817", message, help="choose another name")
+
+
+def _busy() -> RefusedError:
+    message = "the program is busy with what has come, and has not come to this request in time"
+    busy = Diagnostic("E424", message, help="ask again in a few seconds: the same request changes nothing twice")
+    return RefusedError(503, busy, {"Retry-After": "2"})

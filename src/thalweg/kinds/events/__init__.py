@@ -8,13 +8,13 @@ Beside other parts of a plan events are facts, which rules, queries and answer s
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.plan import Edge, Expansion
-from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.ir.dependency import formulas
 from thalweg.ir.event_names import binding_name
 from thalweg.ir.nodes import Atom, Program
@@ -23,14 +23,14 @@ from thalweg.ir.patterns import Pattern
 from thalweg.kinds.classes import Abstraction
 from thalweg.kinds.member import Member, Neighbours
 from thalweg.kinds.typed_columns import Inputs, TypedColumns
-from thalweg.languages.cascade.event_definitions import CascadeProgram
+from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
 from thalweg.languages.options import SplitName
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, TargetClass, compile_abstraction
 from thalweg.languages.owl.dl.askable_ontology import AskableOntology
 from thalweg.languages.owl.dl.manchester import Vocabulary
 from thalweg.languages.owl.dl.subscribe import triples_of
-from thalweg.languages.rspql.names import means_stream
+from thalweg.languages.rspql.names import DeclaredNames, means_stream, unknown_prefix
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch
 from thalweg.model.fact import Fact
@@ -326,6 +326,38 @@ class EventCascade(Member):
         named = tuple(TargetClass(name, definition.name) for (name, _), definition in classes)
         return Abstraction(replace(self.abstraction, asked=named))
 
+    # Definitions that are added while it runs -------------------------------------------------------------------------
+
+    def names_in_use(self) -> frozenset[str]:
+        """The names of its events, and of what other parts conclude."""
+        undefined = frozenset(name for name, _ in self.program.undefined)
+        return self.names | undefined | {predicate.name for predicate in self.beside.concluded}
+
+    def name_of(self, local: str, sources: Iterable[Source]) -> str:
+        """The IRI that a local name has by the default prefix of the program's texts."""
+        iri = _declared(sources).iri(f":{local}")
+        if iri is None:
+            message, help_ = unknown_prefix(f":{local}")
+            raise RejectedError([Diagnostic("E103", message, help=f"{help_}, in the text of the program")])
+        return iri
+
+    def read_definition(self, local: str, text: str, sources: Iterable[Source]) -> NamedEvent:
+        """The event that `AS …` or `MATCH …` defines; `RejectedError` with all that is wrong with it."""
+        from thalweg.languages.cascade.read_events import read_definition
+
+        names = _declared(sources)
+        name = self.name_of(local, sources)
+        event, problems = read_definition(Source(local, text), name, names, self.program.tick_length)
+        if event is None or any(problem.severity == "error" for problem in problems):
+            raise RejectedError(problems)
+        return event
+
+    def with_added(self, definitions: "Sequence[tuple[NamedEvent, int | None]]") -> "EventCascade":
+        """The same with events that were added, each with its first tick."""
+        from thalweg.kinds.events.added_events import AddedEvent
+
+        return replace(self, added=tuple(AddedEvent(event, first) for event, first in definitions))
+
     def askable(self) -> AskableOntology:
         """Its ontology, for classes that are added while it runs."""
         triples = self.triples if self.abstraction is None else self.abstraction.triples
@@ -351,6 +383,22 @@ class EventCascade(Member):
         from thalweg.explain.event_patterns import explain_events
 
         return explain_events(self.program, self.abstraction, self.output, partitions)
+
+
+def _declared(sources: Iterable[Source]) -> DeclaredNames:
+    """The prefixes of the texts of events among some sources."""
+    from thalweg.languages.cascade import LANGUAGE
+    from thalweg.languages.registry import language_of
+
+    texts = tuple(source.text for source in sources if language_of(source.name) is LANGUAGE)
+    return _names_of(texts)
+
+
+@lru_cache(maxsize=8)
+def _names_of(texts: tuple[str, ...]) -> DeclaredNames:
+    from thalweg.languages.cascade.read_events import declared_names
+
+    return declared_names(Source("", "\n".join(texts)))
 
 
 def _wrong_classes(events: EventCascade) -> list[Diagnostic]:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.patterns import Pattern, occurrences
-from thalweg.kinds.events.event_clauses import TripleIndex, known_besides
+from thalweg.kinds.classes.entailed_triples import EntailedTriples
+from thalweg.kinds.events.event_clauses import TripleIndex
 from thalweg.languages.cascade.event_definitions import CascadeProgram, NamedEvent
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram
 from thalweg.languages.owl.dl.askable_ontology import AskableOntology
 from thalweg.model.predicate import Predicate
 
@@ -45,8 +47,12 @@ class AddedKnowledge:
             return self._index
         if names not in self._indexes:
             lookup = self._ontology.lookup(names)
-            self._indexes[names] = self._index if lookup is None else known_besides(lookup)
+            self._indexes[names] = self._index if lookup is None else _index_of(lookup)
         return self._indexes[names]
+
+
+def _index_of(lookup: AbstractionProgram) -> TripleIndex:
+    return TripleIndex(lookup.triples, EntailedTriples(lookup))
 
 
 def check_added(part: "EventCascade", event: NamedEvent, names: Iterable[str]) -> None:
