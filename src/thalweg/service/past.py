@@ -147,7 +147,7 @@ class _Replay:
         # As the streams write times: what was asked must not be the first to write one in another way.
         timing = replace(compiled.options.timing, last=str(generation.times.data(self.tick)))
         options = replace(compiled.options, timing=timing)
-        active = ActiveSubscriptions(text, compiled.part, text.fingerprint)
+        active = ActiveSubscriptions(text, compiled.part, text.fingerprint, generation.name)
         if checkpoint is not None and checkpoint.state is not None:
             active.load(position_of(checkpoint.state)["subscriptions"])
 
