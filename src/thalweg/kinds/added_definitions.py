@@ -10,7 +10,7 @@ from thalweg.kinds.part import Part
 from thalweg.kinds.units import halves
 
 
-class Growing(Protocol):
+class GrowingPart(Protocol):
     """A part, or a member of one, to which definitions can be added while it runs."""
 
     def names_in_use(self) -> frozenset[str]:
@@ -29,11 +29,11 @@ class Growing(Protocol):
         """The same with definitions, each with its first tick; None where that is the first of the run."""
 
 
-def _is_growing(part: object) -> TypeGuard[Growing]:
+def _is_growing(part: object) -> TypeGuard[GrowingPart]:
     return hasattr(type(part), "with_added")
 
 
-def growing_part(part: Part) -> Growing | None:
+def growing_part(part: Part) -> GrowingPart | None:
     """The part, or the member of it, to which definitions can be added; None where there is none."""
     return next(filter(_is_growing, (part, *halves(part)[1])), None)
 
