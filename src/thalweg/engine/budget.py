@@ -43,10 +43,11 @@ def _refusal(engine: "PlanEngine", added: int, feeds: NDArray[np.int64]) -> Diag
 
     A budget is for what stays; the facts that a tick brings, and what follows from them at once, come on top of it.
     """
-    if engine.memory is not None:
+    budget = engine.limit if engine.memory is None else engine.memory
+    if budget is not None:
         fed = int(feeds[:, 5].sum()) * engine.arrays.stride * 8
-        if engine.size + added > max(engine.memory, _LEAST) + ROOM * fed:
-            size = f"the memory budget of {_in_megabytes(engine.memory)} is used up"
+        if engine.size + added > max(budget, _LEAST) + ROOM * fed:
+            size = f"the memory budget of {_in_megabytes(budget)} is used up"
             return _used_up(engine, size, "allow more with `--memory` (in Python: `memory=`)")
     elif engine.size + added > _SMALL and _is_scarce(engine.size, added):
         size = f"the memory of this process ({_in_megabytes(allowed())}, of which it may take 80 %) is used up"

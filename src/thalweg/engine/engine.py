@@ -105,6 +105,8 @@ class PlanEngine:
         self.first = first
         self.now: int | None = None
         self.memory = memory
+        self.limit: int | None = None
+        """A budget in bytes for ticks where nothing is shed: one that needs more fails."""
         self._busy = Lock()
         self._in_tick = self._is_broken = False
         self._with_changes = with_changes

@@ -42,7 +42,7 @@ from thalweg.service.log import Log, LogRecord
 from thalweg.service.logged_items import LoggedItems
 from thalweg.service.program_text import CompiledProgram, ProgramText
 from thalweg.service.questions import Questions
-from thalweg.service.refused import RefusedError
+from thalweg.service.refused import RefusedError, refusal
 from thalweg.service.streams import LoggedStreams
 from thalweg.service.subscriptions import ActiveSubscriptions
 
@@ -291,6 +291,8 @@ class Generation:
             self._show(self.t)
             self.because = [diagnostic.as_data() for diagnostic in diagnostics]
             self.state = "failed"
+            # It may be restarted as long as the log is kept anyway; until then it needs nothing.
+            self._around.log.keep(self._key, None)
 
     @contextmanager
     def _opened(self, stack: ExitStack) -> Iterator[jobs.PreparedRun]:
@@ -365,6 +367,10 @@ class Generation:
 
     def _evaluate(self, job: jobs.PreparedRun) -> None:
         run = job.run
+        self._need_all()
+        for node in run.executor.nodes:
+            if isinstance(node.operator, Concludes):
+                node.operator.engine.limit = self.text.memory
         self._note(run)
         for answer in job.pieces():
             if answer is None:
@@ -374,6 +380,13 @@ class Generation:
                 if len(self._waiting) >= _MOST_WAITING:
                     self._show(run.now)
         self._show(run.now)
+
+    def _need_all(self) -> None:
+        """`RefusedError` where the log has lost what comes next; that may happen while a program has failed."""
+        first = self._around.log.first
+        if first > self.seq + 1:
+            message = f"the log begins with record {first}, and the program had come to {self.seq}"
+            raise refusal(410, message, 'restart it from `"earliest"` or `"now"`')
 
     def _pause(self, run: LocalRun) -> None:
         """What waits can be seen; questions are answered."""

@@ -1,8 +1,9 @@
 """What a program says to hold now, kept from its answers and not asked of its engine, which is busy.
 
     changes       facts that rules conclude hold from where they begin to where they end, or become unknown
+    snapshots     the facts of the last one hold
     answer sets   the facts of all answer sets of the last window hold until another window is solved
-    others        rows, triples, truth values and events hold at no tick
+    others        intervals, rows, triples, truth values and events hold at no tick
 
 A fact that rules conclude and an answer set has, too, is one fact; a clash with an ontology is named as in pictures.
 """
@@ -49,6 +50,11 @@ class Holding:
                 for text in (*end, *unknown):
                     self._concluded.pop(_key(text, answer), None)
                 self._begin(answer, begin, until)
+            case "snapshot", (shown,):
+                before = self._concluded
+                self._concluded = {}
+                self._begin(replace(answer, t=answer.start), shown, ())
+                self._concluded |= {key: before[key] for key in self._concluded.keys() & before.keys()}
             case "answer sets", sets:
                 facts = dict.fromkeys(fact for answer_set in sets for fact in answer_set)
                 stay = {fact: solved for fact, solved in self._solved.items() if fact in facts}

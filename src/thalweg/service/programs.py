@@ -68,18 +68,19 @@ class Programs:
         if not text.streams:
             way_out = 'for example `"streams":["north"]`; a stream that is not there yet is made'
             raise RefusedError(400, Diagnostic("E902", "`streams` names no stream", help=way_out))
+        program = self._by_name.get(name)
+        self._check(program, if_match)
+        if program is not None and program.body == text.as_data():
+            return program, False
+        compiled = text.compiled()
+        if program is not None and text.origin == "keep":
+            _check_kept(program.text, text, compiled)
         with self._lock:
-            program = self._by_name.get(name)
-            self._check(program, if_match)
-            if program is not None and program.body == text.as_data():
-                return program, False
-            compiled = text.compiled()
-            if program is not None and text.origin == "keep":
-                _check_kept(program.text, text, compiled)
+            self._check(self._by_name.get(name), if_match)
             for stream in text.streams:
                 if self._around.streams.get(stream) is None:
                     self._around.streams.put(stream, {})
-            return self._begun(name, program, text, compiled), program is None
+            return self._begun(name, text, compiled)
 
     def _check(self, program: RegisteredProgram | None, if_match: int | None) -> None:
         if program is not None and program.is_deleted:
@@ -91,13 +92,15 @@ class Programs:
             message = f"there are {len(self._by_name)} programs, and there may be {MOST_PROGRAMS}"
             raise refusal(409, message, "delete one of them")
 
-    def _begun(
-        self, name: str, program: RegisteredProgram | None, text: ProgramText, compiled: CompiledProgram
-    ) -> RegisteredProgram:
-        program = program or RegisteredProgram(name, self._folder, self._around)
-        program.begin(text, compiled)
-        self._by_name[name] = program
-        return program
+    def _begun(self, name: str, text: ProgramText, compiled: CompiledProgram) -> tuple[RegisteredProgram, bool]:
+        program = self._by_name.get(name)
+        if program is not None and program.body == text.as_data():
+            # Somebody else has PUT the same meanwhile.
+            return program, False
+        registered = program or RegisteredProgram(name, self._folder, self._around)
+        registered.begin(text, compiled)
+        self._by_name[name] = registered
+        return registered, program is None
 
     def get(self, name: str) -> RegisteredProgram:
         """The program of a name; `RefusedError` (404) where there is none."""
@@ -108,8 +111,8 @@ class Programs:
 
     def __iter__(self) -> Iterator[RegisteredProgram]:
         """All of them, by name."""
-        with self._lock:
-            return iter([self._by_name[name] for name in sorted(self._by_name)])
+        by_name = self._by_name.copy()
+        return iter([by_name[name] for name in sorted(by_name)])
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -126,7 +129,8 @@ class Programs:
         """Stops a program and removes its answers; False where it is still `stopping` (202)."""
         with self._lock:
             program = self.get(name)
-            ended = program.delete()
+            program.mark_deleted()
+        ended = program.end()
         if ended:
             self._remove(program)
         else:

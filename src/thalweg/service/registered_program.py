@@ -48,6 +48,7 @@ class RegisteredProgram:
         self._around = around
         self._lock = RLock()
         self._listeners: list[Callable[[], None]] = []
+        self._caught_up: Generation | None = None
         self.subscriptions = ProgramSubscriptions(self, around.log, lambda: self._last.text.fingerprint)
         """Definitions of events that come and go while it runs."""
 
@@ -135,12 +136,17 @@ class RegisteredProgram:
 
     def _hear(self, generation: Generation) -> None:
         """Something has happened to a generation, on whose thread this is."""
-        if generation is self.next and generation.state == "live":
-            with self._lock:
-                if generation is self.next:
-                    self._switch(generation)
+        if generation is self.next and generation.state == "live" and self._caught_up is not generation:
+            self._caught_up = generation
+            # A request may hold the lock and wait for this thread.
+            Thread(target=self._answer_with, args=[generation], name=f"{self.name} switches", daemon=True).start()
         elif generation is self.current:
             self._tell()
+
+    def _answer_with(self, generation: Generation) -> None:
+        with self._lock:
+            if generation is self.next and not self.is_deleted:
+                self._switch(generation)
 
     def _switch(self, generation: Generation) -> None:
         """The next generation answers from now on."""
@@ -290,11 +296,14 @@ class RegisteredProgram:
         ended = [generation.stop(save, max(0.0, until - time.monotonic())) for generation in generations]
         return all(ended)
 
-    def delete(self) -> bool:
-        """Nothing is left of it; False where a thread of it is still stopping, behind which the rest is removed."""
+    def mark_deleted(self) -> None:
+        """From here on it is gone after a restart of the service."""
         with self._lock:
             self.is_deleted = True
             self._file.unlink(missing_ok=True)
+
+    def end(self) -> bool:
+        """Ends a program that is deleted; False where a thread of it is still stopping."""
         ended = self.close(save=False, seconds=PATIENCE)
         self._tell()
         return ended

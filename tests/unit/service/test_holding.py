@@ -7,7 +7,7 @@ import pytest
 
 from thalweg import api
 from thalweg.answers.event_answers import AbstractLine
-from thalweg.answers.record import Answer, changes
+from thalweg.answers.record import Answer, changes, snapshots
 from thalweg.diagnostics import Source
 from thalweg.model.time import FOREVER
 from thalweg.service.holding import HeldFact, Holding
@@ -97,6 +97,13 @@ def test_it_goes_on_where_another_was_saved() -> None:
         state.apply(changes(6, (), ("r(1)",)))
         state.apply(Answer("answer sets", 6, (("p(2)",),), 6))
     assert [*resumed.facts(6)] == [*holding.facts(6)] == [HeldFact("jam(a)", 5, 9), HeldFact("p(2)", 6)]
+
+
+def test_of_snapshots_the_last_one_holds() -> None:
+    holding = Holding()
+    holding.apply(snapshots(3, 4, ("jam(a)", "jam(b)")))
+    holding.apply(snapshots(5, 7, ("jam(b)", "jam(c)")))
+    assert [*holding.facts(7)] == [HeldFact("jam(b)", 3), HeldFact("jam(c)", 5)]
 
 
 def test_what_holds_is_the_snapshot_of_every_tick(tmp_path: Path) -> None:

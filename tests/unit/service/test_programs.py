@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from services import RULES, before, body, expected, lines, posted, serving, settled, texts
+from thalweg.service.log import Log
 from thalweg.service.refused import RefusedError
 from thalweg.service.registered_program import RegisteredProgram
 from thalweg.service.service import Service
@@ -149,6 +150,16 @@ def test_a_program_that_counts_for_ever_fails_and_others_go_on(tmp_path: Path) -
         assert answered == expected({"jam.lars": RULES}, documents)[: len(answered)]
 
 
+def test_rules_beside_others_that_count_for_ever_fail_within_their_memory(tmp_path: Path) -> None:
+    sources = {"n.lars": ENDLESS, "side.lp": "left :- not right. right :- not left."}
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("endless", body(sources, memory="16MB"))
+        posted(service, "go at 1.\n", "go at 3.\n")
+        failed(program)
+        assert [diagnostic["code"] for diagnostic in program.current.because] == ["E410"]
+        assert "16 MB" in program.current.because[0]["message"]
+
+
 def test_a_program_is_deleted_in_the_middle_of_a_tick(tmp_path: Path) -> None:
     documents = texts(20)
     with serving(tmp_path / "data") as service:
@@ -238,3 +249,16 @@ def test_a_program_that_has_failed_has_a_plan(tmp_path: Path) -> None:
         failed(program)
         assert program.plan()["counts"] == {}
         assert program.plan()["boxes"]
+
+
+def test_a_program_whose_records_are_gone_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", body({"jam.lars": RULES}))
+        settled(program, posted(service, *texts(10)))
+    # As where the program had failed for longer than the log is kept.
+    shutil.rmtree(tmp_path / "data" / "programs" / "p" / "1" / "checkpoint")
+    monkeypatch.setattr(Log, "first", property(lambda log: 3))
+    with serving(tmp_path / "data") as service:
+        program = service.programs.get("p")
+        failed(program)
+        assert "record 3" in program.current.because[0]["message"]
