@@ -1,9 +1,6 @@
 """Streams from servers of the web, real ones on the loopback."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -12,45 +9,7 @@ from thalweg.connectors import broker
 from thalweg.connectors.http import HttpTransport, ServerSentEvents
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.diagnostics import FailedError, RejectedError
-
-Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-@contextmanager
-def serving(answer: Answer) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            answer(self)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def begin(handler: BaseHTTPRequestHandler, kind: str, status: int = 200) -> None:
-    handler.send_response(status)
-    handler.send_header("Content-Type", kind)
-    handler.send_header("Connection", "close")
-    handler.end_headers()
-
-
-def body(kind: str, content: bytes) -> Answer:
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        begin(handler, kind)
-        handler.wfile.write(content)
-
-    return answer
+from web_servers import begin, body, serving
 
 
 def test_a_body_of_lines_is_a_stream():
