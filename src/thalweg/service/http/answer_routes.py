@@ -9,9 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from thalweg.api.naming import prefixes_of
-from thalweg.diagnostics import Source
-from thalweg.model.prefixes import Prefixes
 from thalweg.service.history import history
 from thalweg.service.http.endpoint import (
     LINES,
@@ -35,13 +32,7 @@ _MOST: Final = 100_000
 
 def _match(program: RegisteredProgram, request: Request) -> MatchList:
     text = request.query_params.get("match")
-    return EVERYTHING if text is None else MatchList.read(text, _prefixes(program))
-
-
-def _prefixes(program: RegisteredProgram) -> Prefixes:
-    """The prefixes that a program declares, and those of its options."""
-    sources = [Source(source["name"], source["text"]) for source in program.body["sources"]]
-    return prefixes_of(sources, program.body.get("options", {}).get("prefix"))
+    return EVERYTHING if text is None else MatchList.read(text, program.current.prefixes)
 
 
 async def facts(api: Api, request: Request) -> Response:
@@ -119,7 +110,7 @@ async def events(api: Api, request: Request) -> Response:
     program = program_of(api, request)
     # A browser that comes back has the id of its last event, and the address that it came to first.
     after = _id(request.headers.get("last-event-id") or request.query_params.get("after"))
-    match = await api.quick.call(_match, program, request)
+    match = _match(program, request)
     filter_ = StreamFilter(match, choice_of(request, "until", ("false", "true")) == "true")
     connection = request.scope["state"].get("connection")
     return EventResponse(api.subscribers.subscribe(program, filter_, after, connection))
