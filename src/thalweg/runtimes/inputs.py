@@ -36,7 +36,7 @@ from thalweg.model.dictionary import Dictionary
 from thalweg.model.event import Batch, Event
 from thalweg.model.time import NEVER, Clock
 from thalweg.runtimes.plausible_times import PATIENCE, Far, PlausibleTimes, Timed, TimeLimits
-from thalweg.runtimes.wall_clock import PassingTime
+from thalweg.runtimes.wall_clock import PassingTime, is_reached
 
 PythonEvent = Event | tuple[Instant, Facts] | Mapping[str, Any]
 Position = dict[str, Any]
@@ -191,7 +191,7 @@ class Streams:
     def _overdue(self) -> Iterator[Timed | Far]:
         """What has waited for too long to be decided by what comes after it."""
         for number, live in enumerate(self._live):
-            if live.held_since is not None and live.held_since + PATIENCE <= self._passing.elapsed():
+            if live.held_since is not None and is_reached(live.held_since + PATIENCE, self._passing.elapsed()):
                 yield from self._released(number)
 
     def _pause(self) -> float | None:

@@ -79,7 +79,7 @@ class PassingTime:
         """The streams of which something that was kept may still come."""
         if self._draining:
             latest = self.elapsed() - (DRAINED if self.idle is None else self.idle)
-            self._draining = {stream for stream in self._draining if self.heard[stream] > latest}
+            self._draining = {stream for stream in self._draining if not is_reached(self.heard[stream], latest)}
         return frozenset(self._draining)
 
     @property
@@ -98,7 +98,7 @@ class PassingTime:
         if self.idle is None:
             return frozenset()
         latest = self.elapsed() - self.idle
-        return frozenset(stream for stream, heard in self.heard.items() if heard <= latest)
+        return frozenset(stream for stream, heard in self.heard.items() if is_reached(heard, latest))
 
     def pause(self) -> float | None:
         """The seconds until something happens although nothing arrives; None where nothing will."""
@@ -113,3 +113,12 @@ class PassingTime:
         if self._draining:
             pauses.append(_BEAT)
         return min(pauses, default=None)
+
+
+def is_reached(instant: float, now: float) -> bool:
+    """Whether an instant has come, in seconds; what calculations lose does not count.
+
+    >>> is_reached(1_794_729_600.3 + 0.1, 1_794_729_600.4), is_reached(0.1, 0.0)
+    (True, False)
+    """
+    return round(instant - now, 6) <= 0

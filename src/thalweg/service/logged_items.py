@@ -4,11 +4,12 @@ The counterpart of `runtimes.inputs.Streams`. Its clocks are the arrivals of rec
 stream has been silent and how long a doubtful time has waited are all functions of the log. So the same items come
 again after a crash, however records are read and whenever a program is asked something in between.
 
-    a record arrives    time passes up to its arrival: rows that have waited for too long are decided, the tick of the
-                        machine's clock comes, streams turn out to be silent
+    a record arrives    time passes up to its arrival, through each instant at which something becomes known: rows have
+                        waited for too long, streams turn out to be silent; and the machine's clock comes to a tick
     and is read         facts of a stream of the program; a subscription; anything else has only made time pass
 
-What is known about time changes there and nowhere else: a None that makes a difference has its place in the log.
+What is known about time changes there and nowhere else: a None that makes a difference has its place in the log. Beats
+make it known in time, and change no answer: those that other programs need do not matter.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ from thalweg.model.time import NEVER, Clock
 from thalweg.runtimes.inputs import mixed_times
 from thalweg.runtimes.intake import Item
 from thalweg.runtimes.plausible_times import PATIENCE, Far, PlausibleTimes, Timed, TimeLimits
-from thalweg.runtimes.wall_clock import DRAINED, PassingTime
+from thalweg.runtimes.wall_clock import DRAINED, PassingTime, is_reached
 from thalweg.service.body_reader import BodyReader, is_of_stream
 from thalweg.service.log import Log, LogRecord
 from thalweg.service.streams import LoggedStreams
@@ -123,25 +124,29 @@ class LoggedItems:
 
     def _taken(self, record: LogRecord) -> Iterator[Item]:
         """The items of a record, and before them what becomes known because time has passed up to its arrival."""
-        self._within = True
-        self._arrives(record.arrived)
-        if record.about.get("backlog") and record.stream in self._numbers:
+        number = self._numbers.get(record.stream)
+        if number is not None and record.about.get("backlog"):
             # Its broker had kept it: the machine's clock waits for what it has besides.
-            self._passing.drain(self._numbers[record.stream])
-        for item in self._time_passes():
-            yield self._unmixed(item)
-        self._within = False
-        yield from self._rest()
+            self._arrives(record.arrived)
+            self._passing.drain(number)
+        while (instant := self._instant_before(record.arrived)) is not None:
+            yield from self._known_at(instant)
+        yield from self._known_at(record.arrived)
         if record.kind == "subscription":
             yield None
             self._subscribed(record)
-        elif record.kind == "facts" and record.stream in self._numbers:
-            self._within = True
-            for item in self._facts(record, self._numbers[record.stream]):
-                yield self._unmixed(item)
-        self.seq, self._within, self._item = record.seq, False, None
+        elif record.kind == "facts" and number is not None:
+            yield from self._whole(self._facts(record, number))
+        self.seq = record.seq
         yield from self._rest()
         self._instants = tuple(self._instants_ahead())
+
+    def _whole(self, items: Iterable[Timed | Far]) -> Iterator[Timed | Far]:
+        """Items between which there is no position."""
+        self._within = True
+        for item in items:
+            yield self._unmixed(item)
+        self._within, self._item = False, None
 
     def _unmixed(self, item: Timed | Far) -> Timed | Far:
         if self._clock.notation.is_mixed:
@@ -189,9 +194,20 @@ class LoggedItems:
         if is_first:
             self._passing.listen(len(self._channels))
 
-    def _time_passes(self) -> Iterator[Timed | Far]:
+    def _instant_before(self, arrived: int) -> int | None:
+        """The first instant behind the last one, and before an arrival, at which something becomes known."""
+        if not self._arrived:
+            return None
+        ahead = (round(instant * 1_000) for instant in self._patience_ahead())
+        return min((instant for instant in ahead if self._arrived < instant < arrived), default=None)
+
+    def _known_at(self, instant: int) -> Iterator[Item]:
         """What is known because time has come to an instant."""
-        yield from self._overdue()
+        self._arrives(instant)
+        yield from self._whole(self._time_passes())
+        yield from self._rest()
+
+    def _time_passes(self) -> Iterator[Timed | Far]:
         passing = self._passing
         if passing.by_wall and not passing.draining and (tick := passing.tick) > self._reached:
             yield from self._completed(range(len(self._channels)))
@@ -200,11 +216,12 @@ class LoggedItems:
             yield tick, Batch()
         elif passing.idle is not None:
             yield from self._completed(sorted(passing.silent - self.resting))
+        yield from self._overdue()
 
     def _overdue(self) -> Iterator[Timed | Far]:
         """What has waited for too long to be decided by what comes after it."""
         for number, channel in enumerate(self._channels):
-            if channel.held_since is not None and channel.held_since + PATIENCE <= self._elapsed():
+            if channel.held_since is not None and is_reached(channel.held_since + PATIENCE, self._elapsed()):
                 self.group = number
                 yield from channel.times.release()
 
@@ -222,19 +239,21 @@ class LoggedItems:
         resting = self._passing.silent | drained
         if resting != self.resting:
             self.resting = resting
-            self._item = None
             yield None
 
-    def _instants_ahead(self) -> Iterator[float]:
-        """When time matters next although nothing comes, in seconds since 1970."""
+    def _patience_ahead(self) -> Iterator[float]:
+        """When rows and streams will have been waited for long enough, in seconds since 1970."""
         yield from (since + PATIENCE for channel in self._channels if (since := channel.held_since) is not None)
         passing = self._passing
         if passing.idle is not None:
             yield from (heard + passing.idle for stream, heard in passing.heard.items() if stream not in self.resting)
-        if draining := passing.draining:
-            patience = DRAINED if passing.idle is None else passing.idle
-            yield from (passing.heard[stream] + patience for stream in draining)
-        elif passing.by_wall:
+        patience = DRAINED if passing.idle is None else passing.idle
+        yield from (passing.heard[stream] + patience for stream in passing.draining)
+
+    def _instants_ahead(self) -> Iterator[float]:
+        """When time matters next although nothing comes, in seconds since 1970."""
+        yield from self._patience_ahead()
+        if self._passing.by_wall and not self._passing.draining:
             yield ((self._reached + 1) * self._clock.tick_length + self._clock.epoch) / 1_000
 
     def due(self) -> float | None:
