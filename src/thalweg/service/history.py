@@ -185,8 +185,9 @@ class _AnswerReader:
         return ComplexLine(t, Instance(name, start, end), tuple(event["bindings"].items()))
 
 
-def _changes(t: int, *columns: list[Any]) -> Answer:
+def _changes(t: int, begin: list[Any], end: list[Any], unknown: list[Any]) -> Answer:
     """Changes of facts; or of clashes, which are objects."""
-    of_clashes = any(not isinstance(text, str) for texts in columns for text in texts)
-    texts = tuple(list(map(json.dumps, column)) for column in columns) if of_clashes else columns
-    return replace(changes(t, *texts), of_clashes=of_clashes)
+    if all(isinstance(text, str) for texts in (begin, end, unknown) for text in texts):
+        return changes(t, begin, end, unknown)
+    clashes = (list(map(json.dumps, texts)) for texts in (begin, end, unknown))
+    return Answer("changes", t, (*clashes, ()), of_clashes=True)

@@ -46,7 +46,7 @@ class ListedLines:
 
     def read(self, after: int, limit: int) -> list[tuple[int, Line]]:
         start = max(after, self.first - 1)
-        return [*enumerate(self.all, 1)][start : start + limit]
+        return [*enumerate(self.all[start : start + limit], start + 1)]
 
 
 @dataclass
