@@ -17,8 +17,10 @@ from thalweg.answers.emit import EMITTERS
 from thalweg.answers.jsonl import lines
 from thalweg.answers.record import Answer
 from thalweg.dataflow.context import Settings
+from thalweg.diagnostics import Source
 from thalweg.kinds.part import Part
 from thalweg.kinds.rules.rule_part import Rules
+from thalweg.languages.lars import read
 from thalweg.model.event import Event, Fact
 from thalweg.runtimes.spark.handover import BucketHandover
 
@@ -128,3 +130,13 @@ def test_what_waits_for_an_answer_set_program_is_held_when_it_begins(split: str)
     events = [Event(tick, (Fact("s", (str(tick),)),)) for tick in (0, 1)]
     parts = mixed_part(texts, None), mixed_part(changed, None)
     check(parts, Settings(first=0, last=SOLVED_LAST), events, 3, "saved", 2, split)
+
+
+@given(saved())
+def test_a_stage_that_only_gathers_goes_on_for_one_that_gathered_the_same(how: str) -> None:
+    shared = "#record a/1. b(1,1) :- p(X), X = 1."
+    old = read(Source("old.lars", f"{shared} a(1) :- p(X) in [2]. a(2) :- N = count{{T : p(1) at T}}, N > 0. g."))
+    new = read(Source("new.lars", f"{shared} a(2) :- N = count{{T : p(1) at T}}, N > 0."))
+    events = [Event(tick, (Fact("p", ("1",)),)) for tick in (0, 1, 2)]
+    handover = check((Rules(old), Rules(new)), Settings(first=0, last=2), events, 1, how, 1, "always")
+    assert handover.succession.change.same == ("b/2",)

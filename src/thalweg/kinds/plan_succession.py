@@ -57,8 +57,16 @@ class PlacedPlan:
         )
 
     def heads(self, number: int) -> frozenset[Predicate]:
-        """The predicates that an operator of rules derives, as its program calls them."""
-        return self.program(number).derived
+        """The predicates that an operator of rules derives, as its program calls them, or gathers."""
+        return self.program(number).derived | self.gathered(number)
+
+    def gathered(self, number: int) -> frozenset[Predicate]:
+        """The predicates that an operator of rules puts out as others have derived them."""
+        derived = self.program(number).derived
+        match self.plan.operators[number]:
+            case RuleStageSpec(stage=stage):
+                return frozenset(outer for inner, outer in stage.outputs if inner not in derived)
+        return frozenset()
 
     def program(self, number: int) -> Program:
         """The rules of an operator as it evaluates them; none where it is of another kind."""
@@ -212,9 +220,9 @@ class _Matching:
 
     def _of_rules(self, number: int) -> Iterator[int]:
         """Operators of rules that had the same rules, perhaps among others."""
-        rules = _rules(self.new.program(number))
+        rules, gathered = _rules(self.new.program(number)), self.new.gathered(number)
         for origin, owner in enumerate(self.old.owners):
-            if owner is None:
+            if owner is None and gathered <= self.old.gathered(origin):
                 before = _rules(self.old.program(origin))
                 if all(before.get(head) == own for head, own in rules.items()):
                     yield origin
