@@ -395,6 +395,33 @@ def test_a_silent_stream_holds_nothing_back(idle: str | None, answered: list[str
     assert seen == [answered]
 
 
+@pytest.mark.parametrize("stop", range(8))
+def test_silence_goes_on_where_a_program_was_stopped(stop: int) -> None:
+    """A row is late because its stream was silent for two seconds, wherever the program is stopped meanwhile."""
+    with posting(s={}, t={}) as posted:
+        posted.post("p(a) at 3.", stream="t")
+        posted.post("p(b) at 3.", after=1_500)
+        posted.post("p(c) at 9.", after=1_000)
+        posted.post("p(late) at 5.", stream="t", after=100)
+        reading = Reading(Timing(idle="2 s"), [stop], lambda: True, ("s", "t"))
+        lines = answers(posted, Source("p.lars", "q(X) :- p(X)."), reading)
+    assert lines == ["3: + q(a) + q(b)", "4: - q(a) - q(b)", "9: + q(c)"]
+
+
+@pytest.mark.parametrize("beat", [0, 300])
+def test_a_stream_is_silent_before_its_rows_have_waited_for_long_enough(beat: int) -> None:
+    with posting(s={}, t={}) as posted:
+        posted.post("p(a) at @2026-11-15T08:00:00Z.")
+        posted.post("p(far) at @2099-11-15T08:00:00Z. p(late) at @2026-11-15T08:00:02Z.", after=10)
+        posted.post("p(b) at @2026-11-15T08:00:20Z.", stream="t", after=300)
+        if beat:
+            posted.beat(beat)
+        posted.post("p(c) at @2026-11-15T08:00:30Z.", stream="t", after=5_000 - beat)
+        reading = Reading(Timing(idle="500 ms"), names=("s", "t"))
+        lines = answers(posted, Source("p.lars", "q(X) :- p(X)."), reading)
+    assert [line.partition(" ")[2] for line in lines] == ["+ q(a)", "- q(a)", "+ q(b)", "- q(b)", "+ q(c)"]
+
+
 def test_an_event_of_quads_is_complete_when_the_clock_goes_on() -> None:
     event = f'<e> {AT} "2026-11-15T08:00:00Z" .\n<http://ex.org/a> <http://ex.org/p> <http://ex.org/b> <e> .\n'
     with posting(s={}) as posted:
