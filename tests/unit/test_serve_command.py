@@ -106,7 +106,7 @@ def test_a_token_is_made_and_lets_in_from_elsewhere(tmp_path: Path) -> None:
     again = thalweg("serve", "--new-token", "ci", "--scope", "read", "--tokens", str(tokens))
     assert (again.returncode, again.stdout) == (2, "")
     with serving(tmp_path / "data", "--host", "0.0.0.0", "--tokens", str(tokens)) as service:
-        with httpx.Client(base_url=f"http://127.0.0.1:{service.client.base_url.port}") as client:
-            assert client.get("/v1/programs").status_code == 401
-            assert client.get("/v1/programs", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
-            assert client.get("/v1/health", headers={"Host": "evil.example"}).status_code == 403
+        address = f"http://127.0.0.1:{service.client.base_url.port}"
+        assert httpx.get(f"{address}/v1/programs").status_code == 401
+        assert httpx.get(f"{address}/v1/programs", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
+        assert httpx.get(f"{address}/v1/health", headers={"Host": "evil.example"}).status_code == 403
