@@ -12,6 +12,7 @@ from thalweg.cli.errors import complain, outcome, refuse, stoppable, usage
 
 if TYPE_CHECKING:
     from thalweg.service.http.access import Access
+    from thalweg.service.served_deployment import ServedDeployment
     from thalweg.service.service import Service, ServiceOptions
 
 ScopeName = Literal["read", "write", "admin"]
@@ -65,10 +66,13 @@ def serve(
 
         access = _access(host, tokens, allow_origin or [])
         options = _options(retain, retain_size, max_body)
+        served = None if deployment is None else _served(deployment)
         listener = open_port(host, port)
         with listener:
-            service = _opened(Service, data, options, deployment)
+            service = _opened(Service, data, options)
             service.start()
+            if served is not None:
+                _deploy(service, served)
 
             def opened() -> None:
                 print(address_of(listener), flush=True)
@@ -80,11 +84,31 @@ def serve(
         os._exit(0)
 
 
-def _opened(kind: "type[Service]", data: Path, options: "ServiceOptions", deployment: Path | None) -> "Service":
+def _served(deployment: Path) -> "ServedDeployment":
+    """What a deployment has a service do."""
+    from thalweg.languages.registry import language_of
+    from thalweg.service.served_deployment import read_served
+
+    language = language_of(str(deployment))
+    if language is None or language.deploys is None:
+        refuse(f"`{deployment}` is not a deployment: write `thalweg serve city.toml`")
+    return read_served(deployment)
+
+
+def _deploy(service: "Service", served: "ServedDeployment") -> None:
+    """Has a service do it; where it is rejected the service ends, and keeps what it had."""
+    from thalweg.diagnostics import RejectedError
+
+    try:
+        service.deploy(served, complain)
+    except RejectedError:
+        service.close()
+        raise
+
+
+def _opened(kind: "type[Service]", data: Path, options: "ServiceOptions") -> "Service":
     from thalweg.diagnostics import Diagnostic, FailedError
 
-    if deployment is not None:
-        refuse("deployments are not served yet: PUT their programs")
     try:
         return kind(data, options)
     except OSError as error:

@@ -57,6 +57,7 @@ class MqttTransport:
         self._arrived: Queue[Message] = Queue(HELD)
         self._closed = False
         self._holds = False
+        self._most_unconfirmed = MOST_UNCONFIRMED
         self._link = link = BrokerLink(address, self._take, acknowledging="session" not in address.options)
         self._deliveries = None if link.acknowledging else Deliveries(link.sessions)
 
@@ -109,15 +110,16 @@ class MqttTransport:
         if self._deliveries is not None and self._link.is_resumed:
             self._deliveries.load(position["unconfirmed"])
 
-    def hold(self) -> None:
+    def hold(self, unconfirmed: int | None = None) -> None:
         self._holds = True
+        self._most_unconfirmed = self._most_unconfirmed if unconfirmed is None else unconfirmed
 
     def acknowledge(self, position: tuple[int, int | None] | None) -> None:
         if self._deliveries is None or position is None:
             return
         for receipt in self._deliveries.acknowledge(position[0]):
             self._link.acknowledge(receipt)
-        if self._deliveries.acknowledged >= MOST_UNCONFIRMED and not self._link.is_confirming:
+        if self._deliveries.acknowledged >= self._most_unconfirmed and not self._link.is_confirming:
             connection = self._link.connections
             unconfirmed = self._deliveries.unconfirmed(connection)
             self._link.confirm(partial(self._deliveries.confirm, unconfirmed, connection))

@@ -216,7 +216,7 @@ class SniffingReader:
         return self._reader.waiting() if isinstance(self._reader, Ahead) else iter(())
 
     def _decided(self, begun: bytes) -> str | None:
-        return _format_of_mapped(begun, self._mapped) if self._mapped.is_served else format_by_content(begun)
+        return format_of_mapped(begun, self._mapped) if self._mapped.is_served else format_by_content(begun)
 
     def _open(self, format: str) -> Reader:
         self._format = format
@@ -322,7 +322,7 @@ def _opened(format: str, context: "_Context", mapped: MappedStream, piece: str) 
     return reader
 
 
-def _format_of_mapped(begun: bytes, mapped: MappedStream) -> str | None:
+def format_of_mapped(begun: bytes, mapped: MappedStream) -> str | None:
     """The format of what mappings serve: JSON also where it begins as JSON-LD does, and a table by its header.
 
     What is said of how a table is written says that it is one. Live messages are JSON, unless what has come is without

@@ -49,8 +49,12 @@ class Acknowledging(Protocol):
     They are when they have been taken; after `hold`, when `acknowledge` is called.
     """
 
-    def hold(self) -> None:
-        """From now on messages are acknowledged up to a position, when that is asked for."""
+    def hold(self, unconfirmed: int | None = None) -> None:
+        """From now on messages are acknowledged up to a position, when that is asked for.
+
+        A position names those that are `unconfirmed`: acknowledged, and not known to be so by the broker. About so
+        many there are at most, if that is said.
+        """
 
     def saved(self, position: Any) -> Any:
         """The position as JSON that another process can `seek`; a position of this process has no meaning there."""

@@ -49,6 +49,15 @@ _ROWS: Final = {option.key.name: option for option in reversed(OPTIONS) if optio
 _REFUSED: Final = {option.key.name for option in OPTIONS if option.key is not None} - _ROWS.keys()
 
 
+def is_settable(name: str) -> bool:
+    """Whether a program of a service may have an option of the command line.
+
+    >>> is_settable("tick"), is_settable("checkpoint")
+    (True, False)
+    """
+    return any(option.name == name for option in _ROWS.values())
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledProgram:
     """A program that can be run: its part, its options, and the warnings that came up."""

@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,12 +22,14 @@ from thalweg import api
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.runtimes.checkpoint_folder import replace_file
 from thalweg.service.beats import Beats
+from thalweg.service.deployed import DeployedProgram
 from thalweg.service.door import MediaTypeError
 from thalweg.service.generation import SharedParts
 from thalweg.service.log import DiskFullError, Log, LogBusyError, LogRecord, Retention
 from thalweg.service.playground import Playground
 from thalweg.service.programs import Programs
 from thalweg.service.refused import RefusedError, refusal
+from thalweg.service.served_deployment import ServedDeployment
 from thalweg.service.streams import LoggedStreams
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ class Service:
         self.parts = SharedParts(self.log, self.streams, self._solvers, self._retention)
         self.programs = Programs(folder / "programs", self.parts)
         self.playground = Playground()
+        self._deployed: list[DeployedProgram] = []
         self._beats = Beats(self.log, self.programs.due)
         self._is_warm = Event()
         self._is_closed = Event()
@@ -77,6 +80,15 @@ class Service:
         self.programs.start()
         self._beats.start()
         Thread(target=self._save, name="saves statistics", daemon=True).start()
+
+    def deploy(self, served: ServedDeployment, report: Callable[[Diagnostic], None] = lambda wrong: None) -> None:
+        """Registers what a deployment has, and brings in its streams; `report` gets what is wrong on the way.
+
+        `RejectedError` where something is wrong with it; then nothing of it is at work.
+        """
+        deployed = DeployedProgram(served, self.streams, self.programs, report)
+        self._deployed.append(deployed)
+        deployed.start()
 
     def ready(self) -> tuple[bool, list[str]]:
         """Whether all programs have caught up; else why not: `["compiling", "program jam: catching up 62 %"]`."""
@@ -111,6 +123,8 @@ class Service:
     def close(self, seconds: float = 9.0) -> None:
         """Ends all threads within a time; programs are saved as far as it allows."""
         self._is_closed.set()
+        for deployed in self._deployed:
+            deployed.close()
         self._beats.close()
         self.playground.close()
         self.programs.close(seconds)

@@ -8,7 +8,7 @@ A stream begins with a record that has its first version, and ends with one that
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,6 +51,8 @@ class LoggedStreams:
         self._log = log
         self._door = Door()
         self._lock = RLock()
+        self.connectors: dict[str, Callable[[], dict[str, Any]]] = {}
+        """How the connectors of streams are doing, for those that have one."""
         folder.mkdir(parents=True, exist_ok=True)
         self._kept = {kept.stream.name: kept for kept in map(self._read, sorted(self._definitions()))}
         self._catch_up()
@@ -186,7 +188,8 @@ class LoggedStreams:
         with kept.lock:
             counted = kept.statistics.as_data(self._log.now())
         about = {"name": name, "map": definition.get("map", []), **counted}
-        return {**about, "from": definition.get("from"), "programs": list(programs)}
+        connector = {"connector": self.connectors[name]()} if name in self.connectors else {}
+        return {**about, "from": definition.get("from"), **connector, "programs": list(programs)}
 
     # Statistics -----------------------------------------------------------------------------------------------------
 
