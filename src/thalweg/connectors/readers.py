@@ -311,7 +311,7 @@ def _opened(format: str, context: "_Context", mapped: MappedStream, piece: str) 
         context = words, name, stream, clock, f"{scope}:{piece}"
     reader = _READERS[format](*context)
     # A document of JSON is not made of lines, so it is read as messages are, mapped or not.
-    needed = mapped.kind == "background" or mapped.name.removesuffix(".gz").endswith(".json")
+    needed = mapped.kind == "background" or is_json_document(mapped.name)
     if not (mapped.mappings or needed):
         return reader
     match reader:
@@ -320,6 +320,15 @@ def _opened(format: str, context: "_Context", mapped: MappedStream, piece: str) 
         case JsonLinesReader():
             return MappedJsonReader(mapped, reader)
     return reader
+
+
+def is_json_document(name: str) -> bool:
+    """Whether a file is a document of JSON, which is not made of lines.
+
+    >>> is_json_document("readings.json.gz"), is_json_document("readings.jsonl")
+    (True, False)
+    """
+    return name.removesuffix(".gz").endswith(".json")
 
 
 def format_of_mapped(begun: bytes, mapped: MappedStream) -> str | None:

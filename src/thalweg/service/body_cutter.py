@@ -13,7 +13,7 @@ from typing import Any, Final
 from thalweg.connectors.mapping.dialect import dialect_of
 from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
-from thalweg.connectors.readers import format_by_content, format_of, format_of_mapped
+from thalweg.connectors.readers import ENDINGS, format_by_content, format_of, format_of_mapped, is_json_document
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
@@ -40,8 +40,7 @@ class BodyCutter:
         self._mapped = MappedStream(Dictionary(), name, stream, Clock(), tally, "live")
         self._is_live = is_live
         self._format = None if is_live else format_of(name)
-        # A document of JSON is not made of lines.
-        self._is_whole = self._format in _DOCUMENTS or name.removesuffix(".gz").endswith(".json")
+        self._is_whole = self._format in _DOCUMENTS or is_json_document(name)
         self._header: bytes | None = None
         self._rest = b""
         if self._format is not None:
@@ -127,6 +126,6 @@ class BodyCutter:
 def _need_media(format: str, name: str) -> None:
     """`RejectedError` where a format cannot be logged as it comes."""
     if format not in MEDIA:
-        known = " ".join(f"`{ending}`" for ending in (".facts", ".jsonl", ".json", ".csv", ".nq", ".trig", ".jsonld"))
+        known = " ".join(f"`{ending}`" for ending, stated in ENDINGS.items() if stated in MEDIA)
         message = f"a service cannot read `{name}`"
         raise RejectedError([Diagnostic("E402", message, help=f"streams of a service end in {known}")])
