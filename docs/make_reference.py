@@ -1,4 +1,4 @@
-"""Writes the reference pages of the Python API and of the command line, from the code itself: `make reference`."""
+"""Writes the reference pages of Python, of the command line and of HTTP, from the code itself: `make reference`."""
 
 import inspect
 import sys
@@ -15,6 +15,8 @@ from thalweg.api.run_options import KindKeywords, OntologyKeywords
 from thalweg.api.verbs import WhyKeywords
 from thalweg.cli import app
 from thalweg.languages.options import PANELS
+from thalweg.service.http.application import ENDPOINTS
+from thalweg.service.http.openapi import document
 
 FOLDER = Path(__file__).parent / "reference"
 GENERATED = "<!-- Written by `make reference` from the code: edit the docstrings and help texts instead. -->\n"
@@ -27,7 +29,7 @@ ERRORS = ("RejectedError", "FailedError", "BusyError", "ThalwegWarning", "Diagno
 
 def pages() -> dict[str, str]:
     """The text of each page by its name."""
-    return {"python.md": "".join(python()), "command-line.md": "".join(command_line())}
+    return {"python.md": "".join(python()), "command-line.md": "".join(command_line()), "http.md": "".join(http())}
 
 
 def python() -> Iterator[str]:
@@ -125,6 +127,30 @@ def table(title: str, options: list[Any]) -> Iterator[str]:
         word = f"{one.opts[0]} {kind}".strip().replace("|", "\\|")
         default = "" if one.default in (None, False, ()) or callable(one.default) else f" Default: `{one.default}`."
         yield f"| `{word}` | {(one.help or '').replace('|', chr(92) + '|')}{default} |\n"
+
+
+def http() -> Iterator[str]:
+    yield f"# HTTP\n\n{GENERATED}\nThe routes of [`thalweg serve`](../how-to/serve.md), from its OpenAPI document, "
+    yield "which is at `/v1/openapi.json`. "
+    yield 'A request that is refused has a status of 400 or above, and `{"diagnostics": […]}`.\n'
+    for path, operations in document(ENDPOINTS)["paths"].items():
+        for method, operation in operations.items():
+            yield from route(f"{method.upper()} {path}", operation)
+
+
+def route(name: str, operation: dict[str, Any]) -> Iterator[str]:
+    """A route with its parameters, the bodies that it takes and the answers that it gives."""
+    yield f"\n## `{name}`\n\n{operation['summary']}\n"
+    yield f"\n- scope: {operation.get('x-scope', 'none is needed')}\n"
+    for parameter in operation["parameters"]:
+        place = {"path": "in the path", "query": "in the query", "header": "a header"}[parameter["in"]]
+        yield f"- `{parameter['name']}` ({place}): {parameter['description']}\n"
+    if body := operation.get("requestBody"):
+        yield f"- body: {', '.join(f'`{media}`' for media in body['content'])}\n"
+    for status, answer in operation["responses"].items():
+        if status != "default":
+            media = ", ".join(f"`{media}`" for media in answer.get("content", {})) or "no body"
+            yield f"- {status}: {media}\n"
 
 
 if __name__ == "__main__":
