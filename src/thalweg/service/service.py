@@ -148,7 +148,12 @@ class Service:
         return time.time() - self.options.retain_seconds, share
 
     def _warm(self) -> None:
-        """Evaluates something small, so that kernels are compiled before somebody waits for them."""
+        """Evaluates something small, so that kernels are compiled before somebody waits for them.
+
+        Loads what the first checkpoint needs, too: half a second, which the program's answers would wait for.
+        """
+        import pyarrow.compute  # noqa: F401
+
         list(api.run(_TRIED, stream=[(1, "p(a)")], end=3, report=lambda warning: None))
         self._is_warm.set()
 
