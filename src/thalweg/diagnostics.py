@@ -130,6 +130,7 @@ CATALOGUE: Final = {
     "E421": "checkpoint has another version",
     "W422": "the program has changed",
     "E423": "a changed program cannot go on",
+    "W424": "answers of another service have a gap",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",

@@ -6,16 +6,17 @@ https://me:secret@host/events   `text/event-stream`: each event's data is a mess
 """
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from time import monotonic, sleep
-from typing import Final
+from typing import Any, Final
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from thalweg.connectors import broker
 from thalweg.connectors.broker import as_lines
 from thalweg.connectors.files import LIVE_BLOCK
 from thalweg.connectors.interrupt import Interrupt, Interrupted
+from thalweg.connectors.server_sent_events import ServerSentEvent, ServerSentEvents
 from thalweg.connectors.web_address import login, read_web_address
 from thalweg.diagnostics import FailedError
 
@@ -23,7 +24,6 @@ EVENTS: Final = "text/event-stream"
 _ACCEPT: Final = f"{EVENTS}, application/x-ndjson, application/json;q=0.9, */*;q=0.8"
 _MOVED: Final = (301, 302, 303, 307, 308)
 _MOST_MOVES: Final = 5
-_PAUSE: Final = 2.0
 _SLICE: Final = 0.2
 
 
@@ -60,11 +60,11 @@ class HttpTransport:
         if self._socket is not None:
             self._socket.close()
 
-    def position(self) -> str | None:
+    def position(self) -> Any:
         """The last event that was handed over, where events have names."""
         return self._events.last or None
 
-    def seek(self, position: str) -> None:
+    def seek(self, position: Any) -> None:
         """Goes on behind an event, which the server must still know."""
         self._events.last = position
         self.close()
@@ -72,15 +72,20 @@ class HttpTransport:
         self._response = self._request()
 
     def _is_events(self) -> bool:
-        return self._response is not None and self._response.headers.get_content_type() == EVENTS
+        return self._response is not None and sends_events(self._response)
 
     def _body(self, response: HTTPResponse, interrupt: Interrupt) -> Iterator[bytes]:
         events = self._is_events()
         while block := interrupt.wait(lambda: response.read1(LIVE_BLOCK)):
             if not events:
                 yield block
-            elif messages := b"".join(map(as_lines, self._events.feed(block))):
-                yield messages
+            else:
+                yield from self._blocks_of(self._events.feed(block))
+
+    def _blocks_of(self, events: Sequence[ServerSentEvent]) -> Iterator[bytes]:
+        """What events say, as blocks of a stream."""
+        if messages := b"".join(as_lines(event.data) for event in events):
+            yield messages
 
     def _again(self, interrupt: Interrupt) -> HTTPResponse | None:
         """Connects again, after the pause that the server asks for; None where it wants no one, or the user ends."""
@@ -91,6 +96,7 @@ class HttpTransport:
                     until = monotonic() + self._events.retry
                     while (left := until - monotonic()) > 0 and not self._closed:
                         sleep(min(left, _SLICE))
+                self._events.restart()
                 return None if self._closed else self._request()
             except Interrupted:
                 return None
@@ -135,44 +141,6 @@ class HttpTransport:
         return headers | login(parts)
 
 
-class ServerSentEvents:
-    """Server-sent events become messages: their data, when the blank line comes that ends them.
-
-    >>> events = ServerSentEvents()
-    >>> events.feed(b"id: 7\\ndata: p at 3.\\ndata: q at 3.\\n\\ndata: p a"), events.last
-    ([b'p at 3.\\nq at 3.'], '7')
-    >>> events.feed(b"t 4.\\r\\n\\r\\n")
-    [b'p at 4.']
-    """
-
-    def __init__(self) -> None:
-        self.last = ""
-        self.retry = _PAUSE
-        self._name = ""
-        self._rest = b""
-        self._data: list[bytes] = []
-
-    def feed(self, block: bytes) -> list[bytes]:
-        """The messages that are complete."""
-        messages: list[bytes] = []
-        *lines, self._rest = (self._rest + block).split(b"\n")
-        for line in lines:
-            line = line.removesuffix(b"\r")
-            if line:
-                self._field(*line.split(b":", 1))
-            else:
-                self.last = self._name or self.last
-                if self._data:
-                    messages.append(b"\n".join(self._data))
-                    self._data = []
-        return messages
-
-    def _field(self, name: bytes, value: bytes = b"") -> None:
-        value = value.removeprefix(b" ")
-        match name:
-            case b"data":
-                self._data.append(value)
-            case b"id" if b"\0" not in value:
-                self._name = value.decode(errors="replace")
-            case b"retry" if value.isdigit():
-                self.retry = int(value) / 1_000
+def sends_events(response: HTTPResponse) -> bool:
+    """Whether a server sends events, and not a body that ends."""
+    return response.headers.get_content_type() == EVENTS

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from thalweg.connectors import files, http, kafka, mqtt, replay, socket, tabular, websocket
+from thalweg.connectors import chained_service, files, http, kafka, mqtt, replay, socket, tabular, websocket
 from thalweg.connectors.broker import only_on_spark
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.lake import is_lake, is_parquet_uri, lake_stream
@@ -17,13 +17,19 @@ from thalweg.connectors.storage import SCHEMES, StoredFile, is_stored, open_stor
 from thalweg.connectors.transport import Sink, Transport
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 
+
+def _web(uri: str) -> Transport:
+    """What a server of the web sends; of a service, what holds by a program of it."""
+    return chained_service.ChainedServiceTransport(uri) if chained_service.is_chained(uri) else http.HttpTransport(uri)
+
+
 SOURCES: Final[Mapping[str, Callable[[str], Transport]]] = {
     "tcp": socket.SocketTransport,
     "mqtt": mqtt.MqttTransport,
     "mqtts": mqtt.MqttTransport,
     "kafka": kafka.KafkaTransport,
-    "http": http.HttpTransport,
-    "https": http.HttpTransport,
+    "http": _web,
+    "https": _web,
     "ws": websocket.WebSocketTransport,
     "wss": websocket.WebSocketTransport,
 }

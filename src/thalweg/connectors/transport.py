@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol, runtime_checkable
 
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.diagnostics import Diagnostic
 
 
 class Transport(Protocol):
@@ -73,6 +74,14 @@ class Keeping(Protocol):
 
     def backlog(self, position: Any) -> bool | None:
         """Whether there is more of what was kept behind a position; None where nothing waits, and more may come."""
+
+
+@runtime_checkable
+class Noticing(Protocol):
+    """A transport that may have to warn of what happened meanwhile."""
+
+    def notices(self) -> list[Diagnostic]:
+        """The warnings since they were asked for."""
 
 
 class Sink(Protocol):

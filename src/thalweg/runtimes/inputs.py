@@ -29,7 +29,7 @@ from thalweg.connectors.named_source import NamedSource
 from thalweg.connectors.open import open_stream, text_stream
 from thalweg.connectors.readers import Ahead, Reader, open_ordered
 from thalweg.connectors.replay import ReplayPace, ReplayTransport
-from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
+from thalweg.connectors.transport import Acknowledging, Keeping, Noticing, Positioned, Transport
 from thalweg.connectors.whole_events import whole_events
 from thalweg.diagnostics import Diagnostic, RejectedError, Source
 from thalweg.model.dictionary import Dictionary
@@ -144,6 +144,7 @@ class Streams:
         self._see_gaps()
         for arrival in arrivals(transports, self._interrupt, self.pause):
             self._see_gaps()
+            yield from self._notices()
             if arrival is not None:
                 yield from self._arrives(*arrival)
             else:
@@ -160,6 +161,12 @@ class Streams:
         self.resting = frozenset()
         if not self._interrupt.asked:
             yield from self._recorded.up_to(inf) if self._pace is None else self._paced(self._pace)
+
+    def _notices(self) -> Iterator[Diagnostic]:
+        """What transports warn of."""
+        for live in self._live:
+            if isinstance(live.transport, Noticing):
+                yield from live.transport.notices()
 
     def _arrives(self, number: int, block: bytes, position: Any) -> Iterator[Timed | Far]:
         live = self._live[number]

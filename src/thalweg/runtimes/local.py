@@ -239,7 +239,7 @@ class LocalRun:
                 if self._warnings is not None:
                     self._warnings.look()
             elif isinstance(item, Diagnostic):
-                if self._settings.on_error == "stop":
+                if self._settings.on_error == "stop" and item.severity == "error":
                     malformed = stopped_at(item, items)
                     break
                 self._report(item)

@@ -6,8 +6,9 @@ import pytest
 
 from thalweg import api
 from thalweg.connectors import broker
-from thalweg.connectors.http import HttpTransport, ServerSentEvents
+from thalweg.connectors.http import HttpTransport
 from thalweg.connectors.interrupt import Interrupt
+from thalweg.connectors.server_sent_events import ServerSentEvents
 from thalweg.diagnostics import FailedError, RejectedError
 from web_servers import begin, body, serving
 
@@ -128,3 +129,19 @@ def test_what_is_sent_is_mapped(kind: str, path: str, content: bytes):
             '{"t":36,"begin":["hot(a)"],"end":[]}',
             '{"t":37,"begin":[],"end":["hot(a)"]}',
         ]
+
+
+def test_what_a_lost_connection_had_begun_to_send_is_not_mixed_with_what_comes_again():
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        if handler.headers.get("Last-Event-ID") == "2":
+            handler.send_response(204)
+            handler.end_headers()
+            return
+        begin(handler, "text/event-stream")
+        if handler.headers.get("Last-Event-ID") is None:
+            handler.wfile.write(b"retry: 10\nid: 1\ndata: p at 1.\n\nid: 2\ndata: p at 2.\nda")
+        else:
+            handler.wfile.write(b"id: 2\ndata: p at 2.\n\n")
+
+    with serving(answer) as uri:
+        assert list(HttpTransport(f"{uri}/events").blocks(Interrupt())) == [b"p at 1.\n", b"p at 2.\n"]
