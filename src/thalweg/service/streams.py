@@ -277,6 +277,8 @@ def _about(
 def _counted(appended: Future[LogRecord], statistics: StreamStatistics) -> Future[LogRecord]:
     """The record once it is durable and counted."""
     counted: Future[LogRecord] = Future()
+    # Who no longer waits for it cancels nothing: what was taken is written.
+    counted.set_running_or_notify_cancel()
 
     def count(done: Future[LogRecord]) -> None:
         error = done.exception()

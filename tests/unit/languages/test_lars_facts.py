@@ -226,3 +226,17 @@ WORDS = [
 def test_whatever_is_written_gets_the_same_answer_wherever_the_blocks_end(text: str, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(text)))
     assert shown(text[:cut], text[cut:]) == shown(text)
+
+
+def test_facts_without_a_time_have_that_of_their_arrival() -> None:
+    """However they are written: fast and slow ways of reading give the same."""
+    text = 'p(a).\n p(b) .\r\nq.\nr("x. y").\np(c). p(d) at @2026-11-15T08:00:01Z.\n% p(e).\np("t(u).\\n").\np(a\n'
+    words = Dictionary()
+    reader = FactReader("in.facts", words, Clock(), arrival=lambda: 1_794_729_600_250)
+    items = [*reader.feed(text), *reader.close()]
+    facts = [f"{fact} at {item[0]}" for item in items if isinstance(item, tuple) for fact in item[1].facts(words)]
+    noon = "at 1794729600"
+    first = [f"p(a) {noon}", f"p(b) {noon}", f"q {noon}", f'r("x. y") {noon}', f"p(c) {noon}"]
+    assert facts == [*first, "p(d) at 1794729601", f'p("t(u).\\n") {noon}']
+    assert [item.code for item in items if not isinstance(item, tuple)] == ["E301"]
+    assert reader.clock.notation.stamped

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rooms import EX, SITE
+from rooms import RULES as RULES_OF_ROOMS
 from thalweg.answers.record import Answer
 from thalweg.api import jobs
 from thalweg.api.answer_values import values_of
@@ -23,6 +25,7 @@ from thalweg.api.timing import Timing
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.named_source import NamedSource
 from thalweg.diagnostics import Source
+from thalweg.kinds.part import Part
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock, Notation
 from thalweg.model.timestamps import written_instant
@@ -40,6 +43,8 @@ RULES = Source(
     "often(S,N) :- speed(S,_), N = count{V : speed(S,V) in [5]}. #record slow/1. before(S) :- slow(S) in [4].",
 )
 TRIPLES = Source("seen.lars", "seen(X,Y) :- <http://ex.org/p>(X,Y) in [2]. kind(X) :- <http://ex.org/C>(X).")
+ROOMS = Source("rooms.tw", RULES_OF_ROOMS)
+BACKGROUND = [Source("site.ofn", SITE)]
 AT = "<http://www.w3.org/ns/prov#generatedAtTime>"
 TICKS = Timing()
 QUIET = Observer(lambda diagnostic: None)
@@ -91,6 +96,10 @@ class Reading:
 ONCE = Reading()
 
 
+def part_of(program: Source) -> Part:
+    return load_part([program], BACKGROUND if program is ROOMS else ())
+
+
 def answers(posted: Posted, program: Source, reading: Reading = ONCE, lines: list[str] | None = None) -> list[str]:
     """The lines of a program that reads a whole log, and is stopped at some of its pauses."""
     lines = [] if lines is None else lines
@@ -129,7 +138,15 @@ def _read_on(
 
     on = [NamedSource(name, name) for name in reading.names]
     options = RunOptions(timing=timing)
-    with jobs.start(load_part([program]), on, options, QUIET, items=items, interrupt=interrupt, saves=True) as job:
+    with jobs.start(
+        part_of(program),
+        on,
+        options,
+        QUIET,
+        items=items,
+        interrupt=interrupt,
+        saves=True,
+    ) as job:
         if state is not None:
             opened[0].seek(job.run.load(state))
         pauses = 0
@@ -147,11 +164,15 @@ def _read_on(
 
 
 def _printed(answer: Answer, job: jobs.PreparedRun) -> list[str]:
-    """Changes as `3: + begins - ends`."""
-    changes = map(json.loads, map(str, values_of(answer, job.times)))
-    return [
-        " ".join([f"{t}:", *_signed("+", begin), *_signed("-", end)]) for t, begin, end in map(dict.values, changes)
-    ]
+    """Changes as `3: + begins - ends`, events as they are written."""
+    return [_line(str(value)) for value in values_of(answer, job.times)]
+
+
+def _line(text: str) -> str:
+    answer = json.loads(text)
+    if answer.keys() != {"t", "begin", "end"}:
+        return text
+    return " ".join([f"{answer['t']}:", *_signed("+", answer["begin"]), *_signed("-", answer["end"])])
 
 
 def _signed(sign: str, facts: list[str]) -> list[str]:
@@ -161,7 +182,7 @@ def _signed(sign: str, facts: list[str]) -> list[str]:
 def lines_of_run(program: Source, text: str, ending: str, timing: Timing = TICKS) -> list[str]:
     """The lines of `thalweg run` over a text in one file."""
     options = RunOptions(timing=replace(timing, notation=Notation()))
-    with jobs.start(load_part([program]), Source(f"s.{ending}", text), options, QUIET) as job:
+    with jobs.start(part_of(program), Source(f"s.{ending}", text), options, QUIET) as job:
         return [line for answer in job.pieces() if answer is not None for line in _printed(answer, job)]
 
 
@@ -217,6 +238,16 @@ def _quads(moves: Sequence[tuple[int, int, int]]) -> Iterator[str]:
             yield time
 
 
+def _readings(moves: Sequence[tuple[int, int, int]]) -> Iterator[str]:
+    """Readings of rooms: an event is all quads of its graph, also where they are posted one by one."""
+    for number, (tick, room, value) in enumerate(_ticks(moves)):
+        graph, node = f"<{EX}e{number}-{tick}>", f"<{EX}o{number}-{tick}>"
+        yield f'{graph} {AT} "{tick}" .\n'
+        yield f"{node} <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{EX}Reading> {graph} .\n"
+        yield f"{node} <{EX}in> <{EX}room{room}> {graph} .\n"
+        yield f'{node} <{EX}celsius> "{value}"^^<http://www.w3.org/2001/XMLSchema#integer> {graph} .\n'
+
+
 def _cut(lines: Sequence[str], cuts: Sequence[int]) -> Iterator[str]:
     """The lines in pieces of some numbers of lines, the last of these for all that are left."""
     start, turn = 0, 0
@@ -228,8 +259,14 @@ def _cut(lines: Sequence[str], cuts: Sequence[int]) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     ("write", "ending", "program"),
-    [(_facts, "facts", RULES), (_json, "jsonl", RULES), (_graphs, "jsonl", TRIPLES), (_quads, "nq", TRIPLES)],
-    ids=["facts", "json", "graphs", "quads"],
+    [
+        (_facts, "facts", RULES),
+        (_json, "jsonl", RULES),
+        (_graphs, "jsonl", TRIPLES),
+        (_quads, "nq", TRIPLES),
+        (_readings, "nq", ROOMS),
+    ],
+    ids=["facts", "json", "graphs", "quads", "events"],
 )
 @EXAMPLES
 @given(moves=steps, cuts=st.lists(st.integers(1, 6), min_size=1), delay=st.integers(0, 3), stops=stops, turns=turns)
