@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from thalweg.connectors.mapping.arrow_json import ArrowJson
@@ -104,6 +104,7 @@ def test_a_message_costs_and_gives_only_its_own(plain: int, odd: list[bytes | No
 
 
 @given(odd=st.lists(messages, max_size=3), numbers=st.lists(values, min_size=1, max_size=3))
+@example(odd=[], numbers=[-(2**63)])
 @settings(deadline=None)
 def test_values_of_many_types_are_those_that_python_reads(odd: list[bytes], numbers: list[Any]) -> None:
     shape = mapped_shape(["value"], read_mappings(MAPPINGS[:1]), "in", 1000)

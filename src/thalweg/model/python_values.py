@@ -155,7 +155,7 @@ def _number(value: Integral | Real | Decimal) -> str:
     )
     word = read_number(f"{exact:f}") if exact.is_finite() and abs(exact.adjusted()) < _LONGEST else None
     if word is None:
-        raise ValueError(f"{value!r} is not a number that can be calculated with")
+        raise ValueError(f"`{value}` is not a number that can be calculated with")
     spelling = show_number(shortest(word))
     if isinstance(value, Decimal):
         check_exact(value, spelling)

@@ -105,12 +105,12 @@ def code_cells(column: Column, kind: Kind, words: Dictionary, comma: bool = Fals
         coded = integer_words(numbers)
         if pa.types.is_uint64(column.type):
             coded = np.where(numbers < 0, NO_VALUE, coded)
-        return _checked(Coded(coded, null), column, "is too large to calculate with")
+        return _checked(Coded(coded, null), column)
     if kind != "text" and pa.types.is_floating(column.type):
         # A narrow float stands for the shortest decimal that is nearest to it, as a wide one does.
         numbers = _widened(column.fill_null(0)).to_numpy(zero_copy_only=False)
         null = _either(null, np.isnan(numbers) if np.isnan(numbers).any() else None)
-        return _checked(Coded(double_words(numbers), null), column, "is not a number that can be calculated with")
+        return _checked(Coded(double_words(numbers), null), column)
     if pa.types.is_null(column.type):
         return Coded(np.zeros(len(column), dtype=np.int64), np.ones(len(column), dtype=bool))
     if _is_text(column.type) or _has_few_values(column.type):
@@ -408,9 +408,9 @@ def _either(first: NDArray[np.bool_] | None, second: NDArray[np.bool_] | None) -
     return second if first is None else first if second is None else first | second
 
 
-def _checked(coded: Coded, column: Any, reason: str) -> Coded:
+def _checked(coded: Coded, column: Any) -> Coded:
     """Notes the rows whose number has no word."""
     for row in np.flatnonzero(coded.words == NO_VALUE).tolist():
         if coded.null is None or not coded.null[row]:
-            coded.wrong[row] = f"`{column[row].as_py()}` {reason}; {_AS_TEXT}"
+            coded.wrong[row] = f"`{column[row].as_py()}` is not a number that can be calculated with; {_AS_TEXT}"
     return coded
