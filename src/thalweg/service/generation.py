@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from errno import EDQUOT, EIO, ENOSPC, EROFS
 from pathlib import Path
 from shutil import copytree, rmtree
 from threading import Event, RLock, Thread
@@ -61,6 +62,7 @@ _MOST_WAITING: Final = 512
 """Answers that wait until others may see them, where the program has much to catch up with."""
 _NEAR: Final = 100
 """Records: a program that is so near to the end of the log has caught up."""
+_DISK: Final = frozenset((ENOSPC, EDQUOT, EROFS, EIO))
 _AGAIN: Final = 0.2
 _PATIENCE: Final = 0.3
 """Seconds that a thread has to end by itself, before it is stopped."""
@@ -272,6 +274,8 @@ class Generation:
             self._fail(*error.diagnostics)
         except FailedError as error:
             self._fail(error.diagnostic)
+        except OSError as error:
+            self._fail(_unwritten(error) if error.errno in _DISK else _unforeseen(error))
         except MemoryError:
             self._fail(Diagnostic("E410", "the system has no more memory for this program"))
         except Exception as error:
@@ -330,7 +334,7 @@ class Generation:
             with EmbeddedCheckpoint(folder, claim, program=program):
                 pass
         except RejectedError as error:
-            if self._around.log.first > self.from_seq + 1:
+            if self._around.log.first > self.from_seq + 1 or self.beginning.kept_from is not None:
                 raise
             for diagnostic in error.diagnostics:
                 self._warn(diagnostic)
@@ -534,6 +538,11 @@ def _until(answer: Answer) -> dict[str, int]:
         return {}
     begin, _, _, until = answer.columns
     return {fact: tick for fact, tick in zip(begin, until, strict=False) if tick < FOREVER}
+
+
+def _unwritten(error: OSError) -> Diagnostic:
+    message = f"what the program answers cannot be written to the disk: {error.strerror}"
+    return Diagnostic("E401", message, help='make room, then restart the program from `"checkpoint"`')
 
 
 def _unforeseen(error: Exception) -> Diagnostic:

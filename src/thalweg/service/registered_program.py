@@ -9,7 +9,7 @@ until the next has caught up; then whoever follows the program gets to know of t
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from threading import RLock, Thread
@@ -49,6 +49,7 @@ class RegisteredProgram:
         self._lock = RLock()
         self._listeners: list[Callable[[], None]] = []
         self._caught_up: Generation | None = None
+        self._has_begun = False
         self.subscriptions = ProgramSubscriptions(self, around.log, lambda: self._last.text.fingerprint)
         """Definitions of events that come and go while it runs."""
 
@@ -70,39 +71,46 @@ class RegisteredProgram:
 
     def begin(self, text: ProgramText, compiled: CompiledProgram) -> None:
         """Makes the next generation of a program, or its first one, durable, and starts it."""
-        current: Generation | None = getattr(self, "current", None)
-        if current is not None and text.origin == "keep":
-            current.save(PATIENCE)
+        if self._has_begun and text.origin == "keep":
+            self.current.save(PATIENCE)
         with self._lock:
             self._begin(text, text.origin, compiled)
 
     def _begin(self, text: ProgramText, origin: Origin, compiled: CompiledProgram | None) -> None:
-        before = getattr(self, "current", None)
+        before = self.current if self._has_begun else None
+        after = self._around.log.first - 1 if origin == "earliest" else self._around.log.last
         number = 1 if before is None else self.generation + 1
         kept_from = before.folder if before is not None and origin == "keep" else None
-        after = self._around.log.first - 1 if origin == "earliest" else self._around.log.last
         folder = self._folder / self.name / str(number)
-        rmtree(folder, ignore_errors=True)
-        beginning = Beginning(self.name, number, text, folder, max(0, after), kept_from)
-        generation = Generation(beginning, self._around, self._hear, compiled)
-        abandoned, self.next = self.next, None
+        generation = self._made(Beginning(self.name, number, text, folder, max(0, after), kept_from), compiled)
+        abandoned, self.body = self.next, text.as_data()
         if before is None:
-            self.current = generation
+            self.current, self._has_begun = generation, True
         else:
             self.next = generation
-        self._write()
-        self.body = text.as_data()
         generation.start()
         if abandoned is not None:
             self._discard(abandoned)
         if before is not None and before.state == "failed":
             self._switch(generation)
 
+    def _made(self, beginning: Beginning, compiled: CompiledProgram | None) -> Generation:
+        """A generation that is there after a crash, too; `RefusedError` (507) where the disk is full."""
+        rmtree(beginning.folder, ignore_errors=True)
+        try:
+            generation = Generation(beginning, self._around, self._hear, compiled)
+            self._write([self.current, generation] if self._has_begun else [generation])
+        except OSError as error:
+            rmtree(beginning.folder, ignore_errors=True)
+            raise refusal(507, f"the program cannot be written to the disk: {error.strerror}", "make room") from None
+        return generation
+
     def load(self) -> None:
         """Opens the generations that its file names."""
         data = json.loads(self._file.read_bytes())
         generations = [self._loaded(about) for about in data["generations"]]
         self.current, self.next = generations[0], generations[1] if len(generations) > 1 else None
+        self._has_begun = True
         self.body = self._last.text.as_data()
         kept = {generation.folder for generation in generations}
         for folder in (self._folder / self.name).iterdir():
@@ -130,9 +138,9 @@ class RegisteredProgram:
         """The one that answers, and the one that will."""
         return [generation for generation in (self.current, self.next) if generation is not None]
 
-    def _write(self) -> None:
-        generations = [generation.beginning.as_data() for generation in self.generations]
-        replace_file(self._file, json.dumps({"generations": generations}, ensure_ascii=False).encode())
+    def _write(self, generations: Sequence[Generation]) -> None:
+        about = {"generations": [generation.beginning.as_data() for generation in generations]}
+        replace_file(self._file, json.dumps(about, ensure_ascii=False).encode())
 
     def _hear(self, generation: Generation) -> None:
         """Something has happened to a generation, on whose thread this is."""
@@ -150,8 +158,8 @@ class RegisteredProgram:
 
     def _switch(self, generation: Generation) -> None:
         """The next generation answers from now on."""
+        self._write([generation])
         before, self.current, self.next = self.current, generation, None
-        self._write()
         self._tell()
         self._discard(before)
 

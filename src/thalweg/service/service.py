@@ -71,7 +71,8 @@ class Service:
         self.playground = Playground()
         self._deployed: list[DeployedProgram] = []
         self._beats = Beats(self.log, self.programs.due)
-        self._is_warm = Event()
+        self.is_warm = Event()
+        """Kernels are compiled."""
         self._is_closed = Event()
 
     def start(self) -> None:
@@ -92,7 +93,7 @@ class Service:
 
     def ready(self) -> tuple[bool, list[str]]:
         """Whether all programs have caught up; else why not: `["compiling", "program jam: catching up 62 %"]`."""
-        because = [] if self._is_warm.is_set() else ["compiling"]
+        because = [] if self.is_warm.is_set() else ["compiling"]
         for program in self.programs:
             generation = program.current
             if generation.state == "catching-up":
@@ -155,7 +156,7 @@ class Service:
         import pyarrow.compute  # noqa: F401
 
         list(api.run(_TRIED, stream=[(1, "p(a)")], end=3, report=lambda warning: None))
-        self._is_warm.set()
+        self.is_warm.set()
 
     def _save(self) -> None:
         while not self._is_closed.wait(_SAVE):

@@ -178,6 +178,16 @@ def test_a_program_is_deleted_in_the_middle_of_a_tick(tmp_path: Path) -> None:
         assert answered == expected({"jam.lars": RULES}, documents)[: len(answered)]
 
 
+def test_a_program_is_deleted_while_its_answer_sets_are_grounded(tmp_path: Path) -> None:
+    sources = {"n.lp": "n(0) :- speed(_,_). n(X+1) :- n(X)."}
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("endless", body(sources, options={"solve_limit": "1 h"}))
+        posted(service, "speed(a,1) at 1.\n", "speed(a,1) at 2.\n")
+        assert service.programs.delete("endless")
+        assert program.describe()["state"] == "stopping"
+        assert not list(service.programs)
+
+
 def test_time_passes_for_a_program_by_the_wall_clock_and_comes_again_from_the_log(tmp_path: Path) -> None:
     rules = "calm(R) :- known(R), not speed(R,_) in [1 s]. known(R) :- speed(R,V) in [9 h]."
     about = body({"calm.lars": rules}, options={"clock": "wall", "tick": "100ms"})
