@@ -24,6 +24,9 @@ from thalweg.service.stream import StreamVersion
 MOST_BAD: Final = 1_000
 """Bad lines of a body from which on it makes no sense as a whole, and is not read further."""
 
+MOST_UNFINISHED: Final = 100_000
+"""Quads of events whose times have not come, or which may go on: no more may wait in a stream."""
+
 _NONE_IN_USE: Final = np.zeros(0, dtype=np.int64)
 _NAMES_STREAM: Final = b'"stream"'
 
@@ -117,16 +120,15 @@ class _Reading:
         if names_other:
             self._wrong += _lines_of_others(self._stream, body)
             self._wrong.sort(key=lambda wrong: wrong.span.source.first_line)
-        is_mixed = self._clock.notation.is_mixed
-        if is_mixed:
-            self._wrong.append(mixed_times())
+        senseless = [*self._senseless()]
+        self._wrong += senseless
         return DoorReport(
             self._facts + reader.unfinished - unfinished,
             self._written(self._latest) if self._latest >= 0 else None,
             len(self._wrong),
             tuple(self._wrong),
             tuple((wrong.span.source.text, wrong) for wrong in self._wrong),
-            is_mixed or reader.is_unreadable or len(self._wrong) >= MOST_BAD,
+            bool(senseless) or reader.is_unreadable or len(self._wrong) >= MOST_BAD,
             {**before, **_behind(reader, FORMATS[media])},
         )
 
@@ -145,6 +147,14 @@ class _Reading:
             else:
                 names_other = True
         return names_other
+
+    def _senseless(self) -> Iterator[Diagnostic]:
+        """What is wrong with the body as a whole, although each of its lines may be right."""
+        if self._clock.notation.is_mixed:
+            yield mixed_times()
+        if self._reader.unfinished > MOST_UNFINISHED:
+            message = f"more than {MOST_UNFINISHED:,} quads wait for the times of their events"
+            yield Diagnostic("E301", message, help="post the time of an event before its quads, or close behind them")
 
     def _written(self, tick: int) -> int | str:
         return written_instant(tick) if self._clock.notation.stamped else tick

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from thalweg.service.door import MOST_BAD, Door, DoorReport, MediaTypeError
+from thalweg.service.door import MOST_BAD, MOST_UNFINISHED, Door, DoorReport, MediaTypeError
 from thalweg.service.stream import StreamVersion
 
 NOON = 1_794_729_600_250
@@ -110,6 +110,16 @@ def test_events_of_quads_go_on_in_the_bodies_behind() -> None:
     second = _check("application/n-quads", f'<a> <p> <c> <e> .\n<e> {TIME} "37" .\n', before=first.behind)
     assert (first.facts, second.facts, second.malformed, _lines(second)) == (1, 1, 1, [2])
     assert "already has a different time" in second.diagnostics[0].message
+
+
+def test_quads_whose_times_never_come_do_not_pile_up() -> None:
+    body = "".join(f"<a> <p> <b{number}> <e> .\n" for number in range(MOST_UNFINISHED // 2))
+    first = _check("application/n-quads", body)
+    second = _check("application/n-quads", body, before=first.behind)
+    third = _check("application/n-quads", body, before=second.behind)
+    assert [report.is_refused for report in (first, second, third)] == [False, False, True]
+    timed = _check("application/n-quads", f'<e> {TIME} "36" .\n{body.replace("<e>", "<f>")}', before=second.behind)
+    assert (timed.facts, timed.malformed) == (MOST_UNFINISHED // 2, 0)
 
 
 def test_an_open_comment_is_bad() -> None:
