@@ -44,6 +44,7 @@ from thalweg.model.literals import parts
 from thalweg.model.predicate import Predicate
 from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import DIFFERENT_FROM, SAME_AS, THING
+from thalweg.solvers.dl.normal_form import FormGrowth
 
 T = TypeVar("T")
 
@@ -122,6 +123,13 @@ class Classifier:
             if place in labels
         ]
         return ClassifiedEvent(graph, facts, classes=classes)
+
+    def grow(self, program: AbstractionProgram, growth: FormGrowth) -> None:
+        """Goes on with a program that has a class more; all is decided anew."""
+        self.decisions.ladder.grow(program, growth)
+        self.decisions.forget()
+        self._signatures.renew(program)
+        self._labels[len(program.asked) - 1] = program.asked[-1].label
 
     def forget(self) -> None:
         """The words of terms may get another meaning."""
@@ -266,6 +274,10 @@ class Decisions:
         """How many decisions are kept."""
         return len(self._known)
 
+    def forget(self) -> None:
+        """Decides all events anew."""
+        self._known.clear()
+
     @cached_property
     def selection(self) -> EventSelection | None:
         """What drops events before the ladder; made when the first event needs it."""
@@ -333,6 +345,12 @@ class Signatures:
         """Handles may get another meaning; never in the midst of an event, which looks at its own several times."""
         self._individuals.clear()
         self._literals.clear()
+
+    def renew(self, program: AbstractionProgram) -> None:
+        """Goes on with a program that tells more literals apart, and is about the same names and individuals."""
+        self._program = program
+        self._cells.clear()
+        self.forget()
 
     def signature(self, facts: Sequence[Given]) -> tuple[Key, Sequence[Handle]]:
         """The signature, and the subjects in the order that it gives them."""

@@ -36,6 +36,7 @@ from thalweg.solvers.dl import hermit
 from thalweg.solvers.dl.classify import with_subsumptions
 from thalweg.solvers.dl.least_model import Individual, Model, RuleIndex
 from thalweg.solvers.dl.model_search import Membership, Outcome, find_model
+from thalweg.solvers.dl.normal_form import FormGrowth
 
 SELECTION: Final = "selection"
 RULES: Final = "rules"
@@ -181,6 +182,16 @@ class Ladder:
         # An individual that several parts share may rest on one of those without a model.
         if self._unrepaired and any(_owner(individual) is None for individual in model.types):
             self._unrepaired |= self._unclean
+
+    def grow(self, program: AbstractionProgram, growth: FormGrowth) -> None:
+        """Goes on with a program that has a class more, whose definition adds this to the normal form."""
+        self.program = program
+        place = len(program.asked) - 1
+        self._wanted[program.form.classes[program.asked[place].name]] = place
+        self.least.rules.grow(growth, program.form)
+        self.least.grow(growth)
+        if self.repaired is not self.least:
+            self.repaired.grow(growth)
 
     # Events -----------------------------------------------------------------------------------------------------------
 

@@ -2,22 +2,40 @@
 
     AS :Observation and (:value some xsd:double[> 5])        one class for all events that are defined so
 
-Classes that came lately are compiled together, and apart from those that came before: so each one that is added costs
-as much as the few that came lately. An event is classified once by each of the two, whatever the number of classes. One
-class that would make others harder to decide, because no model can be looked for beside it, is decided alone.
+A class about names that matter to the others anyway is added to what decides these, which goes on as it is. For others
+what decides them is made anew: classes that came lately are compiled together, and apart from those that came before.
+An event is classified once by each of the two, whatever the number of classes. One class that would make others harder
+to decide, because no model can be looked for beside it, is decided alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.classes.classifier import INCONSISTENT, ClassifiedEvent, Classifier
 from thalweg.kinds.classes.ladder import Ladder
+from thalweg.languages.owl.dl.abstraction_program import GrowingProgram
 from thalweg.languages.owl.dl.askable_ontology import AskableOntology
+from thalweg.languages.owl.expressions import ClassExpression
 from thalweg.model.dictionary import Dictionary
 
 _MOST_RECENT: Final = 32
+
+
+@dataclass(slots=True)
+class _Group:
+    """Classes that are decided together."""
+
+    growing: GrowingProgram
+    classifier: Classifier
+
+    def add(self, text: str, expression: ClassExpression) -> bool:
+        """Adds a class, where that is possible without making all anew."""
+        growth = self.growing.add(text, expression)
+        if growth is not None:
+            self.classifier.grow(self.growing.program, growth)
+        return growth is not None
 
 
 class AddedClasses:
@@ -41,7 +59,7 @@ class AddedClasses:
         self._settled: tuple[str, ...] = ()
         self._recent: tuple[str, ...] = ()
         self._apart: tuple[str, ...] = ()
-        self._by_texts: dict[tuple[str, ...], Classifier] = {}
+        self._groups: dict[tuple[str, ...], _Group] = {}
 
     def check(self, text: str) -> None:
         """`RejectedError` where an expression is not a class of the ontology."""
@@ -75,6 +93,9 @@ class AddedClasses:
         return (*self._settled, *self._recent, *self._apart)
 
     def _compile(self, new: tuple[str, ...]) -> None:
+        new = tuple(text for text in new if not self._joins(text))
+        if not new:
+            return
         used = self._names
         hard = self._hard(new)
         recent = tuple(text for text in self._recent if text in used) + tuple(text for text in new if text not in hard)
@@ -83,8 +104,21 @@ class AddedClasses:
         self._recent = recent
         self._apart = tuple(text for text in self._apart if text in used) + hard
         groups = (self._settled, self._recent, *((text,) for text in self._apart))
-        known = self._by_texts
-        self._by_texts = {texts: known.get(texts) or self._classifier(texts) for texts in groups if texts}
+        known = self._groups
+        self._groups = {texts: known.get(texts) or self._group(texts) for texts in groups if texts}
+
+    def _joins(self, text: str) -> bool:
+        """Whether a class could be added to those that are decided together, which go on as they are."""
+        for texts in (self._settled, self._recent):
+            if texts and self._groups[texts].add(text, self._ontology.read(text)):
+                joined = (*texts, text)
+                self._groups[joined] = self._groups.pop(texts)
+                if texts == self._settled:
+                    self._settled = joined
+                else:
+                    self._recent = joined
+                return True
+        return False
 
     def _hard(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         """The classes that bring in what no model is checked for, where the ontology does without."""
@@ -94,10 +128,10 @@ class AddedClasses:
     def _is_unsupported(self, texts: tuple[str, ...]) -> bool:
         return bool(self._ontology.program(texts).form.unsupported)
 
-    def _classifier(self, texts: tuple[str, ...]) -> Classifier:
-        # A selection of events would be made anew for each class that is added.
-        program = replace(self._ontology.program(texts), chosen=False)
-        return Classifier(Ladder(program, program.reasoner), self._report, self._dictionary)
+    def _group(self, texts: tuple[str, ...]) -> "_Group":
+        growing = self._ontology.growing(texts)
+        program = growing.program
+        return _Group(growing, Classifier(Ladder(program, program.reasoner), self._report, self._dictionary))
 
     def more_of(self, event: ClassifiedEvent) -> list[tuple[str, str]]:
         """The events that were added that an event is, each with its individual."""
@@ -105,8 +139,8 @@ class AddedClasses:
             return []
         more = list(_called(event.classes, self._like_own)) if self._like_own else []
         if self._names:
-            for classifier in self._by_texts.values():
-                more += _called(classifier.classify(event.graph, event.facts).classes, self._names)
+            for group in self._groups.values():
+                more += _called(group.classifier.classify(event.graph, event.facts).classes, self._names)
         return more
 
     def __contains__(self, name: str) -> bool:
@@ -115,9 +149,9 @@ class AddedClasses:
     def decider(self, name: str) -> tuple[Ladder, str] | None:
         """What decides the class of an event, and the class's label there; None where the cascade's own does."""
         text = self._text_of[name]
-        for texts, classifier in self._by_texts.items():
+        for texts, group in self._groups.items():
             if text in texts:
-                return classifier.decisions.ladder, text
+                return group.classifier.decisions.ladder, text
         return None
 
     def label_of(self, name: str) -> str:
@@ -126,13 +160,13 @@ class AddedClasses:
 
     def forget(self) -> None:
         """The words of terms may get another meaning."""
-        for classifier in self._by_texts.values():
-            classifier.forget()
+        for group in self._groups.values():
+            group.classifier.forget()
 
     def summary(self) -> Iterator[Diagnostic]:
         """The events that could not be decided."""
-        for classifier in self._by_texts.values():
-            yield from classifier.summary()
+        for group in self._groups.values():
+            yield from group.classifier.summary()
 
 
 def _called(classes: Iterable[tuple[str, str]], names: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:

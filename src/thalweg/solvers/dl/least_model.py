@@ -9,8 +9,8 @@ fact meets its rules by a look at one individual and its neighbours. Whatever a 
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 from thalweg.model.literals import Value
 from thalweg.solvers.dl.normal_form import (
@@ -19,6 +19,7 @@ from thalweg.solvers.dl.normal_form import (
     AtMost,
     ClassClause,
     DataAtLeast,
+    FormGrowth,
     Guard,
     NormalForm,
     OneOf,
@@ -26,6 +27,11 @@ from thalweg.solvers.dl.normal_form import (
 
 Individual = Hashable
 """A term; or, for individuals that are only known to exist, any other value."""
+
+
+# With more ranges of a property than the first, those that a value is in are kept for so many regions of values.
+_FEW_RANGES: Final = 6
+_MOST_REGIONS: Final = 65_536
 
 
 class RuleIndex:
@@ -62,12 +68,43 @@ class RuleIndex:
             self.edge_limits[most.role].append(most)
             if most.filler != EVERYTHING:
                 self.filler_limits[most.filler].append(most)
-        tables: list[dict[int, Any]] = [self.clauses, self.clashes, self.neighbours, self.gives, self.gives_literal]
-        tables += [self.class_ranges, self.choices, self.limits, self.filler_limits]
+        self._tables: list[dict[int, Any]] = [self.clauses, self.clashes, self.neighbours, self.gives]
+        self._tables += [self.gives_literal, self.class_ranges, self.choices, self.limits, self.filler_limits]
         self.of_class = dict[int, ClassRules]()
-        for of in {of for table in tables for of in table}:
-            rows: list[Any] = [table.get(of, []) for table in tables]
+        self._gather({of for table in self._tables for of in table})
+
+    def _gather(self, classes: Iterable[int]) -> None:
+        for of in classes:
+            rows: list[Any] = [table.get(of, []) for table in self._tables]
             self.of_class[of] = ClassRules(*rows)
+
+    def grow(self, growth: FormGrowth, form: NormalForm) -> None:
+        """Takes in what a definition has added to a form; its own may have other clauses besides."""
+        self.form.region, self.form.samples, self.form.class_count = form.region, form.samples, form.class_count
+        for body, (head,) in growth.clauses:
+            for conjunct in body:
+                self.clauses[conjunct].append((tuple(other for other in body if other != conjunct), head))
+        for role, filler, head in growth.some:
+            self.edges[role].append((filler, head))
+            if filler != EVERYTHING:
+                self.neighbours[filler].append((role ^ 1, head))
+        for property, range, head in growth.data_some:
+            self.data_some[property].append((range, head))
+        self._heads.clear()
+        self._gather({of for clause in growth.clauses for of in clause.body} | {some.filler for some in growth.some})
+
+    def heads_of(self, property: int, value: Value) -> Sequence[int]:
+        """The classes of whatever has a value of a property, by the ranges that the value is in."""
+        pairs, form = self.data_some.get(property, ()), self.form
+        if len(pairs) <= _FEW_RANGES or form.region is None:
+            return [head for range, head in pairs if form.ranges[range](value)]
+        key = property, form.region(value)
+        heads = self._heads.get(key)
+        if heads is None:
+            if len(self._heads) >= _MOST_REGIONS:
+                self._heads.clear()
+            heads = self._heads[key] = [head for range, head in pairs if form.ranges[range](value)]
+        return heads
 
     def _index_clauses(self) -> None:
         for clause in self.form.clauses:
@@ -102,6 +139,7 @@ class RuleIndex:
     def _index_data(self) -> None:
         form = self.form
         self.data_some: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._heads: dict[tuple[int, Hashable], list[int]] = {}
         for property, range, head in form.data_some:
             self.data_some[property].append((range, head))
         self.super_data: dict[int, list[int]] = defaultdict(list)
@@ -160,6 +198,26 @@ class Model:
         self._trail: list[tuple[Any, Any]] = []
         for individual, of in form.nominals.items():
             self.add_class(of, individual)
+
+    def grow(self, growth: FormGrowth) -> None:
+        """Draws all conclusions of what its rules have grown by; it was closed, and what it notes is permanent."""
+        for name, nominal in growth.nominals:
+            self.add_class(nominal, name)
+        for role, filler, head in growth.some:
+            for source, targets in self.edges[role].items():
+                if any(filler in self.types[target] for target in targets):
+                    self.add_class(head, source)
+        for property, range, head in growth.data_some:
+            test = self.rules.form.ranges[range]
+            for individual, values in self.literals[property].items():
+                if any(map(test, values)):
+                    self.add_class(head, individual)
+        for body, (head,) in growth.clauses:
+            for individual, classes in self.types.items():
+                if classes.issuperset(body):
+                    self.add_class(head, individual)
+        self.close()
+        self.forget_trail()
 
     def mark(self) -> tuple[int, int]:
         """A mark that `undo` can go back to."""
@@ -330,10 +388,9 @@ class Model:
                 self.pending.append((most, source))
 
     def _close_literal(self, property: int, individual: Individual, value: Value) -> None:
-        rules, tests = self.rules, self.rules.form.ranges
-        for range, head in rules.data_some.get(property, ()):
-            if tests[range](value):
-                self.add_class(head, individual)
+        rules = self.rules
+        for head in rules.heads_of(property, value):
+            self.add_class(head, individual)
         for sup in rules.super_data.get(property, ()):
             self.add_literal(sup, individual, value)
         for disjoint in rules.disjoint_data.get(property, ()):

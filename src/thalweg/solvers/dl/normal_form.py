@@ -11,7 +11,7 @@ A class that the ontology does not name stands for an expression inside of an ax
 of the normal form, if these are chosen rightly, and each model of the normal form is one of the ontology.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -134,6 +134,8 @@ class NormalForm:
     data_at_least: list[DataAtLeast] = field(default_factory=list)
     data_at_most: list[DataAtMost] = field(default_factory=list)
     ranges: list[Test] = field(default_factory=list)
+    region: Callable[[Value], Hashable] | None = None
+    """Gives values the same region only if all ranges say the same of them."""
     samples: list[Value] = field(default_factory=list)
     nominals: dict[str, int] = field(default_factory=dict)
     absent: list[tuple[int, str, str]] = field(default_factory=list)
@@ -155,3 +157,12 @@ class NormalForm:
         """Whether rules say it all."""
         guards = (self.choices, self.at_least, self.at_most, self.one_of, self.data_at_least, self.unsupported)
         return not any(guards)
+
+
+class FormGrowth(NamedTuple):
+    """What a definition adds to a normal form: rules that only put individuals into classes that were not there."""
+
+    clauses: tuple[ClassClause, ...]
+    some: tuple[SomeValues, ...]
+    data_some: tuple[DataSome, ...]
+    nominals: tuple[tuple[str, int], ...]

@@ -13,14 +13,14 @@ from typing import Any, Final
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, Ontology, within
-from thalweg.languages.owl.dl.clausify import clausify
-from thalweg.languages.owl.dl.data_ranges import Ranges, cells, coerced, value
+from thalweg.languages.owl.dl.clausify import GrowingForm
+from thalweg.languages.owl.dl.data_ranges import Ranges, cells, coerced, regions, value
 from thalweg.languages.owl.dl.top_module import top_module
 from thalweg.languages.owl.expressions import LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
 from thalweg.model.rdf import OWN
 from thalweg.model.term import is_literal
 from thalweg.model.vocabulary import Triple
-from thalweg.solvers.dl.normal_form import NormalForm
+from thalweg.solvers.dl.normal_form import FormGrowth, NormalForm
 
 ASKED: Final = f"{OWN}asked:"
 """Begins the names of classes that were asked for as expressions."""
@@ -117,7 +117,7 @@ class AbstractionProgram:
 
     def taken_apart(self) -> tuple[Any, ...]:
         """The fields without the tests of ranges, which are functions: another process makes them again."""
-        bare = replace(self.form, ranges=[])
+        bare = replace(self.form, ranges=[], region=None)
         return tuple(
             bare if part is self.form else part
             for part in (getattr(self, attribute.name) for attribute in fields(self))
@@ -128,6 +128,7 @@ class AbstractionProgram:
         """The program that was taken apart."""
         program = cls(*parts)
         program.form.ranges = program.ranges.tests
+        program.form.region = regions(program.ranges)
         return program
 
     @cached_property
@@ -207,14 +208,46 @@ class PreparedOntology:
         self, name: str, classes: Sequence[tuple[str, ClassExpression]], properties: Iterable[str] = ()
     ) -> AbstractionProgram:
         """The program for classes with their labels, and perhaps for properties."""
+        return self.growing(name, classes, properties).program
+
+    def growing(
+        self, name: str, classes: Sequence[tuple[str, ClassExpression]], properties: Iterable[str] = ()
+    ) -> "GrowingProgram":
+        """The same, as one to which classes can be added."""
         named, definitions = _named(classes)
         ranges = Ranges(self._definition_of)
         wanted = [*(target.name for target in named), *properties]
         inhabits = inhabited(self._definition_of, self.schema)
         module, names = top_module([*self.schema, *definitions], wanted, inhabits)
-        form = clausify(module, ranges, [target.name for target in named])
+        growing = GrowingForm(module, ranges, [target.name for target in named])
         facts = self._facts.of_names(names)
-        return AbstractionProgram(name, named, tuple(module), form, facts, self._same, ranges)
+        program = AbstractionProgram(name, named, tuple(module), growing.form, facts, self._same, ranges)
+        return GrowingProgram(program, growing)
+
+
+class GrowingProgram:
+    """A program to which classes are added, as long as these are about names that matter to it anyway."""
+
+    def __init__(self, program: AbstractionProgram, form: GrowingForm) -> None:
+        self.program = program
+        self._form = form
+
+    def add(self, label: str, expression: ClassExpression) -> FormGrowth | None:
+        """Adds a class; what the normal form has grown by. None where the program must be made anew."""
+        before = self.program
+        expression = coerced(expression)
+        values = [part for part in within(expression) if isinstance(part, ex.ObjectHasValue)]
+        is_near = all(value.individual in before.fixed for value in values) and not (values and before.cuts)
+        if not is_near or not self._form.takes(expression):
+            return None
+        name = f"{ASKED}{len(before.asked)}>"
+        growth = self._form.define(name, expression)
+        asked, axioms = (*before.asked, TargetClass(label, name)), (*before.axioms, ax.SubClassOf(expression, name))
+        self.program = replace(before, asked=asked, axioms=axioms)
+        # What does not change with it is not found out again.
+        for attribute in ("cuts", "compares_values", "has_keys", "fixed", "named"):
+            vars(self.program)[attribute] = getattr(before, attribute)
+        return growth
 
 
 def _all_classes(ontology: Ontology, schema: Iterable[Axiom]) -> list[tuple[str, ClassExpression]]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Ontology
 from thalweg.languages.owl.compiling import inside
-from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, PreparedOntology
+from thalweg.languages.owl.dl.abstraction_program import AbstractionProgram, GrowingProgram, PreparedOntology
 from thalweg.languages.owl.dl.manchester import Vocabulary
 from thalweg.languages.owl.dl.subscribe import declaring, lookup_program
 from thalweg.languages.owl.expressions import ClassExpression
@@ -61,7 +61,14 @@ class AskableOntology:
 
     def program(self, texts: Iterable[str]) -> AbstractionProgram:
         """What classifies events by some classes, whose labels are the expressions."""
-        return self._like_earlier(self._prepared.program("", [(text, self.read(text)) for text in texts]))
+        return self.growing(texts).program
+
+    def growing(self, texts: Iterable[str]) -> GrowingProgram:
+        """The same, as a program to which classes can be added."""
+        growing = self._prepared.growing("", [(text, self.read(text)) for text in texts])
+        # A selection of events would be made anew for each class that is added.
+        growing.program = replace(self._like_earlier(growing.program), chosen=False)
+        return growing
 
     def lookup(self, names: Iterable[Predicate] | None) -> AbstractionProgram | None:
         """What finds all that follows about some names, or about all; None where nothing follows."""

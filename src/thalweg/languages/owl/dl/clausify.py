@@ -20,7 +20,7 @@ from typing import Final
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom, show
-from thalweg.languages.owl.dl.data_ranges import Ranges, value
+from thalweg.languages.owl.dl.data_ranges import Ranges, is_ordered, regions, value
 from thalweg.languages.owl.expressions import EMPTY, LITERAL, NOTHING, THING, UNIVERSAL, ClassExpression, DataRange
 from thalweg.model.vocabulary import OWL
 from thalweg.solvers.dl.normal_form import (
@@ -32,6 +32,7 @@ from thalweg.solvers.dl.normal_form import (
     DataAtLeast,
     DataAtMost,
     DataSome,
+    FormGrowth,
     NormalForm,
     OneOf,
     SomeValues,
@@ -51,16 +52,69 @@ def clausify(axioms: Iterable[Axiom], ranges: Ranges, classes: Iterable[str] = (
     >>> form.some[-1].role == form.roles["<r>"], form.some[-1].filler == form.classes["<B>"], form.is_horn
     (True, True, True)
     """
-    clausifier = _Clausifier(ranges)
-    for name in (NOTHING, *classes):
+    return GrowingForm(axioms, ranges, classes).form
+
+
+class GrowingForm:
+    """The normal form of axioms, to which definitions of classes are added later.
+
+    >>> growing = GrowingForm([ax.SubClassOf("<B>", "<A>"), ax.ObjectPropertyDomain("<r>", "<A>")], Ranges())
+    >>> both = ex.ObjectIntersectionOf(("<A>", ex.ObjectSomeValuesFrom("<r>", "<B>")))
+    >>> growing.takes(both), growing.takes(ex.ObjectComplementOf("<A>")), growing.takes("<New>")
+    (True, False, False)
+    >>> growth = growing.define("<N>", both)
+    >>> len(growth.clauses), len(growth.some), growing.form.classes["<N>"] == growth.clauses[0].heads[0]
+    (1, 1, True)
+    """
+
+    def __init__(self, axioms: Iterable[Axiom], ranges: Ranges, classes: Iterable[str] = ()) -> None:
+        self._clausifier = clausifier = _Clausifier(ranges)
+        for name in (NOTHING, *classes):
+            clausifier.class_(name)
+        clausifier.role(_EMPTY_ROLE)
+        for axiom in axioms:
+            clausifier.add(axiom)
+        self.form = clausifier.form
+        self.form.ranges = ranges.tests
+        self.form.region = regions(ranges)
+        self.form.samples = ranges.samples()
+        self.form.unsupported += ranges.unreadable
+
+    def takes(self, expression: ClassExpression) -> bool:
+        """Whether rules say what is in a class, about names that are there: then nothing else changes with it."""
+        form = self.form
+        match expression:
+            case str():
+                return expression in form.classes and expression != NOTHING
+            case ex.ObjectIntersectionOf(classes) | ex.ObjectUnionOf(classes):
+                return all(map(self.takes, classes))
+            case ex.ObjectSomeValuesFrom(property, filler):
+                return _name(property) in form.roles and (filler == THING or self.takes(filler))
+            case ex.ObjectHasValue(property, _):
+                return _name(property) in form.roles
+            case ex.DataSomeValuesFrom(name, range):
+                return name in form.data and is_ordered(range)
+        return False
+
+    def define(self, name: str, expression: ClassExpression) -> FormGrowth:
+        """Puts all members of a class that it takes into a class of a new name; what that adds."""
+        form, clausifier = self.form, self._clausifier
+        known, clauses, some, data_some = {*form.nominals}, len(form.clauses), len(form.some), len(form.data_some)
+        ranges = len(form.ranges)
         clausifier.class_(name)
-    clausifier.role(_EMPTY_ROLE)
-    for axiom in axioms:
-        clausifier.add(axiom)
-    clausifier.form.ranges = ranges.tests
-    clausifier.form.samples = ranges.samples()
-    clausifier.form.unsupported += ranges.unreadable
-    return clausifier.form
+        clausifier.include(expression, name)
+        if len(form.ranges) > ranges:
+            form.region = regions(clausifier.ranges)
+            # Only what must have a value looks for one.
+            form.samples = clausifier.ranges.samples() if form.data_at_least else form.samples
+        nominals = ((individual, of) for individual, of in form.nominals.items() if individual not in known)
+        return FormGrowth(
+            tuple(form.clauses[clauses:]), tuple(form.some[some:]), tuple(form.data_some[data_some:]), tuple(nominals)
+        )
+
+
+def _name(property: ex.ObjectProperty) -> str:
+    return property.property if isinstance(property, ex.ObjectInverseOf) else property
 
 
 class _Clausifier:

@@ -9,7 +9,7 @@ of a datatype that OWL 2 does not have, `xsd:date` for example, is in its own da
 import re
 from base64 import b64decode
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -250,29 +250,62 @@ def cells(ranges: Ranges, known_values: Iterable[Value] = ()) -> Callable[[str],
     if ranges.unreadable:
         return value
     tests, literals = tuple(ranges.tests), frozenset((*ranges.literals, *known_values))
-    borders = {kind: _borders(kind, ranges.literals) for kind in NUMBERS}
-    regions: dict[object, object] = {}
-
-    def described(datum: Value) -> object:
-        return datum.kind, *(test(datum) for test in tests)
+    region_of = regions(ranges)
+    described: dict[object, object] = {}
 
     def cell(term: str) -> object:
         datum = value(term)
         if datum in literals:
             return datum
+        region = region_of(datum)
+        # Where there are many tests, regions that none of them tells apart stay as they are.
+        if len(tests) > _MANY_TESTS and region != datum:
+            return region
+        if region not in described:
+            described[region] = datum.kind, *(test(datum) for test in tests)
+        return described[region]
+
+    return cell
+
+
+def regions(ranges: Ranges) -> Callable[[Value], Hashable]:
+    """A function that gives two values the same region only if every test says the same of both.
+
+    >>> ranges = Ranges()
+    >>> _ = ranges.number(ex.DatatypeRestriction(f"<{XSD}double>", ((f"<{XSD}minExclusive>", f'"3"^^<{XSD}double>'),)))
+    >>> region = regions(ranges)
+    >>> low, high, higher = (region(value(f'"{text}"^^<{XSD}double>')) for text in ("2.0", "3.1", "99"))
+    >>> low == high, high == higher
+    (False, True)
+    """
+    borders = {kind: _borders(kind, ranges.literals) for kind in NUMBERS}
+
+    def region(datum: Value) -> Hashable:
         kind = datum.kind
         if kind not in borders or not _is_finite(datum) or datum.text == "-0.0":
-            return described(datum)
+            return datum
         # All tests of a number look at its order among the borders, and at whether it is whole.
         number = _number(datum)
         place = bisect_left(borders[kind], number)
         at_border = place < len(borders[kind]) and borders[kind][place] == number
-        region = kind, place, at_border, kind == "decimal" and number.denominator == 1
-        if region not in regions:
-            regions[region] = described(datum)
-        return regions[region]
+        return kind, place, at_border, kind == "decimal" and number.denominator == 1
 
-    return cell
+    return region
+
+
+_MANY_TESTS: Final = 64
+
+
+def is_ordered(data_range: DataRange) -> bool:
+    """Whether a range is a datatype, or the numbers of one between some limits."""
+    match data_range:
+        case str():
+            return data_range in DATATYPES
+        case ex.DatatypeRestriction(str(datatype), facets):
+            limits = [(word.group(1), value(text).kind) for facet, text in facets if (word := _WORD.search(facet))]
+            is_plain = all(word in _ORDERS and kind in NUMBERS for word, kind in limits)
+            return datatype in DATATYPES and is_plain and len(limits) == len(facets)
+    return False
 
 
 def _borders(kind: str, literals: Iterable[Value]) -> list[Any]:
