@@ -414,24 +414,24 @@ class _BatchesByTick(Mapping[int, list[Batch]]):
     """The batches of each tick, made when they are wanted: there may be many ticks."""
 
     def __init__(self, tables: list[_Table]) -> None:
-        self._tables = tables
-        self._ticks = {tick for table in tables for tick in table.ticks}
+        # There may be thousands of tables, of which few have facts at a tick.
+        self._tables: dict[int, list[_Table]] = {}
+        for table in tables:
+            for tick in table.ticks:
+                self._tables.setdefault(tick, []).append(table)
 
     def __getitem__(self, tick: int) -> list[Batch]:
         batches: dict[str | None, Batch] = {}
-        for table in self._tables:
-            place = table.ticks.get(tick)
-            if place is not None:
-                if table.stream not in batches:
-                    batches[table.stream] = Batch(stream=table.stream)
-                rows = table.rows[table.places[place] : table.places[place + 1]]
-                batches[table.stream].rows[table.name] = rows.reshape(-1)
-        if not batches:
-            raise KeyError(tick)
+        for table in self._tables[tick]:
+            if table.stream not in batches:
+                batches[table.stream] = Batch(stream=table.stream)
+            place = table.ticks[tick]
+            rows = table.rows[table.places[place] : table.places[place + 1]]
+            batches[table.stream].rows[table.name] = rows.reshape(-1)
         return list(batches.values())
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._ticks)
+        return iter(self._tables)
 
     def __len__(self) -> int:
-        return len(self._ticks)
+        return len(self._tables)
