@@ -131,6 +131,7 @@ CATALOGUE: Final = {
     "W422": "the program has changed",
     "E423": "a changed program cannot go on",
     "W424": "answers of another service have a gap",
+    "W425": "answers are no longer kept",
     "E501": "solver rejects the program",
     "W502": "part of an answer set program is never grounded",
     "W503": "published decomposition may change answers",

@@ -129,6 +129,10 @@ class Generation:
         self.times = AS_TICKS if compiled is None else compiled.options.timing.format
         self.bytes = 0
         self.late = 0
+        self.is_open = False
+        """Whether it has gone back to its checkpoint: lines behind that are gone, and come again."""
+        self.settled_lines = 0
+        """How many lines a checkpoint has."""
         self.explains_facts = False
         """Whether a checkpoint of it can be asked why: where there are rules, or several parts."""
         self.prefixes = NO_PREFIXES if compiled is None else compiled.prefixes
@@ -146,6 +150,7 @@ class Generation:
         self._late_lines: deque[str] = deque(maxlen=_LATE)
         self._waiting: list[tuple[Answer, list[Line]]] = []
         self._saved_seq = 0
+        self._saving_lines = 0
         self._target = around.log.last
         self._cpu = 0.0
         self._is_given_up = False
@@ -397,6 +402,8 @@ class Generation:
         self._show(run.now)
         self._note(run)
         self._questions.answer(run)
+        # The first pause comes before the first item.
+        self.is_open = True
         self._heard(self)
 
     def _show(self, now: int | None) -> None:
@@ -444,8 +451,9 @@ class _Kept:
         generation._show(self.run.now)
         late = generation.late_lines(_SAVED_LATE)
         assert generation.subscriptions is not None
+        generation._saving_lines = generation.lines.settle()
         return {
-            "lines": generation.lines.settle(),
+            "lines": generation._saving_lines,
             "holding": generation.holding.save(),
             "subscriptions": generation.subscriptions.save(),
             "late": late,
@@ -457,12 +465,13 @@ class _Kept:
             generation.lines.cut(0 if self.begins else saved["lines"])
             generation.holding.load(saved["holding"])
             generation.t = self.run.now
+        generation._saving_lines = generation.lines.last
         generation._late_lines.extend(saved["late"])
         self.settled()
 
     def settled(self) -> None:
         generation = self.generation
-        generation._saved_seq = generation.seq
+        generation._saved_seq, generation.settled_lines = generation.seq, generation._saving_lines
         generation._around.log.keep(generation._key, generation.seq)
         generation._is_saved.set()
         instant, most = generation._around.retention()

@@ -74,6 +74,10 @@ class Pump:
         """Begins, or goes on behind the position in the log."""
         self._thread.start()
 
+    def ask_to_end(self) -> None:
+        """Has it end, and does not wait for that."""
+        self._closed.set()
+
     def close(self) -> None:
         """Has it end, and waits for that a while; what is not durable has not been acknowledged."""
         self._closed.set()

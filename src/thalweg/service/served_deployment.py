@@ -168,7 +168,7 @@ def _output(deployment: Deployment, wrong: list[Diagnostic]) -> ServedOutput | N
     _, span = deployment.places.get("out", ("", NOWHERE))
     format = _format(to, None if stated is None else str(stated))
     if isinstance(format, str):
-        return ServedOutput(to, format)
+        return ServedOutput(to if "://" in to else str(Path(to).absolute()), format)
     message, way_out = format
     wrong.append(Diagnostic("E902", message, span, way_out))
     return None

@@ -3,6 +3,7 @@
 DIR/service.json     which version of Thalweg uses the folder
 DIR/lock             held while a service does
 DIR/log/  DIR/streams/  DIR/programs/
+DIR/output/          how far the outputs of deployments are
 """
 
 import fcntl
@@ -87,7 +88,7 @@ class Service:
 
         `RejectedError` where something is wrong with it; then nothing of it is at work.
         """
-        deployed = DeployedProgram(served, self.streams, self.programs, report)
+        deployed = DeployedProgram(served, self.streams, self.programs, self.folder / "output", report)
         self._deployed.append(deployed)
         deployed.start()
 
@@ -124,11 +125,14 @@ class Service:
     def close(self, seconds: float = 9.0) -> None:
         """Ends all threads within a time; programs are saved as far as it allows."""
         self._is_closed.set()
+        until = time.monotonic() + seconds
         for deployed in self._deployed:
-            deployed.close()
+            deployed.close_pumps()
         self._beats.close()
         self.playground.close()
-        self.programs.close(seconds)
+        self.programs.close(until - time.monotonic())
+        for deployed in self._deployed:
+            deployed.close_output()
         if self._pool is not None:
             self._pool.close()
         self.streams.save()
