@@ -124,7 +124,9 @@ class HttpTransport:
         try:
             connection = kind(parts.hostname or "", parts.port, timeout=broker.OPENING)
             connection.connect()
-            self._socket = connection.sock
+            before, self._socket = self._socket, connection.sock
+            if before is not None:
+                before.close()
             target = urlunsplit(("", "", parts.path or "/", parts.query, ""))
             connection.request("GET", target, headers=self._headers(parts))
             response = connection.getresponse()

@@ -201,17 +201,42 @@ def test_a_program_that_is_not_there_is_refused_before_anything_runs(monkeypatch
         opened(url)
 
 
-def test_a_run_over_a_service_answers_as_one_over_its_facts(tmp_path: Path) -> None:
-    rules, alarms = "slow(S) :- speed(S,V) in [2], V < 20.", "alarm(S) :- slow(S), slow(T), S != T, not off(S)."
-    ticks = range(1, 30)
-    facts = "".join(f"speed(s{tick % 3},{(tick * 7) % 50}) at {tick}.\n" for tick in ticks)
-    expected = [str(answer) for answer in api.run([rules, alarms], Source("north.facts", facts), show="alarm/1")]
+RULES, ALARMS = "slow(S) :- speed(S,V) in [2], V < 20.", "alarm(S) :- slow(S), slow(T), S != T, not off(S)."
+
+
+def facts(first: int, last: int) -> str:
+    return "".join(f"speed(s{tick % 3},{(tick * 7) % 50}) at {tick}.\n" for tick in range(first, last))
+
+
+def test_a_run_over_a_service_answers_as_one_over_its_facts_whoever_is_stopped_meanwhile(tmp_path: Path) -> None:
+    run = api.run([RULES, ALARMS], Source("north.facts", facts(1, 60)), show="alarm/1")
+    expected = [str(answer) for answer in run][:-1]
+    part, options, answered = api.load_part([ALARMS]), api.RunOptions(), list[str]()
     with served(tmp_path / "data") as process:
-        process.put("jam", rules)
+        process.put("jam", RULES)
         process.post("speed(s9,99) at 0.\nspeed(s9,99) at 1.\n")
-        job = api.start(api.load_part([alarms]), f"{process.url}v1/programs/jam/events", api.RunOptions(), saves=True)
-        answers = (str(answer) for answer in job.pieces() if answer is not None)
-        process.post(facts)
-        with job:
-            assert [next(answers) for _ in expected[:-1]] == expected[:-1]
-    assert len(expected) > 4
+        source = f"{process.url}v1/programs/jam/events?after=1-0"
+
+        def follow(number: int, more: str) -> None:
+            """Goes on to a number of answers, the first of which are there already."""
+            interrupt = Interrupt()
+            with (
+                api.open_checkpoint(tmp_path / "checkpoint", part, source, options) as checkpoint,
+                api.start(part, source, options, interrupt=interrupt, checkpoint=checkpoint) as job,
+            ):
+                answers = (str(answer) for answer in job.pieces() if answer is not None)
+                answered.append(next(answers))
+                process.kill()
+                process.start()
+                process.post(more)
+                while len(answered) < number:
+                    answered.append(next(answers))
+                interrupt.ask()
+                answered.extend(answers)
+
+        process.post(facts(1, 20))
+        third = len(expected) // 3
+        follow(third, facts(20, 40))
+        follow(len(expected), facts(40, 60))
+    assert answered == expected
+    assert third > 4
