@@ -7,7 +7,7 @@ from typing import Any, Final
 from thalweg.languages.owl import axioms as ax
 from thalweg.languages.owl import expressions as ex
 from thalweg.languages.owl.axioms import Axiom
-from thalweg.languages.owl.expressions import THING
+from thalweg.languages.owl.expressions import THING, ClassExpression
 from thalweg.model.rdf import XSD
 
 KINDS: Final = ("horn", "choices", "ranges", "names")
@@ -41,6 +41,12 @@ def random_case(seed: int, kind: str, events: int = 3) -> Case:
         background,
         tuple(tuple(random.event_fact(own) for _ in range(random.choose.randint(1, 4))) for _ in range(events)),
     )
+
+
+def random_classes(seed: int, kind: str, count: int) -> tuple[ClassExpression, ...]:
+    """Class expressions as users ask for them."""
+    random = _Knowledge(Random(f"classes {kind} {seed}"), kind)
+    return tuple(random.left(2) for _ in range(count))
 
 
 class _Knowledge:

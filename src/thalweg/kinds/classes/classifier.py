@@ -275,8 +275,10 @@ class Decisions:
         return len(self._known)
 
     def forget(self) -> None:
-        """Decides all events anew."""
+        """Decides all events anew, and selects none beforehand: a selection is made for some classes."""
         self._known.clear()
+        self._selects = False
+        vars(self).pop("selection", None)
 
     @cached_property
     def selection(self) -> EventSelection | None:
