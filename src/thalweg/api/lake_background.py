@@ -53,6 +53,9 @@ def _read(source: Any, session: "SparkSession") -> Any:
     name = _origin(source)
     if not is_lake(name):
         return source
+    from thalweg.runtimes.spark.table_names import known_table
+
     format_, place = table_place(name)
-    table = session.table(place) if format_ == TABLE else session.read.format(format_).load(place)
+    with known_table(session, place):
+        table = session.table(place) if format_ == TABLE else session.read.format(format_).load(place)
     return HeldTable(table.toArrow(), source.name if isinstance(source, NamedSource) else table_name(place))

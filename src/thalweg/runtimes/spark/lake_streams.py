@@ -9,8 +9,6 @@ rows a batch has is in Spark's own checkpoint, so one that is tried again gives 
 
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,8 +29,8 @@ from thalweg.runtimes.spark.job import Job
 from thalweg.runtimes.spark.lake_sources import LakeSource
 from thalweg.runtimes.spark.processor import PARCELS
 from thalweg.runtimes.spark.read_block import BlockTask, packed
-from thalweg.runtimes.spark.session import java_errors
 from thalweg.runtimes.spark.shipped_job import ShippedJob
+from thalweg.runtimes.spark.table_names import known_table
 from thalweg.runtimes.spark.wire import parcels_batch
 
 if TYPE_CHECKING:
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 
 VALUE, PARTITION, OFFSET, WRITTEN = "value", "partition", "offset", "written"
 """The columns of a topic: messages, where they are, and when they were written, in milliseconds."""
-_NO_TABLE: Final = "TABLE_OR_VIEW_NOT_FOUND"
 # How much of a backlog a batch takes.
 _LIMITS: Final = {
     KAFKA: {"maxOffsetsPerTrigger": "1000000"},
@@ -84,34 +81,13 @@ def _rows(session: "SparkSession", source: LakeSource) -> "DataFrame":
         _check_brokers(stream)
         topic = session.readStream.format(KAFKA).options(**_topic_options(stream)).load()
         return topic.selectExpr(VALUE, PARTITION, OFFSET, f"unix_millis(timestamp) AS {WRITTEN}")
-    table = _table(session, stream)
+    reader = session.readStream.options(**_LIMITS[stream.format])
+    with known_table(session, stream.place):
+        place = stream.place
+        table = reader.table(place) if stream.format == TABLE else reader.format(stream.format).load(place)
     chosen = table.select(*(quoted(name) for name in _wanted(table.columns, source)))
     _check_columns(chosen, source)
     return chosen
-
-
-def _table(session: "SparkSession", stream: LakeStream) -> "DataFrame":
-    """A table as a stream; `RejectedError` where the catalog has none of that name."""
-    reader = session.readStream.options(**_LIMITS[stream.format])
-    if stream.format != TABLE:
-        return reader.format(stream.format).load(stream.place)
-    try:
-        return reader.table(stream.place)
-    except java_errors() as error:
-        if _NO_TABLE not in str(error):
-            raise
-        message = f"there is no table `{stream.place}` in Spark's catalogs"
-        raise RejectedError([Diagnostic("E401", message, help=_other_tables(session, stream.place))]) from None
-
-
-def _other_tables(session: "SparkSession", name: str) -> str:
-    """Which table may have been meant; a catalog may be named by settings that are missing."""
-    schema, _, last = name.rpartition(".")
-    with suppress(*java_errors()):
-        names = [table.name for table in session.catalog.listTables(schema or None)]
-        if meant := get_close_matches(last, names, 1):
-            return f"did you mean `{'.'.join(filter(None, (schema, meant[0])))}`?"
-    return "look at its name; catalogs are settings, such as `--conf spark.sql.catalog.city=…`"
 
 
 def _topic_options(stream: LakeStream) -> dict[str, str]:
