@@ -271,10 +271,13 @@ class Subscriptions:
         if clause is None or not clause.triples:
             self._plain[number] = None
             return
-        steps = tuple(_numbered(_asking(_in_order(clause))[0])[0])
-        key = id(background), *steps
+        triples, constants = _asking(_in_order(clause))
+        steps, numbers = _numbered(triples)
+        # A variable of the text and one that stands for a constant may have the same place.
+        asked = tuple(numbers[variable] for variable in constants)
+        key = id(background), asked, tuple(steps)
         if key not in self._families:
-            self._families[key] = _Family(steps, background)
+            self._families[key] = _Family(steps, asked, background)
         self._family_of[number] = key
         self._families[key].add(_ClauseOf(number, clause, _of_one_variable(filters)))
 
@@ -323,10 +326,14 @@ def _of_one_variable(filters: Iterable[tuple[NumberLimit, ...]]) -> tuple[Number
 
 
 class _Family:
-    """Clauses that differ in constants only; where they are several, they are asked together."""
+    """Clauses that differ in constants only; where they are several, they are asked together.
 
-    def __init__(self, steps: tuple[Step, ...], background: TripleIndex) -> None:
+    The constants have become the variables that are `asked` for.
+    """
+
+    def __init__(self, steps: Sequence[Step], asked: Sequence[int], background: TripleIndex) -> None:
         self._steps = steps
+        self._asked = asked
         self._background = background
         self._are_together = False
         self.members: dict[int, _ClauseOf] = {}
@@ -348,8 +355,7 @@ class _Family:
         triples, constants = _asking(_in_order(member.clause))
         numbers = _numbered(triples)[1]
         if not self.shapes:
-            restriction = Restriction(self._steps, self._background)
-            self.shapes = [_Shape(restriction, [numbers[variable] for variable in constants])]
+            self.shapes = [_Shape(Restriction(self._steps, self._background), self._asked)]
         self.shapes[0].add(tuple(constants.values()), member, numbers)
 
     def remove(self, number: int) -> None:
@@ -379,7 +385,7 @@ class _Shape:
     """Clauses that are the same but for constants, which stand in some columns of their rows."""
 
     restriction: Restriction
-    constants: list[int]
+    constants: Sequence[int]
     subscribed: dict[Any, _Alike] = field(default_factory=dict)
     _places: dict[int, tuple[Any, int | None]] = field(default_factory=dict)
 
