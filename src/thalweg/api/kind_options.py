@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
+from thalweg.api.mentioned_vocabulary import mention_owl
 from thalweg.api.naming import events_of, predicates_of, prefixes_of
 from thalweg.api.run_options import RunOptions
 from thalweg.api.sources import On, language_of_program, looks_like_a_stream, name_of, named, unnamed
@@ -121,6 +122,9 @@ def resolve_options(
     alone = task == "consistency" and window is None and keep is None and not is_nothing(streams)
     mapped = _read_mappings(options.map, (*(named(streams) or ()), *background), prefixes)
     ontology = with_frequencies(ontology, streams, timing)
+    recorded = named(streams) if ontology.profile == "auto" and streams is not None else None
+    if recorded is not None:
+        ontology = replace(ontology, owl_streamed=mention_owl(unnamed(recorded)))
     run = replace(options, timing=timing, mapped=mapped)
     return ResolvedOptions(run, ontology, solving, inputs, shown, prefixes, (_same_tick(),) if alone else ())
 
@@ -247,8 +251,8 @@ def _profiles(flags: Collection[str], profile: str | None) -> tuple[str, str | N
     """The profile of ontologies, and that by which they classify events beside them: OWL 2 DL unless it is named."""
     if "--event" not in flags:
         return profile or "rl", None
-    if profile == "pd":
-        message = "events are classified by OWL 2 DL, RL, QL or RDFS: `--profile pd` cannot be used with `.tw`"
+    if profile in ("pd", "auto"):
+        message = f"events are classified by OWL 2 DL, RL, QL or RDFS: `--profile {profile}` cannot be used with `.tw`"
         raise wrong_usage(message)
     return "rl", profile or "dl"
 

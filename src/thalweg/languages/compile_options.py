@@ -79,6 +79,8 @@ class OntologyOptions:
     """Beside events (`.tw`): the profile whose axioms classify them; the others are left out. All of DL by default."""
     looked_up: tuple[Predicate, ...] | None = ()
     """Classes and properties of which patterns look up what follows, as predicates; None for all of them."""
+    owl_streamed: bool = True
+    """Whether streams may bring facts in the vocabulary of OWL, such as `owl:sameAs`; the profile `auto` asks."""
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:

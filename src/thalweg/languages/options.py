@@ -20,7 +20,7 @@ OnError = Literal["stop", "skip"]
 RuntimeName = Literal["embedded", "spark"]
 SplitName = Literal["auto", "always"]
 ChangeName = Literal["refuse", "begin"]
-ProfileName = Literal["rdfs", "pd", "rl", "ql", "dl"]
+ProfileName = Literal["rdfs", "pd", "rl", "ql", "dl", "auto"]
 Task = Literal["entailment", "consistency", "abstraction"]
 TopologyName = Literal["ntm", "ltm", "auto"]
 ReasonerName = Literal["auto", "hermit", "none"]
@@ -400,7 +400,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
             "profile",
             ProfileName | None,
             "What an ontology means: RDFS, pD*, OWL 2 RL, OWL 2 QL for instances, or OWL 2 DL for `--as abstraction`. "
-            "By default RL, and DL for the events of a `.tw`.",
+            "By default RL, and DL for the events of a `.tw`. `auto` is RL without equality, as QL is, where "
+            "streams are files of facts or triples without a word of OWL, so that it answers the same.",
             verbs=_VERBS,
             kinds=("ontologies",),
             python="profile",

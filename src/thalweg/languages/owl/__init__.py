@@ -57,7 +57,15 @@ def compile(
     additions = ProfileAdditions(settings.literals, settings.witnesses)
     window = int(settings.window)
     program, diagnostics = compiling.compile(
-        name, triples, settings.profile, window, settings.schema, additions, options.beside, rules
+        name,
+        triples,
+        settings.profile,
+        window,
+        settings.schema,
+        additions,
+        options.beside,
+        rules,
+        settings.owl_streamed,
     )
     return program, [*warnings, *diagnostics]
 

@@ -11,7 +11,15 @@ from thalweg.languages.owl import structure
 from thalweg.languages.owl.axioms import Axiom, ClassAssertion, Ontology, show
 from thalweg.languages.owl.left_out import REST_IS_USED, left_out, unread_imports
 from thalweg.languages.owl.profiles import inside_and_outside, reason_outside
-from thalweg.languages.owl.program import ProfileAdditions, bridged, over_triples, rewritten, specialised, windowed
+from thalweg.languages.owl.program import (
+    ProfileAdditions,
+    bridged,
+    is_about_owl,
+    over_triples,
+    rewritten,
+    specialised,
+    windowed,
+)
 from thalweg.languages.owl.swrl import DLSafeRule
 from thalweg.languages.owl.swrl_rules import compile_rules
 from thalweg.model.vocabulary import Triple, short
@@ -26,11 +34,15 @@ def compile(
     options: ProfileAdditions = ProfileAdditions(),
     programs: Sequence[Program] = (),
     swrl: Sequence[DLSafeRule] = (),
+    owl_streamed: bool = True,
 ) -> tuple[Program, list[Diagnostic]]:
     """The program of an ontology, and a warning for each kind of axiom that lies outside the profile.
 
-    `programs` are those that it runs beside, `swrl` the rules in its documents.
+    `programs` are those that it runs beside, `swrl` the rules in its documents. The profile `auto` is `rl` without the
+    rules that need facts in the vocabulary of OWL, where there are none: none are `owl_streamed`, none are in the
+    background, and nothing beside can derive them.
     """
+    chosen, profile = profile, "rl" if profile == "auto" else profile
     ontology = structure.read(triples)
     ruled, unused = compile_rules(name, swrl, profile, specialised=not schema)
     ruled = replace(ruled, rules=tuple(windowed(rule, window) for rule in ruled.rules))
@@ -42,7 +54,9 @@ def compile(
     else:
         # Rules beside an ontology may ask for anything by any of its names.
         alone = not any(other.rules for other in programs)
-        program = specialised(name, triples, profile, window, options, profile == "rl" and alone)
+        about_owl = any(is_about_owl(fact.signature) for other in programs for fact in other.background)
+        owl_facts = chosen != "auto" or owl_streamed or about_owl or not alone
+        program = specialised(name, triples, profile, window, options, profile == "rl" and alone, owl_facts)
     diagnostics = [*unused, *outside(name, ontology, profile, triples)]
     return merge([program, ruled]) if ruled.rules else program, diagnostics
 

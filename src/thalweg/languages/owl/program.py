@@ -5,7 +5,7 @@ schema itself is not output. Rules *over triples* take everything as data, the s
 and what follows about it is output. In those a triple is the fact `'triple(S,P,O)`, a predicate that users cannot type.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -32,6 +32,7 @@ from thalweg.ir.text import show
 from thalweg.languages.owl import ql
 from thalweg.languages.owl.axiom_rules import line_spans
 from thalweg.languages.owl.axioms import Ontology
+from thalweg.languages.owl.knowledge import atoms_of
 from thalweg.languages.owl.literal_subjects import Specialised
 from thalweg.languages.owl.rule_tables import Named, table
 from thalweg.languages.owl.specialise import ALIKE, EQUAL, KNOWN, close_schema, is_output, specialise
@@ -40,7 +41,16 @@ from thalweg.model.literals import DATATYPES
 from thalweg.model.predicate import Predicate
 from thalweg.model.rdf import RDF_TYPE, fact_of
 from thalweg.model.triples import ANY_TRIPLE, TRIPLES
-from thalweg.model.vocabulary import FILLERS, ON_PROPERTY, RESTRICTION, SAME_AS, SOME_VALUES_FROM, Triple, is_schema
+from thalweg.model.vocabulary import (
+    FILLERS,
+    ON_PROPERTY,
+    OWL,
+    RESTRICTION,
+    SAME_AS,
+    SOME_VALUES_FROM,
+    Triple,
+    is_schema,
+)
 
 _KEPT: Final = ("inconsistent",)
 
@@ -62,10 +72,12 @@ def specialised(
     window: int = 0,
     options: ProfileAdditions = ProfileAdditions(),
     representatives: bool | None = None,
+    owl_facts: bool = True,
 ) -> Program:
     """The program of an ontology; a fact of the stream counts for `window` ticks after its own.
 
-    Equal things have `representatives` in `rl`, unless all facts about each of them are asked for.
+    Equal things have `representatives` in `rl`, unless all facts about each of them are asked for. Without `owl_facts`
+    no stream brings any in the vocabulary of OWL, and rules that would need them are left out.
 
     >>> subclass = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
     >>> from thalweg.ir.text import show
@@ -81,17 +93,22 @@ def specialised(
     schema = close_schema(rules, triples)
     if representatives is None:
         representatives = profile == "rl"
-    placed = tuple(_placed(f"{name}#{profile}", specialise(rules, schema, representatives), window))
+    data = [triple for triple in triples if not is_schema(triple)]
+    entries = specialise(rules, schema, representatives)
+    if not owl_facts:
+        entries = _without_owl_facts(entries, frozenset(as_fact(triple).signature for triple in data))
+        representatives = representatives and any(entry.rule.head.predicate in (EQUAL, ALIKE) for entry in entries)
+    placed = tuple(_placed(f"{name}#{profile}", entries, window))
     equality = None
     if representatives:
         alike = Predicate(ALIKE, 3) if any(rule.head.predicate == ALIKE for rule in placed) else None
         equality = Equality(Predicate(EQUAL, 2), alike, Predicate(SAME_AS, 2), _names_of_axioms(placed))
     outputs = {rule.head.signature for rule in placed if is_output(rule.head.predicate, schema)}
     outputs |= {equality.representative} if equality else set()
-    data = [triple for triple in triples if not is_schema(triple)]
     annotations = _annotations(triples, options)
     background = (*map(as_fact, data), *_about_data(data, annotations, placed), *_names_in(placed))
-    streamed = (frozenset(name for name in outputs if name[0] == "<") - {Predicate(SAME_AS, 2)}) | {EDGES}
+    streamed = frozenset(name for name in outputs if name[0] == "<") - {Predicate(SAME_AS, 2)}
+    streamed |= {EDGES} if owl_facts else frozenset()
     return Program(
         placed,
         tuple(dict.fromkeys(background)),
@@ -100,6 +117,32 @@ def specialised(
         equality,
         Hints(static_schema=True),
     )
+
+
+def is_about_owl(signature: Predicate) -> bool:
+    """Whether facts of a predicate are in the vocabulary of OWL.
+
+    >>> is_about_owl(Predicate(SAME_AS, 2)), is_about_owl(EDGES), is_about_owl(Predicate("<http://example.org/p>", 2))
+    (True, True, False)
+    """
+    return signature == EDGES or signature.name.startswith(f"<{OWL}")
+
+
+def _without_owl_facts(entries: Sequence[Specialised], stated: Collection[Predicate]) -> list[Specialised]:
+    """The rules that can apply where facts in the vocabulary of OWL are only those that are `stated`, or derived."""
+    while True:
+        there = {entry.rule.head.signature for entry in entries} | set(stated)
+        if not there.isdisjoint((Predicate(EQUAL, 2), Predicate(ALIKE, 3))):
+            # The engine finds the representatives of what is equal.
+            there.add(Predicate(SAME_AS, 2))
+        kept = [
+            entry
+            for entry in entries
+            if all(atom.signature in there or not is_about_owl(atom.signature) for atom in atoms_of(entry.rule))
+        ]
+        if len(kept) == len(entries):
+            return kept
+        entries = kept
 
 
 def _names_of_axioms(rules: Iterable[Rule]) -> frozenset[str]:
