@@ -47,13 +47,13 @@ _ENOUGH: Final = 0.6
 _FLAT: Final = 1.15
 _BOUNDED: Final = 1.5
 _CORES: Final = 2
-# Partitions and buckets of a batch with one fact.
-_SHAPES: Final = ((2, 2), (2, 8), (2, 64), (4, 64))
+# Partitions, buckets and levels of a batch with one fact.
+_SHAPES: Final = ((2, 2, 1), (2, 8, 1), (2, 64, 1), (4, 64, 1), (64, 64, 2))
 # CPU time: microseconds of the driver's Python a fact, and of workers a row of Parquet; a batch beside an empty one.
 _DRIVER_US: Final = 0.2
 _WORKERS_US: Final = 3.0
 _OF_EMPTY: Final = 1.3
-_OF_OTHERS: Final = {PAYMENTS: 2.0, TAXONOMY: 4.0}
+_OF_OTHERS: Final = {PAYMENTS: 2.0, TAXONOMY.format("rl"): 4.0, TAXONOMY.format("auto"): 4.0}
 # Seconds.
 _FIRST: Final = 10.0
 _STEADY: Final = 1.0
@@ -121,9 +121,8 @@ def _measured_costs(report: BenchmarkReport, quick: bool) -> SparkCosts:
     report.log("latency")
     answers = latency(quick)
     report.add("latency", [answers])
-    clusters = [
-        cluster for cost in facts if cost.program == "join" for cluster in modelled(cost, batch_seconds(shapes))
-    ]
+    seconds = batch_seconds([shape for shape in shapes if shape.levels == 1])
+    clusters = [cluster for cost in facts if cost.program == "join" for cluster in modelled(cost, seconds)]
     report.add("model", clusters)
     compared = [*comparisons(quick, report.log)]
     report.add("comparisons", compared)
@@ -136,7 +135,7 @@ def cost_targets(found: SparkCosts) -> list[BenchmarkTarget]:
     driver = max(cost.driver_us for cost in sources)
     (parquet,) = (cost for cost in sources if cost.source == "Parquet")
     shape = max(found.shapes, key=lambda shape: (shape.buckets, shape.partitions))
-    cut = f"{shape.partitions} partitions, {shape.buckets} buckets"
+    cut = f"{shape.partitions} partitions, {shape.buckets} buckets, {shape.levels} levels"
     empty = f"a batch of one fact, {cut}: at most {_OF_EMPTY} × an empty operator"
     driven = f"driver's Python: at most {_DRIVER_US} µs a fact from any source"
     worked = f"workers' Python: at most {_WORKERS_US:g} µs a row of Parquet"
@@ -305,8 +304,9 @@ def draw_costs(found: SparkCosts, folder: Path) -> None:
     spent = Panel("CPU time of a fact", "", "µs", bars=bars, log="y")
     batches = Lines()
     for shape in found.shapes:
-        add_point(batches, f"reason, {shape.partitions} partitions", shape.buckets, shape.batch_s)
-        add_point(batches, f"empty operator, {shape.partitions} partitions", shape.buckets, shape.empty_s)
+        cut = f"{shape.partitions} partitions{f', {shape.levels} levels' if shape.levels > 1 else ''}"
+        add_point(batches, f"reason, {cut}", shape.buckets, shape.batch_s)
+        add_point(batches, f"empty operator, {cut}", shape.buckets, shape.empty_s)
     rates = Lines()
     for cluster in found.clusters:
         add_point(rates, cluster.source, cluster.executors, cluster.facts_per_s)

@@ -8,21 +8,22 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from thalweg.bench.command import COMMAND
 from thalweg.bench.interleaved import session, workplace
-from thalweg.bench.spark_costs import ON_SPARK, RunPair
-from thalweg.bench.spark_processes import CpuWatch, measured_run
+from thalweg.bench.spark_costs import ON_SPARK
+from thalweg.bench.spark_processes import CommandRun, CpuWatch, measured_run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PAYMENTS: Final = "payments, beside windows of Spark SQL"
-TAXONOMY: Final = "taxonomy, beside one process"
-FURTHER: Final = "taxonomy, each further triple"
+TAXONOMY: Final = "taxonomy under {}, beside one process"
+FURTHER: Final = "taxonomy under {}, each further triple"
+PROFILES: Final = ("rl", "auto")
 
 _CORES: Final = 2
 _PAYMENTS_A_SECOND: Final = 1_000
@@ -135,15 +136,23 @@ def _alarms(spark: "SparkSession", out: str, last: int) -> int:
 
 
 def taxonomy(triples: int) -> Iterator[CpuComparison]:
-    """Entailments of a class tree under `rl`: of some triples, and of each further one of ten times as many."""
+    """Entailments of a class tree: of some triples, and of each further one of ten times as many.
+
+    On Spark by several profiles, whose answers must be the same; in one process by `rl`.
+    """
     with workplace() as place:
         folder = Path(place)
         ontology = folder / "classes.ttl"
         ontology.write_text(class_tree(_CLASSES))
-        small, large = (_classified(ontology, folder / f"{size}.tnt", size) for size in (triples, 10 * triples))
-    yield _compared(TAXONOMY, triples, small[0].cpu.total, small[1].cpu.total)
-    further = [more.cpu.total - less.cpu.total for less, more in zip(small, large, strict=True)]
-    yield _compared(FURTHER, 9 * triples, *further)
+        streams = [_members(folder / f"{size}.tnt", size) for size in (triples, 10 * triples)]
+        alone = [_classified(ontology, stream, "rl") for stream in streams]
+        for profile in PROFILES:
+            small, large = (_classified(ontology, stream, profile, *ON_SPARK) for stream in streams)
+            yield _compared(TAXONOMY.format(profile), triples, small.cpu.total, alone[0].cpu.total)
+            further = [more.cpu.total - less.cpu.total for less, more in ((small, large), alone)]
+            yield _compared(FURTHER.format(profile), 9 * triples, *further)
+        if len({out.read_bytes() for out in folder.glob(f"{triples}-*.jsonl")}) > 1:
+            raise RuntimeError("the entailments of two profiles differ")
 
 
 def _compared(what: str, rows: int, spark_s: float, other_s: float) -> CpuComparison:
@@ -157,8 +166,8 @@ def class_tree(classes: int) -> str:
     return "\n".join((head, *lines, ""))
 
 
-def _classified(ontology: Path, stream: Path, triples: int) -> RunPair:
-    """The command over members of the classes, ten a tick, on Spark and in one process."""
+def _members(stream: Path, triples: int) -> Path:
+    """A stream of members of the classes, ten a tick."""
     random = np.random.default_rng(triples)
     members = zip(
         random.integers(0, 1_000, triples).tolist(), random.integers(0, _CLASSES, triples).tolist(), strict=True
@@ -169,10 +178,11 @@ def _classified(ontology: Path, stream: Path, triples: int) -> RunPair:
             f"{number // _TRIPLES_A_TICK} <http://ex/i{member}> {is_a} <http://ex/C{of}> .\n"
             for number, (member, of) in enumerate(members)
         )
-    options: tuple[Any, ...] = ("--profile", "rl", "--window", _TAXONOMY_WINDOW, "--emit", "changes", "--quiet")
-    words = [*COMMAND, str(ontology), "--stream", str(stream), *options]
-    runs = []
-    for name, runtime in (("spark", ON_SPARK), ("embedded", ())):
-        out = stream.with_name(f"{stream.stem}-{name}.jsonl")
-        runs.append(measured_run([*words, "--out", str(out), *runtime]))
-    return runs[0], runs[1]
+    return stream
+
+
+def _classified(ontology: Path, stream: Path, profile: str, *runtime: str) -> CommandRun:
+    """The command over a stream by a profile; its answers are beside the stream."""
+    out = stream.with_name(f"{stream.stem}-{profile}{'-spark' if runtime else ''}.jsonl")
+    options = ("--profile", profile, "--window", _TAXONOMY_WINDOW, "--emit", "changes", "--quiet", "--out", str(out))
+    return measured_run([*COMMAND, str(ontology), "--stream", str(stream), *options, *runtime])

@@ -52,7 +52,7 @@ def modelled(cost: CostOfFact, batch: float) -> list[ModelledCluster]:
 def batch_seconds(measured: Sequence[BatchCost]) -> float:
     """What a batch takes before its facts: what it costs once, and for one bucket, which each core has.
 
-    >>> shapes = [BatchCost(2, n, 0.0, 0.0, 0.0, 0.5 + 0.1 * n, 0.0, 1.0) for n in (2, 8)]
+    >>> shapes = [BatchCost(2, n, 1, 0.0, 0.0, 0.0, 0.5 + 0.1 * n, 0.0, 1.0) for n in (2, 8)]
     >>> round(batch_seconds(shapes), 3)
     0.6
     """

@@ -125,10 +125,13 @@ def test_kafka_is_measured_where_a_broker_is_named(monkeypatch: pytest.MonkeyPat
 
 
 COSTS = [CostOfFact("join", source, 1, 0.1, 3.0, 2.9, 6.0, 4.0, 9.0) for source in ("facts", "Parquet")]
-SHAPES = [BatchCost(2, number, 0.0, 0.3, 0.2, 0.4 + 0.05 * number, 0.4, 1.25) for number in (2, 8)]
+SHAPES = [BatchCost(2, number, 1, 0.0, 0.3, 0.2, 0.4 + 0.05 * number, 0.4, 1.25) for number in (2, 8)]
 ANSWERS = AnswerLatency(9.0, 0.5, 0.9, 1.2, 100)
 COMPARED, SLOWER = (
-    [CpuComparison(what, 100, 2.0 * times, 2.0, times) for what in (PAYMENTS, TAXONOMY, FURTHER)]
+    [
+        CpuComparison(what, 100, 2.0 * times, 2.0, times)
+        for what in (PAYMENTS, TAXONOMY.format("rl"), FURTHER.format("rl"))
+    ]
     for times in (1.9, 4.1)
 )
 
@@ -169,7 +172,7 @@ def test_delays_are_those_of_decided_ticks(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_batch_and_an_empty_one_are_measured_and_joins_agree(session, tmp_path: Path) -> None:
-    (cost,) = batch_costs(session, [(2, 8)], 2, tmp_path)
+    (cost,) = batch_costs(session, [(2, 8, 2)], 2, tmp_path)
     assert (cost.partitions, cost.buckets) == (2, 8)
     assert cost.java_s > 0
     assert cost.workers_s > 0
