@@ -239,3 +239,51 @@ def test_a_graph_of_rdflib_is_not_a_stream() -> None:
             list(thalweg.run(RULE, stream=stream))
     with pytest.raises(TypeError, match="is not a fact"):
         list(thalweg.run(RULE, stream=[(1, graph)]))
+
+
+_QUERY = "SELECT ?s FROM NAMED WINDOW <w> ON <north> [RANGE 3s] {{ WINDOW <w> {{ ?s <urn:p> ?o {0} }} }}"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "{} UNION ",
+        "OPTIONAL {} ",
+        "MINUS {} ",
+        "; <urn:p> ?o ",
+        ", ?o ",
+        ". ?s <urn:p> ?o ",
+        "FILTER(?o > 1) ",
+        "BIND(1 AS ?{0}) ",
+        "<urn:l> ({0}) ",
+    ],
+)
+def test_a_long_query_does_not_end_the_process(part: str) -> None:
+    written = part if part.startswith("<") else part.replace("{0}", "x") * 10_000
+    text = _QUERY.format(written.replace("{0}", "1 " * 10_000))
+    with pytest.raises(RejectedError) as caught:
+        thalweg.run(Source("q.rspql", text), stream=[(1, "p(a)")])
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E302"]
+
+
+@pytest.mark.parametrize(
+    "condition", ["(" * 5_000 + "?v" + ")" * 5_000, "!" * 5_000 + "?v", " || ".join(["?v"] * 5_000)]
+)
+def test_a_deep_filter_of_an_event_does_not_end_the_process(condition: str) -> None:
+    text = (
+        "NAMED EVENT <urn:b> AS <urn:b>\nNAMED EVENT <urn:s> { MATCH EVERY <urn:b> SEQ <urn:b> WITHIN (3 s)"
+        f" IF {{ EVENT <urn:b> {{ ?o <urn:v> ?v FILTER({condition}) }} }} }}"
+    )
+    with pytest.raises(RejectedError) as caught:
+        thalweg.run(Source("s.tw", text), stream=[(1, "p(a)")])
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E302"]
+
+
+def test_a_long_clause_of_an_event_is_refused() -> None:
+    text = (
+        "NAMED EVENT <urn:b> AS <urn:b>\nNAMED EVENT <urn:s> { MATCH EVERY <urn:b> SEQ <urn:b> WITHIN (3 s)"
+        f" IF {{ EVENT <urn:b> {{ ?o <urn:v> ?v {'FILTER(?v > 1) ' * 201} }} }} }}"
+    )
+    with pytest.raises(RejectedError) as caught:
+        thalweg.run(Source("s.tw", text), stream=[(1, "p(a)")])
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["E302"]

@@ -7,9 +7,13 @@ IRI, so that it means the same wherever it is evaluated.
 import re
 from typing import Final
 
+from thalweg.diagnostics import Diagnostic
 from thalweg.ir.patterns import Clause, Filter, Triple
+from thalweg.languages.cascade.event_definitions import SyntaxProblem
 from thalweg.languages.cascade.token_reader import TokenReader, shown
 from thalweg.languages.rspql.lexer import Token
+from thalweg.languages.rspql.query_size import MOST_PARTS, too_deep
+from thalweg.model.nesting import TOO_DEEP
 from thalweg.model.rdf import RDF_TYPE, XSD, as_ntriples, literal, term
 from thalweg.solvers.sparql import Mistake, columns
 
@@ -40,6 +44,9 @@ def _clause(text: TokenReader, name: str, place: Token) -> Clause:
     triples: list[Triple] = []
     filters: list[Filter] = []
     while not text.takes("}"):
+        if len(triples) + len(filters) > MOST_PARTS:
+            message = f"the clause of `{place.text}` has more than {MOST_PARTS} triples and filters"
+            raise SyntaxProblem(Diagnostic("E302", message, text.span(text.now), "define an event for a part of it"))
         if text.takes("FILTER"):
             filters += _filter(text)
         elif not text.takes("."):
@@ -115,6 +122,9 @@ def _filter(text: TokenReader) -> list[Filter]:
         text.fail(f"expected `(`, found {shown(text.now)}", "write a filter as in `FILTER(?v > 15)`")
     text.group("close the filter with `)`")
     inside = [token for token in text.tokens if start.start <= token.start < text.tokens[text.at - 1].end]
+    if (deep := too_deep(inside)) is not None:
+        text.report("E302", TOO_DEEP, deep, "write several filters, each with fewer brackets and operators")
+        return []
     condition = _with_iris(text, inside)
     last = inside[-1]
     if isinstance(mistake := columns(f"SELECT * {{ FILTER {condition} }}"), Mistake):

@@ -18,8 +18,9 @@ from thalweg.languages.rspql.dialects import c_sparql_register, c_sparql_stream,
 from thalweg.languages.rspql.lexer import Edit, Token, closing, tokens
 from thalweg.languages.rspql.names import DeclaredNames, unknown_prefix
 from thalweg.languages.rspql.query import StreamWindow
+from thalweg.languages.rspql.query_size import TOO_LONG, too_deep, too_long
 from thalweg.languages.rspql.window_clause import SHAPE, read_extent
-from thalweg.model.nesting import MOST_NESTED, TOO_DEEP, Nesting
+from thalweg.model.nesting import TOO_DEEP
 
 FORMS: Final = ("SELECT", "CONSTRUCT", "ASK")
 CLAUSE: Final = "write `FROM NAMED WINDOW :w ON STREAM :s [RANGE 10s, SLIDE 2s]`"
@@ -29,7 +30,6 @@ _CHANGING: Final = ("NOW", "RAND", "UUID", "STRUUID", "BNODE")
 _LOAD: Final = "`LOAD` is not supported: no file is opened for a query, and nothing is fetched"
 _AS_BACKGROUND: Final = "give what it would ask for as `--background`"
 _UPDATES: Final = ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP")
-_OPERATORS: Final = {"!": "+", "&&": "+", "||": "+"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,24 +106,28 @@ class Clauses:
 
     def read(self) -> bool:
         """Reads all clauses; whether brackets match, so that the rest may be SPARQL."""
-        if self._is_unbalanced():
+        if self._is_too_large() or self._is_unbalanced():
             return False
         while self._at < len(self.tokens):
             self._clause()
         self._use_windows()
         return True
 
+    def _is_too_large(self) -> bool:
+        """Whether parsers would crash, or not come to an end."""
+        if (token := too_deep(self.tokens)) is not None:
+            self.complain("E302", TOO_DEEP, token, "split the query, or write it with fewer brackets")
+        elif (token := too_long(self.tokens)) is not None:
+            self.complain("E302", TOO_LONG, token, "split the query; what is only data can stand in `VALUES`")
+        return token is not None
+
     def _is_unbalanced(self) -> bool:
-        """Whether brackets do not match, or are nested too deeply for parsers."""
+        """Whether brackets do not match."""
         open_: list[Token] = []
-        nesting = Nesting()
         pairs = {"}": "{", ")": "(", "]": "["}
         for token in self.tokens:
             if token.kind != "sign":
                 continue
-            if nesting.take(_OPERATORS.get(token.text, token.text)) > MOST_NESTED:
-                self.complain("E302", TOO_DEEP, token, "split the query, or write it with fewer brackets")
-                return True
             if token.text in pairs.values():
                 open_.append(token)
             elif token.text in pairs:
