@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from thalweg.connectors.batches import Item
+from thalweg.connectors.files import FILE_BLOCK
 from thalweg.connectors.mapping.mapped_csv import MappedCsvReader
 from thalweg.connectors.nquads import QuadReader
 from thalweg.connectors.readers import Ahead, FactLinesReader, Reader, open_reader
@@ -81,7 +82,9 @@ class BodyReader:
         text = body.removeprefix(BOM_UTF8) if format in ("facts", *_GO_ON) else body
         if text and not text.endswith(b"\n"):
             text += b"\n"
-        yield from reader.feed(text)
+        # As a file is read: no call takes so long that other threads wait for it.
+        for start in range(0, len(text), FILE_BLOCK):
+            yield from reader.feed(text[start : start + FILE_BLOCK])
         if format != "quads":
             yield from reader.finish()
 

@@ -1,11 +1,13 @@
 """The server: a port, an event loop, and an end in time."""
 
 import asyncio
+import gc
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from signal import SIGINT, SIGTERM
+from threading import Thread
 from time import monotonic
 from typing import Final
 
@@ -65,6 +67,7 @@ class _Server(uvicorn.Server):
 def serve(api: Api, listener: socket.socket, opened: Callable[[], None]) -> None:
     """Answers requests until SIGINT or SIGTERM, then closes the service within the time that is left."""
     sys.setswitchinterval(SWITCH)
+    Thread(target=_freeze, args=[api], name="freezes what is loaded", daemon=True).start()
     config = uvicorn.Config(
         application(api),
         http=_Protocol,
@@ -81,6 +84,13 @@ def serve(api: Api, listener: socket.socket, opened: Callable[[], None]) -> None
     loop_factory = config.get_loop_factory()
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(_serve(api, _Server(config), listener, opened))
+
+
+def _freeze(api: Api) -> None:
+    """Leaves modules and kernels to no collection of garbage, which would stop all threads for that long."""
+    api.service.is_warm.wait()
+    gc.collect()
+    gc.freeze()
 
 
 async def _serve(api: Api, server: _Server, listener: socket.socket, opened: Callable[[], None]) -> None:
