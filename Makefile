@@ -46,6 +46,7 @@ bench: setup
 	$(BIN)/thalweg bench rspql
 	$(BIN)/thalweg bench cascade
 	$(BIN)/thalweg bench tables
+	$(BIN)/thalweg bench serve
 
 # The page of results needs the W3C's tests, in the folder that THALWEG_DATA names.
 conformance: setup

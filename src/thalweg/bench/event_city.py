@@ -55,14 +55,23 @@ def subscriptions(count: int, roads: int, seconds: int = 60) -> str:
     >>> subscriptions(3, 20).count("MATCH")
     3
     """
-    about = [number for number in range(roads) if number % 5 == 2]
-    patterns = (
-        _DECREASING.format(
-            number=number, seconds=seconds + number // len(about), road=f":road{about[number % len(about)]}"
-        )
-        for number in range(count)
-    )
-    return _PROLOGUE + _CLASSES.partition("NAMED EVENT :Alert")[0] + "".join(patterns)
+    return event_classes() + "".join(subscription(number, roads, seconds) for number in range(count))
+
+
+def event_classes() -> str:
+    """The classes of events that subscriptions are about.
+
+    >>> event_classes().count("NAMED EVENT")
+    2
+    """
+    return _PROLOGUE + _CLASSES.partition("NAMED EVENT :Alert")[0]
+
+
+def subscription(number: int, roads: int, seconds: int = 60) -> str:
+    """The definition of an event `:Decreasing7` about one of the roads that the classes are about."""
+    about = [road for road in range(roads) if road % 5 == 2]
+    road = f":road{about[number % len(about)]}"
+    return _DECREASING.format(number=number, seconds=seconds + number // len(about), road=road)
 
 
 def selecting(seconds: int, share: float | None = None) -> str:
@@ -75,8 +84,7 @@ def selecting(seconds: int, share: float | None = None) -> str:
     if share is not None:
         background, condition = "", f"?v < {share}"
     selection = _SELECTION.format(seconds=seconds, background=background, condition=condition)
-    classes = _CLASSES.partition("NAMED EVENT :Alert")[0]
-    return _PROLOGUE + classes + _DECREASING.format(number="", seconds=60, road="?road") + selection
+    return event_classes() + _DECREASING.format(number="", seconds=60, road="?road") + selection
 
 
 def quads(count: int, roads: int, per_tick: int = PER_TICK, seed: int = 1) -> Iterator[str]:

@@ -18,6 +18,7 @@ BENCHMARKS: Final = (
     "abstraction",
     "tables",
     "cascade",
+    "serve",
 )
 
 
@@ -27,11 +28,14 @@ def bench(
         typer.Argument(
             metavar="NAME",
             help="Which benchmark: `laser`, `spark`, `coror`, `consistency`, `conformance`, `streamrule`, `rspql`, "
-            "`abstraction`, `tables` or `cascade`.",
+            "`abstraction`, `tables`, `cascade` or `serve`.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the results go.")] = Path("bench-results"),
     quick: Annotated[bool, typer.Option("--quick", help="A short run, to check that it works.")] = False,
+    soak: Annotated[
+        bool, typer.Option("--soak", help="For `serve`: also ten minutes of a steady load, for memory and disk.")
+    ] = False,
 ) -> None:
     """Run a published benchmark and write a table, a CSV file and a picture."""
     from importlib import import_module
@@ -39,5 +43,11 @@ def bench(
     with outcome():
         if name not in BENCHMARKS:
             refuse(f"unknown benchmark `{name}`; choose one of {', '.join(BENCHMARKS)}")
+        if soak and name != "serve":
+            refuse("`--soak` goes with `serve`")
         announce_compilation()
-        import_module(f"thalweg.bench.{name}").main(out, quick)
+        main = import_module(f"thalweg.bench.{name}").main
+        if soak:
+            main(out, quick, soak)
+        else:
+            main(out, quick)

@@ -104,7 +104,7 @@ def _name(text: str) -> str:
 
 
 def _saved(facts: dict[str, _Held]) -> list[Any]:
-    """Facts as columns, which are written faster than rows: what tells them apart, names that differ from that, ticks."""
+    """Columns, which are written faster than rows: what tells facts apart, names that differ from that, and ticks."""
     names, since, until = ([held[place] for held in facts.values()] for place in range(3))
     keys = list(facts)
     return [keys, None if names == keys else names, since, until]
