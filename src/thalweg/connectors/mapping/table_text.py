@@ -7,6 +7,7 @@ is malformed; in one of Windows, a line that is UTF-8 is read as that. So no goo
 
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder, lookup
+from collections.abc import Iterable
 from typing import Final
 
 _SEQUENCE: Final = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
@@ -59,6 +60,24 @@ def _is_noise(begun: bytes) -> bool:
     # The last line may be cut within a sign.
     first, *lines = begun.split(b"\n")[:-1] or [begun]
     return first.count(b"\0") > 1 or not all(line.isascii() or _is_utf8(line) for line in (first, *lines))
+
+
+def mixes_encodings(blocks: Iterable[bytes]) -> bool:
+    """Whether blocks of whole lines have both lines in UTF-8 and lines in another encoding; plain ASCII is neither.
+
+    >>> mixes_encodings(["Zürich".encode()]), mixes_encodings(["Zürich".encode(), "Zürich".encode("cp1252")])
+    (False, True)
+    """
+    kinds: set[bool] = set()
+    for block in blocks:
+        if not block.isascii():
+            # The lines of most tables are all in one encoding.
+            kinds |= (
+                {True} if _is_utf8(block) else {_is_utf8(line) for line in block.split(b"\n") if not line.isascii()}
+            )
+        if len(kinds) > 1:
+            return True
+    return False
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -5,10 +5,10 @@
     events.nq              one block, because an event may go on anywhere in the file
 
 A file is cut where each line stands for itself, and the reader needs nothing of those before it but their number: facts
-with one statement or more on each line, JSON Lines, timestamped N-Triples, and CSV without quotes. What a reader has
-found out from the beginning of a file, such as the header of a table, goes with each block. Compressed files, documents
-of RDF, and tables whose local times go by their order are read as a whole; and so are facts and N-Triples where it
-matters which of them are one event, because that is known behind it only.
+with one statement or more on each line, JSON Lines, timestamped N-Triples, and CSV without quotes in one encoding.
+What a reader has found out from the beginning of a file, such as the header of a table, goes with each block.
+Compressed files, documents of RDF, and tables whose local times go by their order are read as a whole; and so are facts
+and N-Triples where it matters which of them are one event, because that is known behind it only.
 
 The offsets of the query say how far each stream has been read. All streams go on together, each by the same share of
 its size, so that recordings of the same hours wait for each other as little as possible.
@@ -31,8 +31,10 @@ from thalweg.connectors.files import (
     read_beginning,
     size_of,
 )
-from thalweg.connectors.mapping.dialect import StatedDialect
+from thalweg.connectors.lines import State
+from thalweg.connectors.mapping.dialect import UNSTATED, StatedDialect
 from thalweg.connectors.mapping.mapping import Mapping
+from thalweg.connectors.mapping.table_text import mixes_encodings
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.partitions import Partition, partitions_of
 from thalweg.connectors.readers import OrderedReader, Reader, format_of, open_ordered
@@ -58,6 +60,9 @@ _BEGINNING: Final = 256 << 10
 _BINDING: Final = {"facts": (b"/*", b"prefix"), "csv": (b'"',)}
 # Bytes that are read in about the time in which a file is opened.
 _OPENING: Final = 64 << 10
+# Encodings that are not known behind the beginning of a table: the first lines that are not plain ASCII say how all are
+# read, with those that come in the same block.
+_OPEN: Final = ("", "cp1252")
 _CUT: Final = frozenset({"facts", "json", "triples", "csv", "parquet"})
 
 
@@ -332,7 +337,10 @@ def _cut_file(stream: RecordedSource, number: int, reading: ReadingOptions, form
     state = _behind(beginning, reader)
     if state is None:
         return file
-    return replace(file, begun=state, lines=beginning.count(b"\n"), beginning=len(beginning))
+    is_stated = reading.stated.get(stream.stream, UNSTATED).encoding is not None
+    if not is_stated and state.get("text", {}).get("encoding") in _OPEN and mixes_encodings(_lines(location)):
+        return file
+    return replace(file, begun=json.dumps(state), lines=beginning.count(b"\n"), beginning=len(beginning))
 
 
 def _has(location: Location, sign: bytes, start: int) -> bool:
@@ -350,8 +358,21 @@ def _has(location: Location, sign: bytes, start: int) -> bool:
     return False
 
 
-def _behind(beginning: bytes, reader: Reader) -> str | None:
-    """The state of a reader behind the first lines, as JSON; None where those after them depend on more than that."""
+def _lines(location: Location) -> Iterator[bytes]:
+    """The whole lines of a file, many at a time."""
+    begun = b""
+    file = open_for_reading(location)
+    try:
+        while block := file.read(FILE_BLOCK):
+            lines, end, begun = (begun + block).rpartition(b"\n")
+            yield lines + end
+    finally:
+        file.close()
+    yield begun
+
+
+def _behind(beginning: bytes, reader: Reader) -> State | None:
+    """The state of a reader behind the first lines; None where those after them depend on more than that."""
     if not beginning or any(isinstance(item, Diagnostic) for item in reader.feed(beginning)):
         return None
     state = reader.save()
@@ -360,7 +381,7 @@ def _behind(beginning: bytes, reader: Reader) -> str | None:
     if state.get("text", {}).get("encoding", "").startswith("utf-16"):
         # The byte of a line break is also a half of other signs.
         return None
-    return json.dumps(state)
+    return state
 
 
 # Offsets --------------------------------------------------------------------------------------------------------------

@@ -220,6 +220,17 @@ def test_a_table_in_utf_16_is_not_cut_within_a_sign(tmp_path):
     compared(tmp_path, [file], [50, 50, 50], 30, program="hot(D) :- temp(D,V), V > 3.", map=["temp(dev, v) at ts"])
 
 
+@pytest.mark.parametrize("wrong", [20, 50])
+def test_a_table_of_mixed_encodings_is_read_as_in_one_process(tmp_path, wrong):
+    """A row of Windows among others in UTF-8 is malformed, also where it is alone in its block."""
+    rows = [f"d{'ü' * (row > 30 and row != wrong)},{row},{row}\n".encode() for row in range(60)]
+    rows[wrong] = f"ü,{wrong},{wrong}\n".encode("cp1252")
+    file = tmp_path / "in.csv"
+    file.write_bytes(b"dev,v,ts\n" + b"".join(rows))
+    about = {"program": "hot(D) :- temp(D,V), V > 3.", "map": ["temp(dev, v) at ts"], "on_error": "skip"}
+    compared(tmp_path, [file], [50, 50, 50], 30, **about)
+
+
 def test_blank_nodes_of_graphs_in_lines_are_told_apart_wherever_a_file_is_cut(tmp_path):
     lines = [json.dumps({"t": tick, "graph": f"_:b <{'ab'[tick % 2]}> <x> ."}) for tick in range(40)]
     file = tmp_path / "in.jsonl"
