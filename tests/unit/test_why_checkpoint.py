@@ -98,6 +98,18 @@ def test_a_checkpoint_answers_as_the_recording_does(saves: None, command: tuple[
             assert [answer[0], *map(answer[1].get, ("claim", "holds", "at"))] == [1, fact, False, 18]
 
 
+def test_streams_that_are_not_read_say_what_options_mean(saves: None) -> None:
+    """The profile `auto` depends on what streams mention."""
+    options = ("--window", "5", "--profile", "auto")
+    assert "this is a crash" in invoke("run", *OWL_RUN, "--profile", "auto", "--checkpoint", "kept").output
+    fact, stream = "<http://e/Device>(<http://e/b18>)", ("--stream", "in.tnt")
+    code, expected = proof("plant.ttl", fact, "--at", 18, *stream, *options)
+    assert proof("plant.ttl", fact, "--checkpoint", "kept", *stream, *options) == (code, expected) == (0, expected)
+    assert "E408" in invoke("why", "plant.ttl", fact, "--checkpoint", "kept", *options).output
+    asked = thalweg.why("plant.ttl", fact, stream="in.tnt", checkpoint="kept", window="5", profile="auto")
+    assert str(asked) == str(thalweg.why("plant.ttl", fact, at=18, stream="in.tnt", window="5", profile="auto"))
+
+
 def test_what_rests_on_facts_that_are_gone_ends_in_when_it_was_recorded(saves: None) -> None:
     invoke("run", *RULE_RUN, "--checkpoint", "kept")
     said = invoke("why", "plant.lars", "alarm(a)", "--checkpoint", "kept").stdout

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from thalweg.api import jobs
 from thalweg.api.answer_stream import Answers
 from thalweg.api.deployed_call import verb
-from thalweg.api.kind_options import ResolvedOptions, need_choice, resolve_options, usage, wrong_usage
+from thalweg.api.kind_options import ResolvedOptions, is_nothing, need_choice, resolve_options, usage, wrong_usage
 from thalweg.api.live_session import Session, SessionProgram
 from thalweg.api.loading import EVERYTHING, analyse_resolved, examine, load_part, load_resolved
 from thalweg.api.naming import fact_of
@@ -429,7 +429,10 @@ def _run_to(
     if at is None and checkpoint is None:
         raise wrong_usage("a time is needed: give `at`, or the `checkpoint` of a run, which is asked at its last tick")
     programs, facts = as_list(program), as_list(keywords.get("background", ()))
-    resolved = resolve_options(programs, on, facts, RunOptions.of({**keywords, "at": at}))
+    # The streams of a run say what some of its options mean, also where they are not read.
+    resolved = resolve_options(
+        programs, on if is_nothing(stream) else stream, facts, RunOptions.of({**keywords, "at": at})
+    )
     about = programs, facts, resolved.timing.tick, resolved.ontology
     part = load_part(*about, report=report, show=EVERYTHING, mapped=resolved.mapped)
     if checkpoint is not None and at is None:

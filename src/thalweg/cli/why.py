@@ -61,7 +61,8 @@ def why(
         if at is None and checkpoint is None:
             refuse("`why` needs a time: give `--at`, or ask the `--checkpoint` of a run at its last tick")
         options = api.RunOptions.of({**api.keywords_of("why", values), "prefix": prefix, "map": sources.mappings})
-        resolved = api.resolve_options(programs, read, facts, options)
+        # The streams of a run say what some of its options mean, also where they are not read.
+        resolved = api.resolve_options(programs, streams or read, facts, options)
         prefixes, times = resolved.prefixes, resolved.timing.format
         ending.prefixes = prefixes
         report = complaining(prefixes, values["verbose"])
