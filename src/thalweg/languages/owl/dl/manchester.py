@@ -9,6 +9,7 @@ for what it is there: a class, a property of individuals or of literals, an indi
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Final
 
 from thalweg.diagnostics import Diagnostic, RejectedError, Source, Span
@@ -32,6 +33,8 @@ _FRAMES: Final = ("Class", "ObjectProperty", "DataProperty", "Individual", "Data
 _SIMPLE: Final = re.compile(r"<[^<>\s]+>\Z")
 
 
+_IRI: Final = re.compile(r"<[^<>\s]+>")
+_WORD: Final = re.compile(r"[^\s(){}\[\],<>\"^]+")
 _NAMED: Final = r"(?:[\w-]*:[\w-]+|<[^<>\s]+>|[\w-]+)"
 _RANGE: Final = re.compile(
     rf'(?P<text>"(?:[^"\\]|\\.)*")|(?P<left>{_NAMED}\s+(?:some|only|(?:min|max|exactly)\s+[0-9]+)\s+'
@@ -63,6 +66,21 @@ def split_classes(text: str) -> list[str]:
     return [piece.strip() for piece in (*pieces, text[start:]) if piece.strip()]
 
 
+def _mentioned(text: str, prefixes: Mapping[str, str]) -> set[str]:
+    """The IRIs that an expression may mention: those of its words by the prefixes, the default one included.
+
+    >>> sorted(_mentioned(":A and <http://b/C>", {"": "http://a/"}))
+    ['<http://a/A>', '<http://a/and>', '<http://b/C>']
+    """
+    names = {match.group() for match in _IRI.finditer(text)}
+    for word in _WORD.findall(text):
+        space, colon, local = word.partition(":")
+        space, local = (space, local) if colon else ("", word)
+        if space in prefixes:
+            names.add(f"<{prefixes[space]}{local}>")
+    return names
+
+
 class Vocabulary:
     """The names of an ontology by what they name; where it `is_open`, other names may be used, too."""
 
@@ -92,9 +110,10 @@ class Vocabulary:
         head = "".join(f"Prefix: {name}: <{space}>\n" for name, space in sorted(prefixes.items()))
         head += f"Ontology: {OWN}document>\n"
         # A property that is of both kinds is taken for one of literals where it has a range. Individuals are told by
-        # where they stand, and there may be many.
+        # where they stand.
+        mentioned = sorted(_mentioned(text, prefixes))
         frames = (frame for frame in _FRAMES if frame != "Individual")
-        head += "".join(f"{frame}: {name}\n" for frame in frames for name in sorted(self.kinds[frame]))
+        head += "".join(f"{frame}: {name}\n" for frame in frames for name in mentioned if name in self.kinds[frame])
         head += f"Class: {_NAME}\n EquivalentTo:\n"
         try:
             document = syntaxes.read(f"{head} {_bracketed(text)}\n", "omn", source)
@@ -134,11 +153,11 @@ class Vocabulary:
         if name[0] != "<" or is_literal(name) or is_reserved(name) or name in (THING, NOTHING):
             return None
         if name.startswith(_XSD):
-            close = get_close_matches(name, DATATYPES, 1, _CLOSE) if name not in DATATYPES else ()
-            return (f"unknown datatype `{name}`", f"did you mean `{close[0]}`?") if close else None
-        vocabulary = {entry for names in self.kinds.values() for entry in names}
-        if self._is_open or name in vocabulary:
+            close = _similar_datatype(name)
+            return None if close is None else (f"unknown datatype `{name}`", f"did you mean `{close}`?")
+        if self._is_open or any(name in names for names in self.kinds.values()):
             return None
+        vocabulary = {entry for names in self.kinds.values() for entry in names}
         meant = nearest(Predicate(name, 1), (Predicate(entry, 1) for entry in sorted(vocabulary)))
         return f"the ontology does not have the name `{name}`", f"there is `{meant.name}`" if meant else _WAY_OUT
 
@@ -170,6 +189,13 @@ _USES: Final = {
     "DataProperty": "a data property leads to values of a datatype, as in `:p some xsd:double[> 3.0]`",
     "Datatype": "a data property leads to values of a datatype, as in `:p some xsd:double[> 3.0]`",
 }
+
+
+@lru_cache(maxsize=256)
+def _similar_datatype(name: str) -> str | None:
+    """The datatype that a name which is none may have been meant for."""
+    close = get_close_matches(name, DATATYPES, 1, _CLOSE) if name not in DATATYPES else ()
+    return close[0] if close else None
 
 
 def _unusable(range: ex.DatatypeRestriction) -> dict[str, tuple[str, str]]:
