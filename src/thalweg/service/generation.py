@@ -25,6 +25,7 @@ from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.named_source import NamedSource
 from thalweg.dataflow.operator import Concludes
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.kinds.part import Part
 from thalweg.model.prefixes import NO_PREFIXES
 from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
 from thalweg.runtimes.checkpoint_folder import Claim
@@ -45,7 +46,7 @@ from thalweg.service.program_text import CompiledProgram, ProgramText
 from thalweg.service.questions import Questions
 from thalweg.service.refused import RefusedError, refusal
 from thalweg.service.streams import LoggedStreams
-from thalweg.service.subscriptions import ActiveSubscriptions
+from thalweg.service.subscriptions import NO_SUBSCRIPTIONS, ActiveSubscriptions, EarlierSubscriptions
 
 if TYPE_CHECKING:
     from thalweg.solvers.pool import Solvers
@@ -95,11 +96,24 @@ class Beginning:
     after: int
     kept_from: Path | None = None
     """The folder of a generation from which it keeps what is unchanged."""
+    subscribed: EarlierSubscriptions = NO_SUBSCRIPTIONS
+    """The subscriptions that it begins with."""
 
     def as_data(self) -> dict[str, Any]:
         """It as JSON, as the file of a program has it."""
         kept = {} if self.kept_from is None else {"kept_from": int(self.kept_from.name)}
-        return {"number": self.number, "after": self.after, "body": self.text.as_data(), **kept}
+        subscribed = self.subscribed.as_data()
+        return {
+            "number": self.number,
+            "after": self.after,
+            "subscribed": subscribed,
+            "body": self.text.as_data(),
+            **kept,
+        }
+
+    def subscriptions(self, part: Part) -> ActiveSubscriptions:
+        """Those that it begins with, for its part."""
+        return ActiveSubscriptions(self.text, part, self.name, self.subscribed)
 
 
 class Generation:
@@ -270,6 +284,13 @@ class Generation:
         if self._solvers is not None:
             self._solvers.close()
 
+    def subscribed_up_to(self, seq: int) -> EarlierSubscriptions:
+        """The subscriptions of the records up to one, for a generation of the same program that begins there."""
+        taken, active = self.seq, self.subscriptions
+        # A change that is taken meanwhile is taken again, which comes to the same.
+        earlier = self.beginning.subscribed if active is None or self._items is None else active.earlier(taken)
+        return earlier.up_to(seq)
+
     # On its thread --------------------------------------------------------------------------------------------------
 
     def _live(self) -> None:
@@ -309,9 +330,10 @@ class Generation:
         compiled = self._compiled or self.text.compiled(self._warn)
         self._compiled = None
         self.times, self.prefixes = compiled.options.timing.format, compiled.prefixes
-        active = ActiveSubscriptions(self.text, compiled.part, self.text.fingerprint, self.name)
+        active = self.beginning.subscriptions(compiled.part)
         checkpoint = stack.enter_context(self._open_checkpoint(compiled))
-        if checkpoint.state is not None:
+        # Where it keeps what is unchanged, the checkpoint is of another body, which had its own.
+        if checkpoint.state is not None and not checkpoint.is_changed:
             active.load(position_of(checkpoint.state)["subscriptions"])
         self.subscriptions, self._checkpoint = active, checkpoint
         self._solvers = self._around.solvers() if self.text.is_solved else None
@@ -370,9 +392,20 @@ class Generation:
             lambda: self._questions.are_waiting,
             lambda record: active.take(record, run),
         )
+        if checkpoint.state is None:
+            self._take_subscriptions(active, run)
         self._items = GenerationItems(items, _Kept(self, run, begins=checkpoint.handover is not None))
         self._items.is_given_up = self._is_given_up
         return self._items
+
+    def _take_subscriptions(self, active: ActiveSubscriptions, run: LocalRun) -> None:
+        """Takes the changes that come in the log before it begins, and that it does not begin with."""
+        seq = self.beginning.subscribed.taken
+        while seq < self.from_seq and (records := self._around.log.read(seq)):
+            for record in records:
+                if record.kind == "subscription" and record.seq <= self.from_seq:
+                    active.take(record, run)
+            seq = records[-1].seq
 
     def _evaluate(self, job: jobs.PreparedRun) -> None:
         run = job.run

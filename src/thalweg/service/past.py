@@ -28,7 +28,6 @@ from thalweg.service.generation import Generation, SharedParts, named_streams, r
 from thalweg.service.generation_items import GenerationItems, position_of
 from thalweg.service.program_text import CompiledProgram
 from thalweg.service.refused import RefusedError, refusal
-from thalweg.service.subscriptions import ActiveSubscriptions
 from thalweg.service.why_answer import WhyAnswer, absent, why_answer
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ class _Replay:
         # As the streams write times: what was asked must not be the first to write one in another way.
         timing = replace(compiled.options.timing, last=str(generation.times.data(self.tick)))
         options = replace(compiled.options, timing=timing)
-        active = ActiveSubscriptions(text, compiled.part, text.fingerprint, generation.name)
+        active = generation.beginning.subscriptions(compiled.part)
         if checkpoint is not None and checkpoint.state is not None:
             active.load(position_of(checkpoint.state)["subscriptions"])
 

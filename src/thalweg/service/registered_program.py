@@ -21,7 +21,7 @@ from thalweg.runtimes.checkpoint_folder import replace_file
 from thalweg.service.generation import Beginning, Generation, SharedParts
 from thalweg.service.program_text import CompiledProgram, Origin, ProgramText
 from thalweg.service.refused import RefusedError, refusal
-from thalweg.service.subscriptions import ProgramSubscriptions
+from thalweg.service.subscriptions import EarlierSubscriptions, ProgramSubscriptions
 
 RestartFrom = Literal["checkpoint", "earliest", "now"]
 
@@ -74,15 +74,27 @@ class RegisteredProgram:
         if self._has_begun and text.origin == "keep":
             self.current.save(PATIENCE)
         with self._lock:
-            self._begin(text, text.origin, compiled)
+            now = self._around.log.last
+            kept_from = self.current.folder if self._has_begun and text.origin == "keep" else None
+            self._begin(text, self._behind(text.origin), EarlierSubscriptions(now, now), compiled, kept_from)
 
-    def _begin(self, text: ProgramText, origin: Origin, compiled: CompiledProgram | None) -> None:
+    def _behind(self, origin: Origin | RestartFrom) -> int:
+        """The record of the log behind which a generation begins."""
+        log = self._around.log
+        return max(0, log.first - 1 if origin == "earliest" else log.last)
+
+    def _begin(
+        self,
+        text: ProgramText,
+        after: int,
+        subscribed: EarlierSubscriptions,
+        compiled: CompiledProgram | None = None,
+        kept_from: Path | None = None,
+    ) -> None:
         before = self.current if self._has_begun else None
-        after = self._around.log.first - 1 if origin == "earliest" else self._around.log.last
         number = 1 if before is None else self.generation + 1
-        kept_from = before.folder if before is not None and origin == "keep" else None
         folder = self._folder / self.name / str(number)
-        generation = self._made(Beginning(self.name, number, text, folder, max(0, after), kept_from), compiled)
+        generation = self._made(Beginning(self.name, number, text, folder, after, kept_from, subscribed), compiled)
         abandoned, self.body = self.next, text.as_data()
         if before is None:
             self.current, self._has_begun = generation, True
@@ -126,7 +138,8 @@ class RegisteredProgram:
         text, folder = ProgramText.read(about["body"]), self._folder / self.name / str(about["number"])
         kept_from = about.get("kept_from")
         kept = None if kept_from is None else folder.with_name(str(kept_from))
-        beginning = Beginning(self.name, about["number"], text, folder, about["after"], kept)
+        subscribed = EarlierSubscriptions.read(about["subscribed"])
+        beginning = Beginning(self.name, about["number"], text, folder, about["after"], kept, subscribed)
         return Generation(beginning, self._around, self._hear)
 
     @property
@@ -259,7 +272,8 @@ class RegisteredProgram:
             if origin == "checkpoint":
                 self._reopen(self._last)
             else:
-                self._begin(self.text, origin, None)
+                after = self._behind(origin)
+                self._begin(self.text, after, self._last.subscribed_up_to(after))
 
     def _reopen(self, generation: Generation) -> None:
         """Opens a generation again, where its last checkpoint was taken."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Condition, Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.kinds.added_definitions import growing_part, grown
@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 
 WAIT: Final = 10.0
 """Seconds that a request waits until its record is taken."""
+_AGAIN: Final = 0.1
 _NAME: Final = re.compile(NAME)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,50 @@ class Subscription:
 
     name: str
     text: str
+    seq: int
+    """The record with which it came."""
     first: int | None = None
     definition: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What another generation begins with."""
+        return self.name, self.text, self.seq
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierSubscriptions:
+    """What a generation knows of subscriptions when it begins, so that a restarted program keeps its own."""
+
+    since: int = 0
+    """The record behind which its body was PUT; changes before that were of another program."""
+    taken: int = 0
+    """The record up to which changes were taken."""
+    active: tuple[tuple[str, str, int], ...] = ()
+    """Those that it begins with: name, text, and the record with which each came."""
+
+    def up_to(self, seq: int) -> "EarlierSubscriptions":
+        """The same without those that came behind a record."""
+        active = tuple(subscription for subscription in self.active if subscription[2] <= seq)
+        return EarlierSubscriptions(self.since, min(self.taken, seq), active)
+
+    def as_data(self) -> list[Any]:
+        """It as JSON.
+
+        >>> earlier = EarlierSubscriptions(3, 9, (("seen", "AS :Seen", 7),))
+        >>> EarlierSubscriptions.read(earlier.as_data()) == earlier
+        True
+        """
+        return [self.since, self.taken, [list(subscription) for subscription in self.active]]
+
+    @staticmethod
+    def read(data: Sequence[Any]) -> "EarlierSubscriptions":
+        """What `as_data` gave."""
+        since, taken, active = data
+        return EarlierSubscriptions(since, taken, tuple((name, text, seq) for name, text, seq in active))
+
+
+NO_SUBSCRIPTIONS: Final = EarlierSubscriptions()
 
 
 class ActiveSubscriptions:
@@ -54,7 +99,7 @@ class ActiveSubscriptions:
 
     Where a generation is opened:
 
-        active = ActiveSubscriptions(text, part, body, program)
+        active = ActiveSubscriptions(text, part, program, earlier)
         active.load(saved)                           # what `save` gave, where there is a checkpoint
         run = …LocalRun or jobs.start(active.part)…
         LoggedItems(…, subscribed=lambda record: active.take(record, run))
@@ -62,15 +107,18 @@ class ActiveSubscriptions:
     Items say None before they call `subscribed`: what was decided up to the record has been evaluated by then.
     """
 
-    def __init__(self, text: ProgramText, part: Part, body: str, program: str) -> None:
-        """Those of a program, none yet; the `body` tells its records from those that were for another body."""
+    def __init__(self, text: ProgramText, part: Part, program: str, earlier: EarlierSubscriptions) -> None:
+        """Those of a program that it begins with."""
         self._sources = text.sources
         self._part = part
-        self._place = {"program": program, "body": body}
+        # Another body of the program has records of its own.
+        self._place = {"program": program, "body": text.fingerprint}
+        self._since = earlier.since
         self._active: dict[str, Subscription] = {}
         self._all: tuple[Subscription, ...] = ()
         self._taken = Condition()
-        self._seq = 0
+        self._seq = earlier.taken
+        self.load([[*subscription, None] for subscription in earlier.active])
 
     @property
     def part(self) -> Part:
@@ -81,14 +129,14 @@ class ActiveSubscriptions:
 
     def take(self, record: LogRecord, run: LocalRun) -> None:
         """Changes a run as a record says; a record for another program, or for another body of it, changes nothing."""
-        if any(record.about.get(key) != value for key, value in self._place.items()):
+        if record.seq <= self._since or any(record.about.get(key) != value for key, value in self._place.items()):
             return
         name, text = record.about["name"], record.about["text"]
         try:
             if text is None:
                 self._remove(name, run)
             else:
-                self._add(name, text, run)
+                self._add(name, text, record.seq, run)
         except RefusedError:
             # By what there is now it cannot be made; whoever asked for it looks, and says why.
             pass
@@ -97,10 +145,10 @@ class ActiveSubscriptions:
             self._all = tuple(self._active.values())
             self._taken.notify_all()
 
-    def _add(self, name: str, text: str, run: LocalRun) -> None:
+    def _add(self, name: str, text: str, seq: int, run: LocalRun) -> None:
         definition = self.check(name, text, run)
         if definition is not None:
-            self._active[name] = Subscription(name, text, run.add_definition(definition), definition)
+            self._active[name] = Subscription(name, text, seq, run.add_definition(definition), definition)
 
     def _remove(self, name: str, run: LocalRun) -> None:
         self.check_removal(name)
@@ -147,6 +195,10 @@ class ActiveSubscriptions:
         """The one of a name."""
         return next((active for active in self._all if active.name == name), None)
 
+    def earlier(self, taken: int) -> EarlierSubscriptions:
+        """They as what a generation begins with, where changes up to a record were taken."""
+        return EarlierSubscriptions(self._since, taken, tuple(active.key for active in self._all))
+
     def wait(self, seq: int, seconds: float) -> bool:
         """Waits until a record of the program's subscriptions was taken, and returns whether it was."""
         with self._taken:
@@ -156,15 +208,16 @@ class ActiveSubscriptions:
 
     def save(self) -> list[Any]:
         """They as JSON, for the position of a checkpoint."""
-        return [[active.name, active.text, active.first] for active in self._all]
+        return [[*active.key, active.first] for active in self._all]
 
     def load(self, saved: Sequence[Any]) -> None:
-        """Makes those active that were saved."""
+        """Makes those active that were saved, in place of all others."""
         growing = growing_part(self._part)
-        for name, text, first in saved:
+        self._active.clear()
+        for name, text, seq, first in saved:
             assert growing is not None
             definition = growing.read_definition(name, text, self._sources)
-            self._active[name] = Subscription(name, text, first, definition)
+            self._active[name] = Subscription(name, text, seq, first, definition)
         self._all = tuple(self._active.values())
 
 
@@ -192,21 +245,21 @@ class ProgramSubscriptions:
         until = time.monotonic() + seconds
         with self._turn(seconds):
             generation = self._live()
-            definition = _asked(generation, lambda run: _active(generation).check(name, text, run), until)
+            definition = self._asked(generation, lambda run: _active(generation).check(name, text, run), until)
             active = _active(generation)
-            if definition is not None:
-                self._write(active, name, text, until)
+            seq = 0 if definition is None else self._write(active, name, text, until)
             subscription = active.get(name)
             if subscription is None or subscription.text != text:
                 raise RefusedError(409, _in_use(f"the name `{name}` was taken meanwhile, or what it uses is gone"))
-            return {"from": _time(generation, subscription)}, definition is not None
+            # While a program catches up, the same text may come from an earlier record.
+            return {"from": _time(generation, subscription)}, subscription.seq == seq
 
     def delete(self, name: str, seconds: float = WAIT) -> None:
         """Takes one away; `RefusedError`: 404 there is none, 409 another definition uses it, 503 as above."""
         until = time.monotonic() + seconds
         with self._turn(seconds):
             generation = self._live()
-            _asked(generation, lambda run: _active(generation).check_removal(name), until)
+            self._asked(generation, lambda run: _active(generation).check_removal(name), until)
             active = _active(generation)
             self._write(active, name, None, until)
             if active.get(name) is not None:
@@ -238,17 +291,27 @@ class ProgramSubscriptions:
             raise RefusedError(409, Diagnostic("E425", "the program has failed", help="replace it, or restart it"))
         return generation
 
-    def _write(self, active: ActiveSubscriptions, name: str, text: str | None, until: float) -> None:
-        """Has a change written down, and waits until it is taken."""
+    def _asked(self, generation: "Generation", question: Callable[[LocalRun], T], until: float) -> T:
+        """The answer of the thread of a generation; one that catches up refuses nothing that may be otherwise then."""
+        last = self._log.last
+        while True:
+            is_behind = generation.seq < last
+            try:
+                return generation.ask(question, max(0.0, until - time.monotonic())).result()
+            except RefusedError as error:
+                if not is_behind or error.status == 503 or generation.state == "failed":
+                    raise
+            if time.monotonic() + _AGAIN >= until:
+                raise _busy()
+            time.sleep(_AGAIN)
+
+    def _write(self, active: ActiveSubscriptions, name: str, text: str | None, until: float) -> int:
+        """Has a change written down, and waits until it is taken; the number of the record."""
         about = {"program": self._program.name, "body": self._body(), "name": name, "text": text}
         record = self._log.append(LogEntry("subscription", about=about)).result()
         if not active.wait(record.seq, max(0.0, until - time.monotonic())):
             raise _busy()
-
-
-def _asked(generation: "Generation", question: Callable[[LocalRun], Any], until: float) -> Any:
-    """The answer of the thread of a generation."""
-    return generation.ask(question, max(0.0, until - time.monotonic())).result()
+        return record.seq
 
 
 def _active(generation: "Generation") -> ActiveSubscriptions:

@@ -4,15 +4,15 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
+from time import monotonic
 from typing import Any
 
 import pytest
 
-from services import EVENTS, EX, KINDS, before, body, expected, posted, serving, settled, texts
+from services import EVENTS, EX, KINDS, body, expected, posted, serving, settled, texts
 from thalweg.service.refused import RefusedError
 from thalweg.service.registered_program import RegisteredProgram
-from thalweg.service.service import Service
+from thalweg.service.service import Service, ServiceOptions
 
 SOURCES: dict[str, str] = KINDS["events"]["sources"]
 THRICE = "MATCH EVERY :Slow SEQ :Slow SEQ :Slow WITHIN (6 s)"
@@ -197,30 +197,87 @@ def test_a_program_goes_on_with_them_from_a_copy_of_the_folder(tmp_path: Path) -
             assert program.subscriptions.describe() == described
 
 
-def test_two_hundred_come_and_a_hundred_go_while_events_flow(service: Service, program: RegisteredProgram) -> None:
-    documents = texts(400)
-    kinds = ("AS :Seen", "MATCH EVERY :Slow SEQ :Slow WITHIN ({} s)", "MATCH EVERY :Slow AND :Slow WITHIN ({} s)")
-    definitions = {f"s{number}": kinds[number % 3].format(1 + number % 7) for number in range(200)}
+# Other generations --------------------------------------------------------------------------------------------------
 
-    def flow() -> None:
-        posted(service, *documents)
 
-    writer = Thread(target=flow)
-    writer.start()
-    first = {}
-    for number, (name, text) in enumerate(definitions.items()):
-        first[name] = program.subscriptions.put(name, text)[0]["from"] or 0
-        if number % 2:
-            program.subscriptions.delete(f"s{number // 2}")
-    writer.join()
-    lines = settled(program, service.log.last)
-    last = max(json.loads(line)["t"] for line in lines)
-    assert len(program.subscriptions.describe()) == 100
-    whole = before(wanted(definitions, documents), last + 1)
-    assert lines_of(lines, "Twice") == lines_of(whole, "Twice")
-    for number, name in enumerate(definitions):
-        own = [line for line in lines_of(whole, name) if json.loads(line)["from"] >= first[name]]
-        found = lines_of(lines, name)
-        assert found == own[: len(found)]
-        is_there = number >= 100
-        assert not is_there or found == own
+def named(program: RegisteredProgram) -> list[str]:
+    return [subscription["name"] for subscription in program.describe()["subscriptions"]]
+
+
+def opened(program: RegisteredProgram) -> list[str]:
+    """The names of the subscriptions once the generation that was PUT last has been opened."""
+    (program.next or program.current).ask(lambda run: None, 60).result()
+    return named(program)
+
+
+def settled_anew(program: RegisteredProgram, seq: int) -> list[str]:
+    """The lines of the generation that was PUT last once it answers, and has answered everything up to a record."""
+    until = monotonic() + 60
+    while program.next is not None:
+        program.next.ask(lambda run: None, 60).result()
+        assert monotonic() < until
+    return settled(program, seq)
+
+
+def test_a_program_that_begins_again_keeps_its_subscriptions(service: Service, program: RegisteredProgram) -> None:
+    documents = texts(30)
+    settled(program, posted(service, *documents[:4]))
+    program.subscriptions.put("gone", "AS :Seen")
+    program.subscriptions.put("thrice", THRICE)
+    program.subscriptions.delete("gone")
+    answered = settled(program, posted(service, *documents[4:8]))
+    program.restart("earliest")
+    assert settled_anew(program, service.log.last) == answered
+    assert named(program) == ["thrice"]
+    program.restart("now")
+    assert opened(program) == ["thrice"]
+    lines = settled_anew(program, posted(service, *documents[8:]))
+    whole = lines_of(wanted({"thrice": THRICE}, documents[8:]), "thrice")
+    assert lines_of(lines, "thrice") == whole[: len(lines_of(lines, "thrice"))]
+    assert lines_of(lines, "thrice")
+
+
+def test_one_whose_record_is_no_longer_kept_is_there_from_the_beginning(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", ServiceOptions(retain_bytes=1_000_000)) as service:
+        program, _ = service.programs.put("p", body(SOURCES))
+        program.subscriptions.put("thrice", THRICE)
+        for tick in range(1, 60):
+            posted(service, f"<{EX}Slow>(<{EX}r1>) at {tick}.\n" + "% " + "x" * 100_000)
+        settled(program, service.log.last)
+        program.current.save(60)
+        service.log.retain()
+        assert service.log.first > 2
+        program.restart("earliest")
+        assert opened(program) == ["thrice"]
+        lines = settled_anew(program, service.log.last)
+    assert len(lines_of(lines, "thrice")) == len(lines_of(lines, "Twice")) - 1 > 1
+
+
+@pytest.mark.parametrize("origin", ["now", "earliest", "keep"])
+def test_a_body_that_was_there_before_has_none_of_its_subscriptions(
+    service: Service, program: RegisteredProgram, origin: str
+) -> None:
+    changed = {**SOURCES, "twice.tw": EVENTS.replace("3 s", "4 s")}
+    program.subscriptions.put("seen", "AS :Seen")
+    settled(program, posted(service, *texts(9)))
+    service.programs.put("p", body(changed, **{"from": origin}))
+    assert opened(program) == []
+    settled(program, posted(service, *texts(12)[5:]))
+    service.programs.put("p", body(SOURCES, **{"from": origin}))
+    assert opened(program) == []
+    assert program.subscriptions.put("seen", "AS :Seen")[1]
+
+
+def test_while_a_program_catches_up_its_subscriptions_are_not_said_to_be_missing(
+    service: Service, program: RegisteredProgram
+) -> None:
+    program.subscriptions.put("seen", "AS :Seen")
+    for document in texts(400):
+        posted(service, document)
+    program.subscriptions.put("thrice", THRICE)
+    program.restart("earliest")
+    assert not program.subscriptions.put("seen", "AS :Seen", 60)[1]
+    program.restart("earliest")
+    program.subscriptions.delete("thrice", 60)
+    settled_anew(program, service.log.last)
+    assert named(program) == ["seen"]
