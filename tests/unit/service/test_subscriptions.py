@@ -143,6 +143,15 @@ def test_a_program_without_events_has_no_subscriptions(service: Service) -> None
     assert "no events" in refused(400, lambda: rules.subscriptions.put("x", "AS :Seen"))
 
 
+def test_a_program_that_has_failed_takes_none(service: Service) -> None:
+    endless = {**KINDS["mixed"]["sources"], "n.lars": "n(0) :- speed(r1,V). n(Y) :- n(X), Y = X + 1."}
+    failing, _ = service.programs.put("failing", body(endless, memory="1MB"))
+    posted(service, "speed(r1,3) at 1.\nspeed(r1,3) at 2.\n")
+    failing.current.join()
+    assert "the program has failed" in refused(409, lambda: failing.subscriptions.put("x", "AS :Seen"))
+    assert "the program has failed" in refused(409, lambda: failing.subscriptions.delete("x"))
+
+
 def test_beside_rules_subscriptions_are_facts_for_nobody(service: Service) -> None:
     sources = KINDS["mixed"]["sources"] | {
         "jam.lars": KINDS["mixed"]["sources"]["jam.lars"] + f"said(X) :- <{EX}said>(X)."

@@ -15,7 +15,7 @@ from thalweg.answers.event_answers import AbstractLine, ComplexLine, EventLine, 
 from thalweg.dataflow.context import Context
 from thalweg.dataflow.operator import Operator, Output, Share, Updates, Words
 from thalweg.dataflow.state import StateFormat
-from thalweg.diagnostics import Diagnostic
+from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.engine.proof import Proof
 from thalweg.ir.pattern_semantics import Instance
 from thalweg.ir.patterns import Pattern
@@ -194,8 +194,12 @@ class EventsOperator(Operator):
     def check_definition(self, definition: NamedEvent) -> None:
         """`RejectedError` where an event cannot be added."""
         check_added(self._part, definition, [*self._part.names, *self._added])
-        if isinstance(definition.definition, ClassText):
-            self._ontology.read(definition.definition.text)
+        class_text = definition.definition
+        if isinstance(class_text, ClassText):
+            try:
+                self._ontology.read(class_text.text)
+            except RejectedError as error:
+                raise RejectedError(map(class_text.placed, error.diagnostics)) from None
 
     def add_definition(self, definition: NamedEvent, first: int | None) -> None:
         """Adds an event over those that are there; it knows what ends from its first tick on, and is output."""

@@ -27,6 +27,10 @@ class ClassText:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     places: Mapping[int, Span] = field(default_factory=dict, compare=False, repr=False)
 
+    def placed(self, diagnostic: Diagnostic, start: int = 0) -> Diagnostic:
+        """What is wrong with its text, which starts at an offset of what was read, with the place where it stands."""
+        return replace(diagnostic, span=self.places.get(diagnostic.span.start - start, self.span))
+
 
 @dataclass(frozen=True, slots=True)
 class NamedEvent:
@@ -134,12 +138,7 @@ class CascadeProgram:
         for diagnostic in diagnostics:
             definition = classes.get(diagnostic.span.source.text)
             # Behind the bracket.
-            place = diagnostic.span.start - 1
-            yield (
-                diagnostic
-                if definition is None
-                else replace(diagnostic, span=definition.places.get(place, definition.span))
-            )
+            yield diagnostic if definition is None else definition.placed(diagnostic, 1)
 
     def readers(self) -> Program:
         """An empty program: events read no conclusions of rules."""
