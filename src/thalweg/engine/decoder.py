@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
+from operator import itemgetter
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,9 @@ from thalweg.model.triples import ANY_TRIPLE, as_facts
 from thalweg.planning.rule_plan import Relation, RulePlan
 
 Rows = NDArray[np.int64]
+
+_FEW: Final = 16
+"""So many rows are spelled faster one by one than column by column."""
 
 
 class Decoder:
@@ -77,9 +82,22 @@ class Decoder:
 
     def spell_text(self, rows: Rows | None) -> list[str]:
         """Facts as text, from their rows."""
+        if rows is not None and len(rows) <= _FEW and ANY_TRIPLE not in self.predicates.values():
+            return self._spell_few(rows)
         spell = self._dictionary.spell_rows
         texts = [spell(predicate, part, spell_numbers) for predicate, part in self.by_predicate(rows)]
         return texts[0] if len(texts) == 1 else [text for group in texts for text in group]
+
+    def _spell_few(self, rows: Rows) -> list[str]:
+        """The same in the same order, one by one."""
+        spell, predicates, texts = self._dictionary.spell, self.predicates, []
+        numbered = zip(rows.view(np.int32)[:, RELATION].tolist(), rows[:, COLUMNS:].tolist(), strict=True)
+        for number, words in sorted(numbered, key=itemgetter(0)):
+            name = predicates.get(number)
+            if name is not None:
+                arity = int(self.arities[number])
+                texts.append(f"{name}({','.join(map(spell, words[:arity]))})" if arity else name)
+        return texts
 
 
 def relation_mask(plan: RulePlan, relations: Iterable[Relation]) -> NDArray[np.bool_]:

@@ -87,9 +87,10 @@ class Delta:
         rows = self.rows[0]
         if rows is None:
             return {}
-        horizons = np.unique(rows[:, 0]).tolist()
-        spell = self._decoder.spell_text
-        return {fact: horizon for horizon in horizons for fact in spell(rows[rows[:, 0] == horizon])}
+        spell, horizons = self._decoder.spell_text, rows[:, 0]
+        if len(rows) and (horizons == horizons[0]).all():
+            return dict.fromkeys(spell(rows), int(horizons[0]))
+        return {fact: until for until in np.unique(horizons).tolist() for fact in spell(rows[horizons == until])}
 
     @property
     def relations(self) -> frozenset[int]:
