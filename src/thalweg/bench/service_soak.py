@@ -7,11 +7,12 @@ from thalweg.bench.measured_service import MeasuredService
 from thalweg.bench.service_followers import paced
 
 OPTIONS: Final = ("--retain-size", "10MB")
-WINDOW: Final = 60
+_POSTS: Final = 10
+"""Requests a second, each a tick of its own."""
+WINDOW: Final = 60 * _POSTS
+"""The ticks of a minute."""
 _LIMIT: Final = 95
 _RULES: Final = f"hot(S) :- temp(S,V,N) in [{WINDOW}], V > {_LIMIT}.\nlatest(N) :- temp(S,V,N), V > {_LIMIT}.\n"
-_POSTS: Final = 10
-"""Requests a second, and ticks."""
 
 
 @dataclass(frozen=True, slots=True)

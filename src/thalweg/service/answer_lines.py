@@ -28,6 +28,9 @@ FORMAT: Final = StateFormat("lines")
 
 _FILE: Final = 8 << 20
 """A file that has so many bytes is followed by another one."""
+_SHARE: Final = 8
+"""Of what may be kept a file has at most this part, but at least so many bytes."""
+_SMALLEST: Final = 1 << 16
 _RECENT: Final = 4 << 20
 """As many bytes of lines are kept in memory."""
 _LINE: Final = 250
@@ -246,8 +249,12 @@ class AnswerLines:
         return file.known().count == 0 and file.first != last + 1
 
     def drop_before(self, instant: float, most: int) -> None:
-        """Removes segments that were finished before an instant (seconds since 1970), or are beyond so many bytes."""
+        """Removes segments that were finished before an instant (seconds since 1970), or are beyond so many bytes.
+
+        Those to come have a share of these bytes, so that little is beyond them.
+        """
         with self._lock:
+            self._file_size = min(self._file_size, max(most // _SHARE, _SMALLEST))
             size = self.bytes
             while len(self._files) > 1 and (size > most or self._files[0].is_older(instant)):
                 oldest, self._files = self._files[0], self._files[1:]

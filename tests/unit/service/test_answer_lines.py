@@ -170,6 +170,15 @@ def test_the_oldest_files_leave_by_size(tmp_path: Path) -> None:
     assert (lines.first, lines.last) == (lines.last + 1, lines.last)
 
 
+def test_little_leaves_at_once_where_little_may_be_kept(tmp_path: Path) -> None:
+    lines, most = AnswerLines(tmp_path), 1 << 20
+    lines.drop_before(0, most)
+    for tick in range(2_000):
+        lines.add([Line(b"x" * 1_000, tick)])
+    lines.drop_before(0, most)
+    assert 0.85 * most < lines.bytes <= most
+
+
 def test_files_that_were_finished_before_an_instant_leave(tmp_path: Path) -> None:
     lines = AnswerLines(tmp_path, file_size=2000)
     for _ in range(20):
