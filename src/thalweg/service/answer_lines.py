@@ -179,19 +179,20 @@ class AnswerLines:
         following.open_newest()
         self._files += (following,)
 
-    def read(self, after: int, limit: int) -> list[tuple[int, Line]]:
-        """Up to `limit` lines strictly behind a number, each with its own.
+    def read(self, after: int, limit: int, most: int = 1 << 62) -> list[tuple[int, Line]]:
+        """Up to `limit` lines strictly behind a number, each with its own, of about so many bytes at most.
 
         Where the first of them is not `after + 1`, what lies between is no longer kept.
         """
         numbered: list[tuple[int, Line]] = []
         last = self.last
-        while len(numbered) < limit and (number := max(after + 1, self.first)) <= last:
+        while most > 0 and len(numbered) < limit and (number := max(after + 1, self.first)) <= last:
             end = min(last, number + limit - len(numbered) - 1)
-            lines = self._recent.run(number, end, _CHUNK)
+            lines = self._recent.run(number, end, min(_CHUNK, most))
             if not lines:
                 number, lines = self._read_file(number, end)
             numbered += enumerate(lines, number)
+            most -= sum(len(line.text) for line in lines)
             after = number + len(lines) - 1
         return numbered
 

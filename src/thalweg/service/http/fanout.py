@@ -34,7 +34,8 @@ HEARTBEAT: Final = 15.0
 _ROUND: Final = 0.01
 """Seconds from one round to the next, at least: what comes meanwhile is sent together."""
 _LINES: Final = 1_000
-"""Lines that are read at once."""
+_BYTES: Final = 64 << 10
+"""So many lines are read at once, of about so many bytes: as much may wait in each connection."""
 _SHARED: Final = 64 << 10
 """Bytes that a feed holds for those who are behind; its last chunk stays anyway."""
 _TIME: Final = 1.0
@@ -60,6 +61,8 @@ class _News:
     lines: list[tuple[int, Line]] = field(default_factory=list)
     restart: bytes = b""
     snapshot: Mapping[str, Any] | None = None
+    is_behind: bool = False
+    """Whether there are more lines by now."""
 
     def encoded(self, filter_: StreamFilter) -> tuple[bytes, int]:
         """The events for a filter, and how many are lines."""
@@ -80,14 +83,14 @@ def _news(program: RegisteredProgram, after: LineId, most: int | None = None) ->
     t = generation.t
     if generation.number != after.generation:
         return _from_snapshot(program, lambda place: reset_event(place.generation))
-    lines = generation.lines.read(after.number, _LINES)
+    lines = generation.lines.read(after.number, _LINES, _BYTES)
     if most is not None:
         lines = [(number, line) for number, line in lines if number <= most]
     first = lines[0][0] if lines else generation.lines.first
     if first > after.number + 1:
         return _from_snapshot(program, lambda _: gap_event(after, LineId(after.generation, first)))
     place = LineId(after.generation, lines[-1][0] if lines else after.number)
-    return _News(place, t, generation, lines)
+    return _News(place, t, generation, lines, is_behind=place.number < generation.lines.last)
 
 
 def _from_snapshot(program: RegisteredProgram, restart: Any = lambda place: b"") -> _News:
@@ -213,13 +216,15 @@ class ProgramFanout:
             await self._woken.wait()
             self._woken.clear()
             self._is_woken = False
-            if self._feeds:
-                await self._round()
-            else:
+            if not self._feeds:
                 self._place = self._head()
+            elif await self._round():
+                self._woken.set()
+                continue
             await asyncio.sleep(_ROUND)
 
-    async def _round(self) -> None:
+    async def _round(self) -> bool:
+        """Publishes what is new; whether there is more by now."""
         filters = list(self._feeds)
         news, encoded = await self._threads.call(self._look, filters)
         self._place = news.place
@@ -227,8 +232,7 @@ class ProgramFanout:
             # One that has come meanwhile is at the place where this round began.
             data, lines = encoded.get(filter_) or news.encoded(filter_)
             self._tell(feed, news, data, lines)
-        if len(news.lines) == _LINES:
-            self._woken.set()
+        return news.is_behind
 
     def _look(self, filters: list[StreamFilter]) -> tuple[_News, dict[StreamFilter, tuple[bytes, int]]]:
         news = _news(self.program, self._place)
@@ -244,8 +248,7 @@ class ProgramFanout:
 
     def _passed(self, feed: SharedFeed, news: _News) -> bytes:
         """The event that says that time has passed, where it has and not too many say so."""
-        is_behind = len(news.lines) == _LINES
-        if news.t is None or is_behind or (feed.tick is not None and news.t <= feed.tick):
+        if news.t is None or news.is_behind or (feed.tick is not None and news.t <= feed.tick):
             return b""
         now = monotonic()
         if (wait := feed.time_sent + _TIME - now) > 0:

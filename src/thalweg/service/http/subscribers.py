@@ -115,9 +115,12 @@ class Subscribers:
             self._deliveries[program.name] = self._deliveries.get(program.name, 0) + fanout.deliveries
 
     def close(self) -> None:
-        """Ends all subscriptions."""
+        """Ends all subscriptions, and the connections of those who leave something unread."""
         for program in list(self._fanouts):
             self.drop(program)
+        for follower in list(self._followers):
+            if follower.subscriber.is_sending and follower.connection is not None:
+                follower.connection.abort()
 
     async def watch(self) -> None:
         """Sends comments, and cuts those who sleep, for as long as it is not cancelled."""

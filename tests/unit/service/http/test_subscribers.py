@@ -124,6 +124,45 @@ def test_one_that_is_far_behind_goes_on_without_a_gap(tmp_path: Path) -> None:
     with_program(tmp_path / "data", test)
 
 
+def test_much_that_is_behind_is_sent_in_small_parts(tmp_path: Path) -> None:
+    async def test(service: Service, program: RegisteredProgram) -> None:
+        post(service, 1, 600, "with_a_name_that_fills_what_is_sent_at_once" * 10)
+        while program.current.lines.last < 598:
+            await asyncio.sleep(0.01)
+        subscribers = Subscribers()
+        events = subscribers.subscribe(program, StreamFilter(), LineId(1, 0))
+        sizes = []
+        async for data in events:
+            sizes.append(len(data))
+            if b"id: 1-598" in data:
+                break
+        assert sum(sizes) > 1 << 19
+        assert max(sizes) < 1 << 18
+        await events.aclose()
+        subscribers.close()
+
+    with_program(tmp_path / "data", test)
+
+
+def test_in_the_end_nobody_waits_for_those_who_sleep(tmp_path: Path) -> None:
+    async def test(service: Service, program: RegisteredProgram) -> None:
+        subscribers, asleep, awake = Subscribers(), Connection(), Connection()
+        sleeping = subscribers.subscribe(program, StreamFilter(), LineId(1, 0), asleep)
+        waking = subscribers.subscribe(program, StreamFilter(), LineId(1, 0), awake)
+        post(service, 1, 10)
+        await until(sleeping, b'"t":8')
+        await until(waking, b'"t":8')
+        reading = asyncio.create_task(until(waking, b'"t":18'))
+        await asyncio.sleep(0.01)
+        subscribers.close()
+        assert (asleep.is_cut, awake.is_cut) == (True, False)
+        with pytest.raises(AssertionError, match="was not sent"):
+            await reading
+        await sleeping.aclose()
+
+    with_program(tmp_path / "data", test)
+
+
 def test_there_are_so_many_and_no_more(tmp_path: Path) -> None:
     async def test(service: Service, program: RegisteredProgram) -> None:
         subscribers = Subscribers(most=1)
