@@ -59,7 +59,7 @@ DOORS = {
             "stream_routes",
         )
     },
-    "uvicorn": {"service/http/server.py"},
+    "uvicorn": {"service/http/server.py", "service/http/connection.py"},
     "websockets": {"connectors/websocket.py"},
 }
 # Their texts with a slash are paths: scopes of blank nodes, and seeds.

@@ -163,7 +163,7 @@ class Generation:
         self._earlier = EarlierCheckpoints(beginning.folder)
         self._late_lines: deque[str] = deque(maxlen=_LATE)
         self._waiting: list[tuple[Answer, list[Line]]] = []
-        self._saved_seq = 0
+        self._saved_seq = beginning.after
         self._saving_lines = 0
         self._target = around.log.last
         self._cpu = 0.0

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Condition, Lock, Thread
-from typing import Any, Final
+from typing import Final
 
 from thalweg.service.frame_file import frame
 from thalweg.service.log_files import LogFiles
@@ -171,12 +171,13 @@ class Log:
     def _earlier(self, stream: str, key: str) -> Future[LogRecord] | None:
         """The record of facts that came with a key of their stream, or that are about to be written."""
         pending = self._keyed.get((stream, key))
-        if pending is None and (record := self._with_key(stream, key)) is not None:
+        if pending is None and (record := self.with_key(stream, key)) is not None:
             pending = Future()
             pending.set_result(record)
         return pending
 
-    def _with_key(self, stream: str, key: str) -> LogRecord | None:
+    def with_key(self, stream: str, key: str) -> LogRecord | None:
+        """The durable record of facts that came with a key of their stream, as far as it is kept; None without one."""
         for seq in self._files.candidates(stream, key):
             for record in self.read(seq - 1, most=1):
                 if (record.seq, record.stream, record.key) == (seq, stream, key):
@@ -297,11 +298,6 @@ class Log:
                     self._files.begin_file()
                 except OSError:
                     return  # The disk is full: the file goes on, and this is tried again.
-
-    def given(self, stream: str, key: str) -> dict[str, Any] | None:
-        """The answer that a request with an idempotency key had, also after a restart; None where there was none."""
-        record = self._with_key(stream, key)
-        return None if record is None else record.answer()
 
     def close(self) -> None:
         """Syncs what waits and closes the files."""

@@ -36,6 +36,7 @@ MOST_TEXT: Final = 1_000_000
 _MEMORY: Final = 256 << 20
 _SOLVE_LIMIT: Final = "10s"
 _KEYS: Final = ("sources", "background", "options", "streams", "from", "memory")
+_LONGEST_SHOWN: Final = 60
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
 
 # The service decides these, or they are about files and Spark.
@@ -112,7 +113,7 @@ class ProgramText:
         options = _options(body.get("options", {}), wrong)
         origin = body.get("from", "now")
         if origin not in ORIGINS:
-            wrong.append(_wrong(f"`from` cannot be `{origin}`; it is {_listed(ORIGINS)}"))
+            wrong.append(_wrong(f"`from` cannot be `{_quoted(origin)}`; it is {_listed(ORIGINS)}"))
         memory = _memory(body.get("memory", options.pop("memory", _MEMORY)), wrong)
         return cls(sources, background, options, _streams(body.get("streams", []), wrong), origin, memory)
 
@@ -263,12 +264,22 @@ def _python_value(option: Option, value: object) -> Any:
             return value if option.is_repeatable else ",".join(value)
         case dict(), "a table" if all(isinstance(text, str) for text in value.values()):
             return given_prefixes(f"{name}={iri}" for name, iri in value.items())
-    raise ValueError(f"it is {option.key.kind}, and not `{json.dumps(value, ensure_ascii=False)}`")
+    raise ValueError(f"it is {option.key.kind}, and not `{_quoted(value)}`")
+
+
+def _quoted(value: object) -> str:
+    """A value as JSON has it, where it is long its beginning.
+
+    >>> _quoted(None), _quoted("now"), len(_quoted("x" * 1_000))
+    ('null', '"now"', 60)
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 
 
 def _word(option: Option, text: str) -> str | int:
     if option.choices and text not in option.choices:
-        raise ValueError(f"it is {_listed(option.choices)}, and not `{text}`")
+        raise ValueError(f"it is {_listed(option.choices)}, and not `{text[:_LONGEST_SHOWN]}`")
     if option.check is not None:
         option.check(text)
     if not option.is_count:
@@ -283,7 +294,10 @@ def _streams(value: object, wrong: list[Diagnostic]) -> tuple[str, ...]:
         wrong.append(_wrong('`streams` is a list of names: `["north"]`'))
         return ()
     wrong += [
-        _wrong(f"a stream cannot be called `{name}`", "a name begins with a letter; letters, digits, `_`, `-` follow")
+        _wrong(
+            f"a stream cannot be called `{name[:_LONGEST_SHOWN]}`",
+            "a name begins with a letter; letters, digits, `_`, `-` follow",
+        )
         for name in value
         if not re.fullmatch(NAME, name)
     ]
@@ -297,7 +311,7 @@ def _memory(value: object, wrong: list[Diagnostic]) -> int:
             return size
     except ValueError:
         pass
-    wrong.append(_wrong(f"`memory` cannot be `{value}`", 'write `"64MB"` or `"1GB"`'))
+    wrong.append(_wrong(f"`memory` cannot be `{_quoted(value)}`", 'write `"64MB"` or `"1GB"`'))
     return _MEMORY
 
 

@@ -125,6 +125,17 @@ class Programs:
             if any(stream in generation.text.streams for generation in program.generations)
         ]
 
+    def delete_stream(self, name: str) -> bool:
+        """Deletes a stream, False where there is none; `RefusedError` (409) while a program reads it.
+
+        No program that reads it can be put meanwhile.
+        """
+        with self._lock:
+            if readers := self.readers(name):
+                message = f"the stream `{name}` is read by {', '.join(f'`{reader}`' for reader in readers)}"
+                raise refusal(409, message, "delete them first, or replace them by others")
+            return self._around.streams.delete(name)
+
     def delete(self, name: str) -> bool:
         """Stops a program and removes its answers; False where it is still `stopping` (202)."""
         with self._lock:

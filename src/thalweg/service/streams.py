@@ -31,6 +31,8 @@ _NAMES: Final = re.compile(NAME)
 # Media types whose bodies may go on in the next one.
 _GOES_ON: Final = ("text/plain", "application/n-quads")
 _STATISTICS: Final = ".statistics.json"
+_SHOWN: Final = 16 << 20
+"""Bytes of records from which on no more are shown at once."""
 
 
 @dataclass(slots=True)
@@ -147,8 +149,11 @@ class LoggedStreams:
         came before nothing is checked. A connector puts its position into `about`: {"position": …, "backlog": …}.
         """
         media, kept = Door.media_type(media), self._kept[name]
-        if key is not None and self._log.given(name, key) is not None:
-            return self._log.append(LogEntry("facts", name, media, about={"key": key}))
+        if key is not None:
+            # An earlier stream of this name may have had the same one.
+            key = f"{kept.stream.born} {key}"
+            if (record := self._log.with_key(name, key)) is not None:
+                return _done(record)
         with kept.lock:
             if self._kept.get(name) is not kept:
                 raise KeyError(name)
@@ -167,13 +172,15 @@ class LoggedStreams:
         return _counted(appended, statistics)
 
     def records(self, name: str, after: int = 0, limit: int = 100) -> list[LogRecord]:
-        """What came on a stream behind a number."""
+        """What came on a stream behind a number; fewer records than `limit` where they are large, but at least one."""
         kept = self._kept[name]
         wanted: list[LogRecord] = []
+        size = 0
         for record in self._records(max(after, kept.stream.born)):
             if record.kind == "facts" and record.stream == name:
                 wanted.append(record)
-            if len(wanted) >= limit:
+                size += len(record.body)
+            if len(wanted) >= limit or size >= _SHOWN:
                 break
         return wanted[:limit]
 
@@ -272,6 +279,12 @@ def _about(
     if prefixes:
         about["prefixes"] = dict(prefixes)
     return about if key is None else {**about, "key": key}
+
+
+def _done(record: LogRecord) -> Future[LogRecord]:
+    done: Future[LogRecord] = Future()
+    done.set_result(record)
+    return done
 
 
 def _counted(appended: Future[LogRecord], statistics: StreamStatistics) -> Future[LogRecord]:

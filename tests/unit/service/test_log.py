@@ -366,8 +366,8 @@ def test_the_same_key_gives_the_first_record(tmp_path: Path) -> None:
         assert again.result() == first.result()
         assert log.append(facts("d", key="k")).result() == first.result()
         assert other.result().seq == 2
-        assert log.given("north", "k") == {"seq": 1, "facts": 1}
-        assert log.given("north", "other") is None
+        assert log.with_key("north", "k") == first.result()
+        assert log.with_key("north", "other") is None
         assert log.last == 2
 
 
@@ -384,13 +384,13 @@ def test_keys_are_known_after_a_restart_as_long_as_their_records_are_kept(tmp_pa
             index.write_bytes(b"damaged")
     with opened(tmp_path, Retention(size=0)) as log:
         log.keep("all", 2)
-        answers = [log.given("north", str(number)) for number in range(5)]
-        assert answers == [{"seq": number + 1, "facts": 1} for number in range(5)]
+        kept = [log.with_key("north", str(number)) for number in range(5)]
+        assert [record and record.seq for record in kept] == [1, 2, 3, 4, 5]
         assert log.append(facts("again", key="3")).result().seq == 4
         log.retain()
         log.keep("all", 4)
         log.retain()
-        assert [log.given("north", str(number)) is None for number in range(5)] == [True] * 4 + [False]
+        assert [log.with_key("north", str(number)) is None for number in range(5)] == [True] * 4 + [False]
         assert log.append(facts("anew", key="0")).result().seq == 6
 
 
@@ -400,7 +400,7 @@ def test_a_key_whose_record_was_not_written_is_free_again(tmp_path: Path, monkey
             patch.setattr(os, "fdatasync", _fail)
             with pytest.raises(DiskFullError):
                 log.append(facts("a", key="k")).result()
-        assert log.given("north", "k") is None
+        assert log.with_key("north", "k") is None
         assert log.append(facts("b", key="k")).result().body == b"b"
 
 

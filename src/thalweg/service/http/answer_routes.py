@@ -27,6 +27,7 @@ from thalweg.service.refused import refusal
 from thalweg.service.registered_program import RegisteredProgram
 
 _EVENTS: Final = "text/event-stream"
+_AS_THEY_COME: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 _MOST: Final = 100_000
 
 
@@ -96,8 +97,7 @@ class EventResponse(StreamingResponse):
     """Events that end with the request, whichever way it ends."""
 
     def __init__(self, events: AsyncGenerator[bytes]) -> None:
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        super().__init__(events, headers=headers, media_type=_EVENTS)
+        super().__init__(events, headers=_AS_THEY_COME, media_type=_EVENTS)
         self._events = events
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,6 +108,10 @@ class EventResponse(StreamingResponse):
 async def events(api: Api, request: Request) -> Response:
     """Lines as they come."""
     program = program_of(api, request)
+    if request.method == "HEAD":
+        head = Response(headers=_AS_THEY_COME, media_type=_EVENTS)
+        del head.headers["content-length"]
+        return head
     # A browser that comes back has the id of its last event, and the address that it came to first.
     after = _id(request.headers.get("last-event-id") or request.query_params.get("after"))
     match = _match(program, request)

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thalweg.diagnostics import RejectedError
 from thalweg.service.http.answer_routes import ANSWER_ROUTES
-from thalweg.service.http.endpoint import Api, Endpoint, json_response
+from thalweg.service.http.endpoint import Api, Endpoint, check_query, json_response
 from thalweg.service.http.openapi import document
 from thalweg.service.http.program_routes import PROGRAM_ROUTES
 from thalweg.service.http.service_routes import SERVICE_ROUTES
@@ -75,6 +75,7 @@ def _dispatch(api: Api, methods: dict[str, Endpoint]) -> Callable[[Request], Awa
         endpoint = methods["GET" if request.method == "HEAD" else request.method]
         if endpoint.scope is not None:
             request.scope["caller"].need(endpoint.scope)
+        check_query(request, endpoint)
         return await endpoint.handler(api, request)
 
     return called

@@ -4,8 +4,11 @@ All of them are values in tables: routes are made of these, and so is the OpenAP
 """
 
 import json
+import re
+from asyncio import get_running_loop, timeout
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
@@ -21,6 +24,12 @@ from thalweg.service.service import Service
 
 JSON: Final = "application/json"
 LINES: Final = "application/x-ndjson"
+
+PATIENCE: Final = 60.0
+"""Seconds for a body, however small it is."""
+SLOWEST: Final = 1_000
+"""Bytes a second that a larger one must have."""
+_CHARSET: Final = re.compile(r';\s*charset\s*=\s*"?([^\s";]*)', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +91,32 @@ def json_response(data: object, status: int = 200, headers: Mapping[str, str] | 
 
 
 async def body_of(request: Request, most: int) -> bytes:
-    """The body of a request; `RefusedError` (413) as soon as it is too large."""
+    """The body of a request; `RefusedError` (413) as soon as it is too large, 408 where it comes too slowly.
+
+    415 where it is compressed, or not in UTF-8, as its type says.
+    """
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise refusal(415, "compressed bodies are not read", "send it as it is, without `Content-Encoding`")
+    charset = _CHARSET.search(request.headers.get("content-type", ""))
+    if charset is not None and charset[1].lower() not in ("utf-8", "utf8", "us-ascii"):
+        raise refusal(415, f"bodies in `{charset[1]}` are not read", "send it in UTF-8")
     length = request.headers.get("content-length", "")
     if length.isdigit() and int(length) > most:
         raise _too_large(most)
     parts, size = [], 0
+    begun = get_running_loop().time()
     try:
-        async for part in request.stream():
-            parts.append(part)
-            size += len(part)
-            if size > most:
-                raise _too_large(most)
+        async with timeout(PATIENCE) as patience:
+            async for part in request.stream():
+                parts.append(part)
+                size += len(part)
+                if size > most:
+                    raise _too_large(most)
+                patience.reschedule(begun + PATIENCE + size / SLOWEST)
     except ClientDisconnect:
         raise refusal(400, "the request ended before its body did") from None
+    except TimeoutError:
+        raise refusal(408, "the body comes too slowly", "send less at once") from None
     return b"".join(parts)
 
 
@@ -105,12 +127,33 @@ def _too_large(most: int) -> Exception:
 async def json_of(request: Request, most: int) -> Any:
     """The JSON of a request; `RefusedError` (400) where it is none."""
     body = await body_of(request, most)
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise refusal(415, "compressed bodies are not read")
+    if not body.strip():
+        raise refusal(400, "the body is empty: it should be an object of JSON", "send it with `curl -d '{…}'`")
     try:
-        return json.loads(body)
+        data = json.loads(body)
+        if b"\\u" in body:
+            # Half of a surrogate pair is no character, and no file can have it.
+            json.dumps(data, ensure_ascii=False).encode()
+        return data
     except (ValueError, RecursionError) as error:
         raise refusal(400, f"the body is not JSON: {error}") from None
+
+
+def check_query(request: Request, endpoint: Endpoint) -> None:
+    """`RefusedError` (400) where a query has a name that the endpoint does not know, or one of them twice."""
+    known = [parameter.name for parameter in endpoint.parameters if parameter.place == "query"]
+    names = [name for name, _ in request.query_params.multi_items()]
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            way_out = f"did you mean `{near[0]}`?" if near else _known(known)
+            raise refusal(400, f"the query has an unknown name, `{name}`", way_out)
+        if names.count(name) > 1:
+            raise refusal(400, f"the query has `{name}` twice", "name it once; lists have commas")
+
+
+def _known(names: list[str]) -> str:
+    return f"known are {', '.join(f'`{name}`' for name in names)}" if names else "leave the query out"
 
 
 def number_of(request: Request, name: str, default: int, most: int = 2**62) -> int:

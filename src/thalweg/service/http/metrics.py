@@ -1,6 +1,7 @@
 """Metrics as Prometheus reads them, made when they are asked for."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import Any, Final
 
@@ -55,7 +56,11 @@ class _Metrics(Collector):
 
     def _of_streams(self) -> Iterator[Metric]:
         streams = self._service.streams
-        described = {name: streams.describe(name) for name in streams.names()}
+        described = {}
+        for name in streams.names():
+            # One may be deleted meanwhile.
+            with suppress(LookupError):
+                described[name] = streams.describe(name)
         for key, text in _STREAM.items():
             values = {name: data[key] for name, data in described.items()}
             yield _labelled(CounterMetricFamily(f"thalweg_{key}", text, labels=["stream"]), values)

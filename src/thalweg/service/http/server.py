@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import resource
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -12,10 +13,10 @@ from time import monotonic
 from typing import Final
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.service.http.application import application
+from thalweg.service.http.connection import HttpConnection
 from thalweg.service.http.endpoint import Api
 
 SWITCH: Final = 0.001
@@ -23,6 +24,7 @@ SWITCH: Final = 0.001
 _GRACE: Final = 9.0
 _REQUESTS: Final = 1
 _BACKLOG: Final = 2_048
+_CONNECTIONS: Final = 16_384
 
 
 def open_port(host: str, port: int) -> socket.socket:
@@ -42,18 +44,18 @@ def open_port(host: str, port: int) -> socket.socket:
     return listener
 
 
+def allow_connections() -> None:
+    """Raises how many files the process may have open, as far as it may: each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS if hard == resource.RLIM_INFINITY else min(_CONNECTIONS, hard)
+    if 0 <= soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def address_of(listener: socket.socket) -> str:
     """The address that people type."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-
-
-class _Protocol(HttpToolsProtocol):
-    """Requests know their connection: one that nobody reads from is cut."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.app_state = {**self.app_state, "connection": transport}
 
 
 class _Server(uvicorn.Server):
@@ -68,13 +70,15 @@ def serve(api: Api, listener: socket.socket, opened: Callable[[], None]) -> None
     """Answers requests until SIGINT or SIGTERM, then closes the service within the time that is left."""
     sys.setswitchinterval(SWITCH)
     Thread(target=_freeze, args=[api], name="freezes what is loaded", daemon=True).start()
+    allow_connections()
     config = uvicorn.Config(
         application(api),
-        http=_Protocol,
+        http=HttpConnection,
         loop="uvloop",
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,

@@ -3,6 +3,7 @@
 import re
 from asyncio import wrap_future
 from concurrent.futures import Future
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ def checked_name(request: Request) -> str:
     name: str = request.path_params["name"]
     if not re.fullmatch(NAME, name):
         way_out = "use letters, digits, `_` and `-`, at most 64, a letter first"
-        raise refusal(400, f"`{name}` cannot be a name", way_out)
+        raise refusal(400, f"`{name[:80]}` cannot be a name", way_out)
     return name
 
 
@@ -44,14 +45,24 @@ async def put_stream(api: Api, request: Request) -> Response:
     name, definition = checked_name(request), await json_of(request, _DEFINITION)
     if not isinstance(definition, dict):
         raise refusal(400, 'the body is not an object such as `{"map":["temp(device, v) at ts"]}`')
-    _, is_new = await api.slow.call(api.service.streams.put, name, definition)
+    is_new = await api.slow.call(_put, api, name, definition)
     return json_response(await _described(api, name), 201 if is_new else 200)
+
+
+def _put(api: Api, name: str, definition: dict[str, Any]) -> bool:
+    """Defines a stream; one that a connector fills stays one."""
+    stream = api.service.streams.get(name)
+    origin = None if stream is None else stream.version.definition.get("from")
+    if definition.get("from") != origin and "from" in definition:
+        raise refusal(400, "`from` cannot be set by a request", "connectors are those of `thalweg serve city.toml`")
+    kept = definition if origin is None else {**definition, "from": origin}
+    _, is_new = api.service.streams.put(name, kept)
+    return is_new
 
 
 async def get_streams(api: Api, request: Request) -> Response:
     """All streams."""
-    names = await api.quick.call(api.service.streams.names)
-    return json_response([await _described(api, name) for name in names])
+    return json_response(await api.quick.call(_descriptions, api))
 
 
 async def get_stream(api: Api, request: Request) -> Response:
@@ -62,9 +73,7 @@ async def get_stream(api: Api, request: Request) -> Response:
 async def delete_stream(api: Api, request: Request) -> Response:
     """Deletes a stream that no program reads."""
     name = _name_of_stream(api, request)
-    if readers := await api.quick.call(api.service.programs.readers, name):
-        raise refusal(409, f"the stream `{name}` is read by {', '.join(f'`{reader}`' for reader in readers)}")
-    if not await api.slow.call(api.service.streams.delete, name):
+    if not await api.slow.call(api.service.programs.delete_stream, name):
         raise _no_stream(name)
     return Response(status_code=204)
 
@@ -72,8 +81,6 @@ async def delete_stream(api: Api, request: Request) -> Response:
 async def post_facts(api: Api, request: Request) -> Response:
     """Takes facts, and answers when they are on disk."""
     media = request.headers.get("content-type", "")
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise refusal(415, "compressed bodies are not read")
     skip = choice_of(request, "on_error", ("stop", "skip")) == "skip"
     key = request.headers.get("idempotency-key")
     if key is not None and not 0 < len(key) <= _LONGEST_KEY:
@@ -112,6 +119,15 @@ def _no_stream(name: str) -> RefusedError:
 
 async def _described(api: Api, name: str) -> dict[str, Any]:
     return await api.quick.call(_description, api, name)
+
+
+def _descriptions(api: Api) -> list[dict[str, Any]]:
+    descriptions = []
+    for name in api.service.streams.names():
+        # One may be deleted meanwhile.
+        with suppress(RefusedError):
+            descriptions.append(_description(api, name))
+    return descriptions
 
 
 def _description(api: Api, name: str) -> dict[str, Any]:

@@ -172,6 +172,11 @@ def test_metrics_have_the_names_of_the_contract(served: Serving) -> None:
         ("GET", "/v1/programs/jam/facts?match=jam(", None, 400),
         ("GET", "/v1/programs/jam/events?after=7", None, 400),
         ("GET", "/v1/programs/jam/events?until=maybe", None, 400),
+        ("GET", "/v1/programs/jam/facts?limt=3", None, 400),
+        ("GET", "/v1/programs/jam/facts?limit=3&limit=4", None, 400),
+        ("GET", "/v1/health?x=1", None, 400),
+        ("PUT", "/v1/streams/s", {"from": "mqtt://broker/readings"}, 400),
+        ("PUT", "/v1/programs/p", {"sources": SOURCES, "streams": ["s"], "from": None}, 400),
         ("POST", "/v1/streams/north/facts?on_error=panic", {}, 400),
     ],
 )
@@ -187,6 +192,8 @@ def test_what_makes_no_sense_is_refused(served: Serving, method: str, path: str,
         ({"Content-Type": "image/png"}, 415),
         ({}, 415),
         (TEXT | {"Content-Encoding": "gzip"}, 415),
+        ({"Content-Type": "text/plain; charset=latin-1"}, 415),
+        ({"Content-Type": 'text/plain; charset="UTF-8"'}, 200),
         (TEXT | {"Idempotency-Key": "k" * 300}, 400),
     ],
 )
@@ -196,5 +203,49 @@ def test_bodies_of_other_kinds_are_refused(served: Serving, headers: dict[str, s
 
 
 def test_json_that_is_none_is_refused(served: Serving) -> None:
-    for text in ("{", "[" * 100_000, "\ufeff"):
-        assert served.client.post("/v1/check", content=text.encode()).status_code == 400
+    for text in ("", "{", "[" * 100_000, "\ufeff", "9" * 5_000, '{"sources": "\\ud800"}'):
+        answer = served.client.post("/v1/check", content=text.encode())
+        assert (answer.status_code, codes(answer)) == (400, ["E903"])
+
+
+def test_texts_that_are_no_characters_are_refused(served: Serving) -> None:
+    texts = [{"name": "jam.lars", "text": 'jam("\ud800") :- slow(X).'}]
+    for method, path, body in (
+        ("PUT", "programs/p", {"sources": texts, "streams": ["north"]}),
+        ("PUT", "streams/s", {"map": ['temp("\ud800") at ts']}),
+        ("POST", "playground", {"sources": texts}),
+    ):
+        assert served.client.request(method, f"/v1/{path}", content=json.dumps(body)).status_code == 400
+
+
+def test_names_and_facts_may_be_of_any_script(served: Serving) -> None:
+    served.client.put("/v1/streams/script", json={}).raise_for_status()
+    served.put_program("script", 'jam("ü",X) :- slow(X) in [10].', ("script",))
+    served.post('slow("Ελλάδα") at 1. slow("a\\"b") at 1. slow("💧") at 1. slow(z) at 3.', "script")
+    served.lines("script", "jam")
+    read = served.client.get("/v1/programs/script/facts", params={"match": 'jam("ü","💧")'}).json()
+    assert [fact["fact"] for fact in read["facts"]] == ['jam("ü","💧")']
+    why = served.client.get("/v1/programs/script/why", params={"fact": 'jam("ü","Ελλάδα")'})
+    assert why.json()["proof"]["claim"] == 'jam("ü","Ελλάδα")'
+
+
+def test_a_stream_made_anew_takes_a_key_anew(served: Serving) -> None:
+    for _ in range(2):
+        served.client.put("/v1/streams/anew", json={}).raise_for_status()
+        answer = served.client.post(
+            "/v1/streams/anew/facts", content="p(a) at 1.", headers=TEXT | {"Idempotency-Key": "k"}
+        )
+        assert answer.json()["facts"] == 1
+        assert len(served.client.get("/v1/streams/anew/facts").json()["records"]) == 1
+        served.client.delete("/v1/streams/anew").raise_for_status()
+
+
+def test_large_records_come_some_at_a_time(served: Serving) -> None:
+    served.client.put("/v1/streams/large", json={}).raise_for_status()
+    body = ("% " + "x" * 997 + "\n") * 9_000 + "p(a) at 1."
+    for _ in range(3):
+        served.post(body, "large")
+    first = served.client.get("/v1/streams/large/facts").json()["records"]
+    rest = served.client.get("/v1/streams/large/facts", params={"after": first[-1]["seq"]}).json()["records"]
+    assert (len(first), len(rest)) == (2, 1)
+    served.client.delete("/v1/streams/large").raise_for_status()
