@@ -14,15 +14,14 @@ import resource
 import signal
 import subprocess
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import repeat
-from threading import Condition, Lock, Thread, Timer
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from threading import Lock, Thread, Timer
 from time import perf_counter, sleep
 from typing import IO, Final, NamedTuple, Protocol
+from weakref import finalize
 
 from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.machine import SHARE, allowed
@@ -54,7 +53,9 @@ class PoolClosedError(RuntimeError):
 class SolverPool:
     """Processes, made when they are needed; with none, tasks are solved in this process.
 
-    Several callers, each in a thread of its own, may use one pool: each has a `share` of it.
+    Several callers, each in a thread of its own, may use one pool: each has a `share` of it. Every process belongs to a
+    thread of the pool, and callers only wait for what comes out of a queue: so a caller that is stopped at any place
+    (`ThreadStop`) leaves the pool whole.
 
     >>> with SolverPool(1) as pool:
     ...     [solved.answers for solved in pool.solve([Task("q :- p.", "p."), Task("q :- p. :- not p.")])]
@@ -62,12 +63,15 @@ class SolverPool:
     """
 
     def __init__(self, size: int) -> None:
-        self._size = size
         self._workers = [SolverProcess() for _ in range(size)]
-        self._idle = deque(self._workers)
-        self._freed = Condition()
-        self._threads = ThreadPoolExecutor(max(1, size))
+        self._questions: SimpleQueue[_Question | None] = SimpleQueue()
+        self._calls: set[_Call] = set()
+        self.is_closed = False
         self._own = SolverShare(self)
+        self._threads = [Thread(target=_serve, args=(worker, self._questions), daemon=True) for worker in self._workers]
+        for thread in self._threads:
+            thread.start()
+        self._dismiss = finalize(self, _dismiss, self._questions, size)
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
         """The results of the tasks, in their order; the time that one has waited for another is part of its limit."""
@@ -79,45 +83,26 @@ class SolverPool:
 
     def run(self, tasks: Sequence[Task], share: "SolverShare") -> list[Solved]:
         """The results of tasks of a share, in their order."""
-        elapsed = _TimeSolving()
-        if not self._size:
-            return [_in_time(task, elapsed, _here) for task in tasks]
-        if len(tasks) == 1:
-            return [self._ask(tasks[0], elapsed, share)]
-        return list(self._threads.map(self._ask, tasks, repeat(elapsed), repeat(share)))
-
-    def _ask(self, task: Task, elapsed: "_TimeSolving", share: "SolverShare") -> Solved:
-        with self._worker(share) as worker:
-            return _in_time(task, elapsed, worker.ask)
-
-    @contextmanager
-    def _worker(self, share: "SolverShare") -> "Iterator[SolverProcess]":
-        """A process that nobody else uses meanwhile; waits for one."""
-        with self._freed:
-            self._freed.wait_for(lambda: self._idle or share.is_closed or self._own.is_closed)
-            if share.is_closed or self._own.is_closed:
-                raise PoolClosedError("this pool of solver processes, or the share of it, was closed")
-            worker = self._idle.popleft()
-            share.busy.add(worker)
+        call = _Call(share)
         try:
-            yield worker
+            self._calls.add(call)
+            if self.is_closed or share.is_closed:
+                raise _closed()
+            if not self._workers:
+                return [_in_time(task, call.elapsed, _here) for task in tasks]
+            for number, task in enumerate(tasks):
+                self._questions.put(_Question(call, number, task))
+            results = dict(call.next() for _ in tasks)
+            return [results[number] for number in range(len(tasks))]
         finally:
-            with self._freed:
-                share.busy.discard(worker)
-            if share.is_closed:
-                # It may have been killed just when it had answered.
-                worker.end()
-            with self._freed:
-                self._idle.append(worker)
-                self._freed.notify()
+            call.is_over = True
+            self._calls.discard(call)
 
     def end_share(self, share: "SolverShare") -> None:
-        """Ends what the processes do for a share, whoever waits for it, and gives them back to the others."""
-        with self._freed:
-            share.is_closed = True
-            for worker in share.busy:
-                worker.kill()
-            self._freed.notify_all()
+        """Ends the calls of a share, whoever waits for them."""
+        for call in list(self._calls):
+            if call.share is share:
+                call.end()
 
     def __enter__(self) -> "SolverPool":
         return self
@@ -127,12 +112,14 @@ class SolverPool:
 
     def close(self) -> None:
         """Ends the processes, whatever they are doing and for whomever."""
-        self._own.close()
+        self.is_closed = True
+        for call in list(self._calls):
+            call.end()
         for worker in self._workers:
             worker.kill()
-        self._threads.shutdown(cancel_futures=True)
-        for worker in self._workers:
-            worker.end()
+        self._dismiss()
+        for thread in self._threads:
+            thread.join()
 
 
 class SolverShare:
@@ -147,8 +134,8 @@ class SolverShare:
 
     def __init__(self, pool: SolverPool) -> None:
         self._pool = pool
-        self.busy: set[SolverProcess] = set()
-        """The processes that solve for it."""
+        self._lock = Lock()
+        self._busy: set[SolverProcess] = set()
         self.is_closed = False
 
     def solve(self, tasks: Sequence[Task]) -> list[Solved]:
@@ -157,7 +144,90 @@ class SolverShare:
 
     def close(self) -> None:
         """Ends what is being solved for it, which fails; may be called from any thread."""
+        with self._lock:
+            self.is_closed = True
+            for worker in self._busy:
+                worker.kill()
         self._pool.end_share(self)
+
+    @contextmanager
+    def using(self, worker: "SolverProcess") -> "Iterator[None]":
+        """While a process solves for it; in a thread of the pool."""
+        with self._lock:
+            if self.is_closed:
+                raise _closed()
+            self._busy.add(worker)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._busy.discard(worker)
+            if self.is_closed:
+                # It may have been killed just when it had answered.
+                worker.end()
+
+
+class _Call:
+    """Tasks that a caller waits for."""
+
+    def __init__(self, share: SolverShare) -> None:
+        self.share = share
+        self.elapsed = _TimeSolving()
+        self.results: SimpleQueue[tuple[int, Solved | BaseException]] = SimpleQueue()
+        self.is_over = False
+
+    def next(self) -> tuple[int, Solved]:
+        """The next result, with the number of its task; what went wrong is raised."""
+        number, result = self.results.get()
+        if isinstance(result, BaseException):
+            raise result
+        return number, result
+
+    def end(self) -> None:
+        """Has the caller wait no longer, and nothing more of it be asked."""
+        self.is_over = True
+        self.results.put((-1, _closed()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A task of a call, by its number there."""
+
+    call: _Call
+    number: int
+    task: Task
+
+    def ask(self, worker: "SolverProcess") -> None:
+        """Has a process answer it, if that is still waited for."""
+        call = self.call
+        if call.is_over:
+            return
+        result: Solved | BaseException
+        try:
+            with call.share.using(worker):
+                result = _in_time(self.task, call.elapsed, worker.ask)
+        except BaseException as error:
+            result = error
+        call.results.put((self.number, result))
+
+
+def _serve(worker: "SolverProcess", questions: "SimpleQueue[_Question | None]") -> None:
+    """Has a process answer one question after the other; the thread's function does not keep the pool."""
+    while (question := questions.get()) is not None:
+        question.ask(worker)
+        # The wait for the next one must not keep what this one was about.
+        del question
+    worker.end()
+
+
+def _dismiss(questions: "SimpleQueue[_Question | None]", threads: int) -> None:
+    """Ends threads of a pool."""
+    for _ in range(threads):
+        questions.put(None)
+
+
+def _closed() -> PoolClosedError:
+    return PoolClosedError("this pool of solver processes, or the share of it, was closed")
 
 
 class _TimeSolving:

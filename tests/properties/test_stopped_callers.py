@@ -1,0 +1,64 @@
+"""*A caller that is stopped at any place leaves what it shares with others whole*: the pool of solver processes."""
+
+import sys
+from threading import Thread
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from thalweg.connectors.interrupt import StoppedError
+from thalweg.solvers.clingo import Task
+from thalweg.solvers.pool import SolverPool, SolverShare
+
+
+class StopAt:
+    """Raises `StoppedError` in the thread that it traces, in front of the instruction with a number."""
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+        self.has_raised = False
+
+    def __call__(self, frame: FrameType, event: str, arg: Any) -> "StopAt":
+        frame.f_trace_opcodes = True
+        if event == "opcode" and not self.has_raised:
+            self._left -= 1
+            if self._left < 0:
+                self.has_raised = True
+                raise StoppedError
+        return self
+
+
+def solve_until(stop: StopAt, share: SolverShare, tasks: list[Task]) -> None:
+    sys.settrace(stop)
+    try:
+        share.solve(tasks)
+    except StoppedError:
+        pass
+    finally:
+        sys.settrace(None)
+
+
+def in_time(thread: Thread) -> bool:
+    """Whether a thread ends."""
+    thread.start()
+    thread.join(60)
+    return not thread.is_alive()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_pool_solves_for_others_wherever_a_caller_was_stopped(count: int) -> None:
+    number, has_raised = 0, True
+    with SolverPool(1) as pool:
+        pool.solve([Task("a.")])
+        while has_raised:
+            share, stop = pool.share(), StopAt(number)
+            assert in_time(Thread(target=solve_until, args=(stop, share, [Task("a.")] * count), daemon=True)), number
+            assert in_time(Thread(target=share.close, daemon=True)), number
+            answers: list[Any] = []
+            asks = Thread(target=lambda found=answers: found.append(pool.share().solve([Task("b.")])), daemon=True)
+            assert in_time(asks), number
+            assert [solved.answers for solved in answers[0]] == [(("b",),)], number
+            has_raised = stop.has_raised
+            number += 1
+    assert number > 100
