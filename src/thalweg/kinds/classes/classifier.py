@@ -12,7 +12,7 @@ A `Classifier` keeps nothing between two ticks but that cache. The buckets of a 
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from threading import Lock
@@ -83,8 +83,8 @@ class Classifier:
     ) -> None:
         self.now: int | None = None
         self.dictionary = dictionary
-        datatypes = Datatypes(expected_kinds(ladder.program.axioms), ladder.program.form.roles, report)
-        self._signatures = Signatures(ladder.program, dictionary.spell, datatypes.look)
+        self._datatypes = Datatypes(expected_kinds(ladder.program.axioms), ladder.program.form.roles, report)
+        self._signatures = Signatures(ladder.program, dictionary.spell, self._datatypes.look)
         self.decisions = Decisions(ladder, self._signatures)
         self.counts: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
@@ -129,6 +129,7 @@ class Classifier:
         self.decisions.ladder.grow(program, growth)
         self.decisions.forget()
         self._signatures.renew(program)
+        self._datatypes.expect(expected_kinds(program.axioms[-1:]))
         self._labels[len(program.asked) - 1] = program.asked[-1].label
 
     def forget(self) -> None:
@@ -177,6 +178,11 @@ class Datatypes:
         self._expected = expected
         self._roles = set(roles)
         self._report = report
+
+    def expect(self, kinds: Mapping[str, frozenset[str]]) -> None:
+        """Properties have more ranges, of these kinds of values."""
+        for property, more in kinds.items():
+            self._expected[property] = self._expected.get(property, frozenset()) | more
 
     def look(self, property: str, literal: str) -> None:
         """Looks at a literal of a property."""

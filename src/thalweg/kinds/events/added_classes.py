@@ -9,9 +9,11 @@ to decide, because no model can be looked for beside it, is decided alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final
 
+from thalweg.answers.event_answers import UndecidedTotals
 from thalweg.diagnostics import Diagnostic
 from thalweg.kinds.classes.classifier import INCONSISTENT, ClassifiedEvent, Classifier
 from thalweg.kinds.classes.ladder import Ladder
@@ -37,6 +39,11 @@ class _Group:
             self.classifier.grow(self.growing.program, growth)
         return growth is not None
 
+    def add_undecided(self, totals: UndecidedTotals) -> None:
+        """Adds the events that it could not decide."""
+        for events in self.classifier.undecided():
+            totals.take(events)
+
 
 class AddedClasses:
     """The classes of events that were added; `own` are the names of the cascade's own classes by their expressions."""
@@ -60,10 +67,8 @@ class AddedClasses:
         self._recent: tuple[str, ...] = ()
         self._apart: tuple[str, ...] = ()
         self._groups: dict[tuple[str, ...], _Group] = {}
-
-    def check(self, text: str) -> None:
-        """`RejectedError` where an expression is not a class of the ontology."""
-        self._ontology.read(text)
+        # What groups could not decide that are no more.
+        self._over = UndecidedTotals()
 
     def add(self, events: Iterable[tuple[str, str]]) -> None:
         """Adds events by their names and their class expressions."""
@@ -78,11 +83,19 @@ class AddedClasses:
             self._compile(tuple(new))
 
     def remove(self, name: str) -> None:
-        """Takes an event away; its class is left out when others are compiled."""
+        """Takes an event away; classes that no event has any more are left out when they have become many."""
         table, label = self._place(self._text_of.pop(name))
         del table[label][name]
         if not table[label]:
             del table[label]
+            if len(self._compiled) - len(self._names) > max(_MOST_RECENT, len(self._names)):
+                self._sweep()
+
+    def _sweep(self) -> None:
+        for text in self._compiled:
+            if text not in self._names:
+                self._ontology.forget(text)
+        self._decide(self._used(self._settled), self._used(self._recent), self._used(self._apart))
 
     def _place(self, text: str) -> tuple[dict[str, dict[str, None]], str]:
         """The table that has the events of a class, and what the class is called there."""
@@ -96,16 +109,26 @@ class AddedClasses:
         new = tuple(text for text in new if not self._joins(text))
         if not new:
             return
-        used = self._names
         hard = self._hard(new)
-        recent = tuple(text for text in self._recent if text in used) + tuple(text for text in new if text not in hard)
+        settled = self._settled
+        recent = self._used(self._recent) + tuple(text for text in new if text not in hard)
         if len(recent) > _MOST_RECENT:
-            self._settled, recent = tuple(text for text in self._settled if text in used) + recent, ()
-        self._recent = recent
-        self._apart = tuple(text for text in self._apart if text in used) + hard
-        groups = (self._settled, self._recent, *((text,) for text in self._apart))
-        known = self._groups
-        self._groups = {texts: known.get(texts) or self._group(texts) for texts in groups if texts}
+            settled, recent = self._used(settled) + recent, ()
+        self._decide(settled, recent, self._used(self._apart) + hard)
+
+    def _used(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """The classes that some event has."""
+        return tuple(text for text in texts if text in self._names)
+
+    def _decide(self, settled: tuple[str, ...], recent: tuple[str, ...], apart: tuple[str, ...]) -> None:
+        """Has classes decided in groups; a group that is as before goes on."""
+        self._settled, self._recent, self._apart = settled, recent, apart
+        before = self._groups
+        groups = (settled, recent, *((text,) for text in apart))
+        self._groups = {texts: before.get(texts) or self._group(texts) for texts in groups if texts}
+        for texts, group in before.items():
+            if texts not in self._groups:
+                group.add_undecided(self._over)
 
     def _joins(self, text: str) -> bool:
         """Whether a class could be added to those that are decided together, which go on as they are."""
@@ -164,9 +187,11 @@ class AddedClasses:
             group.classifier.forget()
 
     def summary(self) -> Iterator[Diagnostic]:
-        """The events that could not be decided."""
+        """The events that could not be decided, one warning for each reason."""
+        totals = deepcopy(self._over)
         for group in self._groups.values():
-            yield from group.classifier.summary()
+            group.add_undecided(totals)
+        return totals.summary()
 
 
 def _called(classes: Iterable[tuple[str, str]], names: Mapping[str, Iterable[str]]) -> Iterator[tuple[str, str]]:

@@ -253,16 +253,22 @@ def cells(ranges: Ranges, known_values: Iterable[Value] = ()) -> Callable[[str],
     region_of = regions(ranges)
     described: dict[object, object] = {}
 
+    def description(datum: Value) -> object:
+        return datum.kind, *(test(datum) for test in tests)
+
     def cell(term: str) -> object:
         datum = value(term)
         if datum in literals:
             return datum
         region = region_of(datum)
+        if region == datum:
+            # There is no end of texts, so nothing is kept of them.
+            return description(datum)
         # Where there are many tests, regions that none of them tells apart stay as they are.
-        if len(tests) > _MANY_TESTS and region != datum:
+        if len(tests) > _MANY_TESTS:
             return region
         if region not in described:
-            described[region] = datum.kind, *(test(datum) for test in tests)
+            described[region] = description(datum)
         return described[region]
 
     return cell
