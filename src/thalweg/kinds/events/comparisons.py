@@ -10,9 +10,10 @@ import operator
 import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from math import isqrt
 from typing import Any, Final
 
 from thalweg.model.rdf import XSD
@@ -32,8 +33,11 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "=": operator.eq,
     "!=": operator.ne,
 }
-# So many cells are kept for one variable of some clauses.
-_MOST_CELLS: Final = 8_192
+# So many items are kept by cells, for one variable of some clauses.
+_MOST_KEPT: Final = 262_144
+# So few items are looked at one by one; more of them in pieces, of which there are not too many for wide limits.
+_FEW: Final = 32
+_MOST_PIECES: Final = 64
 
 
 def plain_number(term: str) -> Decimal | float | None:
@@ -104,9 +108,11 @@ def comparison(condition: str) -> Compare | None:
     return decide
 
 
-@dataclass(slots=True)
 class LimitIndex:
     """Items by the numbers that their limits allow.
+
+    The line of numbers is cut into pieces, each with the items that may allow a number in it, so a number is compared
+    with few of them. What it is that allows a number is kept for its cell, as long as there is room.
 
     >>> index = LimitIndex()
     >>> for number in range(100):
@@ -115,26 +121,60 @@ class LimitIndex:
     (['above 41'], 100)
     """
 
-    _items: dict[int, tuple[Any, tuple[NumberLimit, ...]]] = field(default_factory=dict)
-    _borders: list[Decimal] = field(default_factory=list)
-    _doubles: list[float] = field(default_factory=list)
-    _cells: dict[tuple[bool, int, int], list[Any]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._items: dict[int, _Limited] = {}
+        self._borders: list[Decimal] = []
+        self._doubles: list[float] = []
+        self._cuts: list[Decimal] = []
+        self._pieces: list[dict[int, _Limited]] = [{}]
+        self._cut_at = _FEW
+        """How many items there may be before the line is cut anew."""
+        self._cells: dict[tuple[bool, int, int], list[Any]] = {}
+        self._kept = 0
 
     def add(self, number: int, item: Any, limits: tuple[NumberLimit, ...]) -> None:
         """Adds an item under a number of its own."""
-        self._items[number] = item, limits
+        limited = self._items[number] = _Limited(item, limits)
         for limit in limits:
             insort(self._borders, limit.exact)
             insort(self._doubles, limit.double)
-        self._cells.clear()
+        if len(self._items) > self._cut_at:
+            self._cut()
+        else:
+            self._enter(number, limited)
+        self._forget()
 
     def remove(self, number: int) -> None:
         """Takes an item away."""
-        _, limits = self._items.pop(number)
-        for limit in limits:
+        limited = self._items.pop(number)
+        for limit in limited.limits:
             del self._borders[bisect_left(self._borders, limit.exact)]
             del self._doubles[bisect_left(self._doubles, limit.double)]
+        for piece in self._pieces_of(limited):
+            del piece[number]
+        self._forget()
+
+    def _cut(self) -> None:
+        """Cuts the line into pieces with about as many borders each."""
+        self._cut_at = 2 * len(self._items)
+        size = max(1, len(self._borders) // min(isqrt(len(self._items)), _MOST_PIECES))
+        self._cuts = sorted({*self._borders[size::size]})
+        self._pieces = [{} for _ in range(len(self._cuts) + 1)]
+        for number, limited in self._items.items():
+            self._enter(number, limited)
+
+    def _enter(self, number: int, limited: "_Limited") -> None:
+        for piece in self._pieces_of(limited):
+            piece[number] = limited
+
+    def _pieces_of(self, limited: "_Limited") -> list[dict[int, "_Limited"]]:
+        """The pieces of the line in which an item may allow a number."""
+        least, most = limited.extent
+        return self._pieces[bisect_right(self._cuts, least) : bisect_right(self._cuts, most) + 1]
+
+    def _forget(self) -> None:
         self._cells.clear()
+        self._kept = 0
 
     def __len__(self) -> int:
         return len(self._items)
@@ -143,14 +183,39 @@ class LimitIndex:
         """The items that allow a term; all of them where SPARQL must be asked what it is."""
         number = plain_number(term)
         if number is None:
-            return [item for item, _ in self._items.values()]
+            return [limited.item for limited in self._items.values()]
         is_double = isinstance(number, float)
         borders: list[Any] = self._doubles if is_double else self._borders
         cell = is_double, bisect_left(borders, number), bisect_right(borders, number)
         items = self._cells.get(cell)
         if items is None:
-            if len(self._cells) >= _MOST_CELLS:
-                self._cells.clear()
-            allowed = (item for item, limits in self._items.values() if all(limit.allows(number) for limit in limits))
-            items = self._cells[cell] = list(allowed)
+            piece = self._pieces[bisect_right(self._cuts, Decimal(number))]
+            items = [limited.item for limited in piece.values() if limited.allows(number)]
+            self._kept += 1 + len(items)
+            if self._kept > _MOST_KEPT:
+                self._forget()
+            self._cells[cell] = items
         return items
+
+
+@dataclass(frozen=True, slots=True)
+class _Limited:
+    """An item with limits, all of which a number must keep to."""
+
+    item: Any
+    limits: tuple[NumberLimit, ...]
+
+    def allows(self, number: Decimal | float) -> bool:
+        return all(limit.allows(number) for limit in self.limits)
+
+    @property
+    def extent(self) -> tuple[Decimal, Decimal]:
+        """Between which numbers all are that may be allowed; a limit is as far as its decimal or its double is."""
+        least, most = Decimal("-Infinity"), Decimal("Infinity")
+        for limit in self.limits:
+            low, high = sorted((limit.exact, Decimal(limit.double)))
+            if limit.sign in (">", ">=", "="):
+                least = max(least, low)
+            if limit.sign in ("<", "<=", "="):
+                most = min(most, high)
+        return least, most
