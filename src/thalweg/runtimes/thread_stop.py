@@ -8,6 +8,7 @@ back, as a SPARQL evaluation, is not ended: `wait` says so.
 
 import ctypes
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, Lock, get_ident
 from time import monotonic
 from typing import Final
@@ -79,10 +80,10 @@ class ThreadStop:
 
     def _leave(self) -> None:
         """From here on nothing is raised in this thread any more."""
-        with self._lock:
-            if self._thread is not None:
-                _raise_in(self._thread, None)
-            self._thread = None
+        while self._thread is not None:
+            # What is on its way comes here: if it was taken back, all threads would go on looking for it.
+            with suppress(StoppedError), self._lock:
+                self._thread = None
         self._left.set()
 
     def _raise(self) -> None:
@@ -91,7 +92,6 @@ class ThreadStop:
                 _raise_in(self._thread, StoppedError)
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Has an exception raised in a thread when it executes Python next; None takes back what was not raised yet."""
-    raised = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Has an exception raised in a thread when it executes Python next."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))

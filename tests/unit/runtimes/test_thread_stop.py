@@ -97,6 +97,27 @@ def test_nothing_is_raised_in_a_thread_that_has_left() -> None:
     assert outcomes == [True, 499_500]
 
 
+def test_whenever_it_is_asked_nothing_comes_afterwards() -> None:
+    """The request may come before the function, in it, behind it, or while the thread is leaving."""
+    outcomes: list[bool] = []
+
+    def stopped(stop: ThreadStop, steps: int) -> None:
+        outcomes.append(stop.run(lambda: sum(1 for _ in range(steps))))
+        # What would still be raised would be raised here.
+        assert sum(1 for _ in range(2_000)) == 2_000
+        outcomes.append(True)
+
+    for number in range(400):
+        stop = ThreadStop()
+        thread = Thread(target=stopped, args=(stop, 50 * number))
+        thread.start()
+        stop.ask()
+        assert stop.wait(60)
+        thread.join(60)
+    assert outcomes[1::2] == [True] * 400
+    assert {*outcomes[::2]} <= {True, False}
+
+
 def test_what_does_not_come_back_is_not_waited_for() -> None:
     stop, begun, goes_on = ThreadStop(), Event(), Event()
 
