@@ -19,6 +19,7 @@ from threading import Lock
 from typing import Final
 
 from thalweg.dataflow.state import StateFormat
+from thalweg.diagnostics import RejectedError
 from thalweg.service.frame_file import FrameFile, frame
 from thalweg.service.log import DiskFullError
 from thalweg.service.recent import Recent
@@ -37,6 +38,9 @@ _LINE: Final = 250
 """About as many bytes does a line need in memory besides its text."""
 _CHUNK: Final = 1 << 18
 """About so many bytes are read at once."""
+
+_NEVER: Final = 1 << 63
+"""A number that no line has."""
 
 _HEAD: Final = struct.Struct("<qI")
 _NAME: Final = "lines-"
@@ -139,6 +143,7 @@ class AnswerLines:
         self.last = self._newest.last
         self._recent: Recent[Line] = Recent(_RECENT)
         self._lock = Lock()
+        self._cuts = 0
         self._listeners: tuple[Callable[[], None], ...] = ()
 
     @property
@@ -191,20 +196,36 @@ class AnswerLines:
             lines = self._recent.run(number, end, min(_CHUNK, most))
             if not lines:
                 number, lines = self._read_file(number, end)
+                if number > last:
+                    break
             numbered += enumerate(lines, number)
             most -= sum(len(line.text) for line in lines)
             after = number + len(lines) - 1
         return numbered
 
     def _read_file(self, number: int, end: int) -> tuple[int, list[Line]]:
-        """Lines up to a number from the file that has the first, and its number; else where the next file begins."""
+        """Lines up to a number from the file that has the first, and its number; else where the next file begins.
+
+        Where none follows, because lines have been cut off just now, nothing is left to be read: `_NEVER`.
+        """
         files = self._files
         place = bisect_right(files, number, key=attrgetter("first")) - 1
         # Where the file has been removed just now, the next one may have some.
         with suppress(FileNotFoundError):
-            if place >= 0 and (lines := files[place].read(number, end - number + 1)):
+            if place >= 0 and (lines := self._whole(files[place], number, end - number + 1)):
                 return number, lines
-        return (files[place + 1].first if place + 1 < len(files) else end + 1), []
+        return (files[place + 1].first if place + 1 < len(files) else _NEVER), []
+
+    def _whole(self, file: LinesFile, number: int, limit: int) -> list[Line]:
+        """Lines of a file; what is cut off while they are read is no damage."""
+        while True:
+            cuts = self._cuts
+            try:
+                return file.read(number, limit)
+            except RejectedError:
+                with self._lock:
+                    if cuts == self._cuts:
+                        raise
 
     def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
         """Calls a function on the program's thread after each `add`; returns how to stop that."""
@@ -243,6 +264,7 @@ class AnswerLines:
                 self._newest.open_newest()
             self._recent.drop_after(last)
             self.last = last
+            self._cuts += 1
 
     @staticmethod
     def _is_lost(file: LinesFile, last: int) -> bool:

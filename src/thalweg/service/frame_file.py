@@ -129,8 +129,9 @@ class FrameFile:
         if not self._offsets or self.size - self._offsets[-1] >= _SPACING:
             self._ordinals.append(self.count)
             self._offsets.append(self.size)
-        self.count += 1
+        # In this order, because another thread may be reading: what is counted is there.
         self.size += length
+        self.count += 1
 
     def append(self, frames: Sequence[bytes], sync: bool = False) -> None:
         """Writes frames behind the last one: all of them, or none and `OSError`; they last when they are synced."""

@@ -236,6 +236,37 @@ def test_a_full_disk_takes_none_of_the_lines(tmp_path: Path) -> None:
     assert [text.text[:1] for _, text in AnswerLines(tmp_path).read(0, 10)] == [b"a", b"b"]
 
 
+def test_lines_can_be_read_while_they_are_cut_off_and_come_again(tmp_path: Path) -> None:
+    """As after a restart: the program goes back to its checkpoint while others read what is there."""
+    # Long ones, so that they are read block by block.
+    texts = [Line(b'{"t":%d,"begin":["%b"]}' % (number, b"x" * 400), number) for number in range(1, 1_001)]
+    written = AnswerLines(tmp_path)
+    written.add(texts)
+    written.close()
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(20):
+            lines, is_over = AnswerLines(tmp_path), Event()
+            readers = [threads.submit(_read_on, lines, is_over, texts) for _ in range(2)]
+            lines.cut(500)
+            for first in range(500, 1_000, 50):
+                lines.add(texts[first : first + 50])
+            is_over.set()
+            assert [reader.result() for reader in readers] == [[], []]
+            lines.close()
+
+
+def _read_on(lines: AnswerLines, is_over: Event, texts: Sequence[Line]) -> list[int]:
+    """Reads again and again; the numbers of what is not as it was written, or not in order."""
+    wrong: list[int] = []
+    while not is_over.is_set():
+        numbers = [450]
+        for number, text in lines.read(450, 500):
+            if text != texts[number - 1] or number != numbers[-1] + 1:
+                wrong.append(number)
+            numbers.append(number)
+    return wrong
+
+
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     (tmp_path / f"lines-{1:020}").write_bytes(b"thalweg lines 9\n")
     with pytest.raises(RejectedError, match=r"E421.*has version 9 of a `lines`"):

@@ -33,6 +33,8 @@ HEARTBEAT: Final = 15.0
 """Seconds between comments."""
 _ROUND: Final = 0.01
 """Seconds from one round to the next, at least: what comes meanwhile is sent together."""
+_AGAIN: Final = 0.1
+"""Seconds until one who reads by itself looks again, where there was nothing to read."""
 _LINES: Final = 1_000
 _BYTES: Final = 64 << 10
 """So many lines are read at once, of about so many bytes: as much may wait in each connection."""
@@ -308,6 +310,9 @@ class Subscriber:
         if self._place is not None and self._waits_for(self._place):
             return await self._wait()
         chunk = await self._fanout.read(self._place, self._filter, feed)
+        if chunk.place == self._place:
+            # What is between here and the feed was cut off after a crash, and is about to come again.
+            await asyncio.sleep(_AGAIN)
         self._place = chunk.place
         self._fanout.deliveries += chunk.lines
         self._published = feed.total

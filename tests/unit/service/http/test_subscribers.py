@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from thalweg.service.http.event_stream import LineId, StreamFilter
-from thalweg.service.http.fanout import Chunk, SharedFeed
+from thalweg.service.http.fanout import Chunk, ProgramFanout, SharedFeed
 from thalweg.service.http.subscribers import PATIENCE, UNREAD, Subscribers
 from thalweg.service.refused import RefusedError
 from thalweg.service.registered_program import RegisteredProgram
@@ -191,3 +191,35 @@ def test_a_feed_holds_little() -> None:
         assert not feed.holds(99)
 
     asyncio.run(test())
+
+
+def test_one_whose_next_lines_were_cut_off_waits_until_they_come_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[LineId | None] = []
+    read = ProgramFanout.read
+
+    async def counted(fanout: ProgramFanout, after: LineId | None, *arguments: Any) -> Chunk:
+        reads.append(after)
+        return await read(fanout, after, *arguments)
+
+    async def test(service: Service, program: RegisteredProgram) -> None:
+        subscribers = Subscribers()
+        post(service, 1, 20)
+        await until(subscribers.subscribe(program, StreamFilter(), LineId(1, 0)), b"id: 1-18")
+        # As it is after a crash, while the program has gone back to its checkpoint.
+        lines = [line for _, line in program.current.lines.read(10, 8)]
+        program.current.lines.cut(10)
+        waiting = asyncio.ensure_future(
+            until(subscribers.subscribe(program, StreamFilter(), LineId(1, 12)), b"id: 1-18")
+        )
+        await asyncio.sleep(0.5)
+        assert 1 <= len(reads) < 50
+        program.current.lines.add(lines)
+        sent = await waiting
+        assert [part.split(b"\n")[0] for part in sent.split(b"id: 1-")[1:]] == [b"%d" % n for n in range(13, 19)]
+        subscribers.close()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ProgramFanout, "read", counted)
+        with_program(tmp_path / "data", test)
