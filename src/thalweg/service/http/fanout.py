@@ -214,16 +214,20 @@ class ProgramFanout:
             self._loop.call_soon_threadsafe(self._woken.set)
 
     async def _run(self) -> None:
-        while True:
-            await self._woken.wait()
-            self._woken.clear()
-            self._is_woken = False
-            if not self._feeds:
-                self._place = self._head()
-            elif await self._round():
-                self._woken.set()
-                continue
-            await asyncio.sleep(_ROUND)
+        try:
+            while True:
+                await self._woken.wait()
+                self._woken.clear()
+                self._is_woken = False
+                if not self._feeds:
+                    self._place = self._head()
+                elif await self._round():
+                    self._woken.set()
+                    continue
+                await asyncio.sleep(_ROUND)
+        finally:
+            # Whatever ended it: who waits for the next round would wait for ever.
+            self.close()
 
     async def _round(self) -> bool:
         """Publishes what is new; whether there is more by now."""

@@ -83,7 +83,7 @@ class Subscribers:
         self, program: RegisteredProgram, filter_: StreamFilter, after: LineId | None, connection: Connection | None
     ) -> AsyncGenerator[bytes]:
         fanout = self._fanouts.get(program)
-        if fanout is None:
+        if fanout is None or fanout.is_closed:
             fanout = self._fanouts[program] = ProgramFanout(program, self._threads)
         follower = Follower(program.name, Subscriber(fanout, filter_, after), connection, self._now())
         self._followers.add(follower)

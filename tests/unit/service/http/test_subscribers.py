@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from thalweg.service.http.event_stream import LineId, StreamFilter
+from thalweg.diagnostics import Diagnostic, RejectedError
+from thalweg.service.http.event_stream import RETRY, LineId, StreamFilter
 from thalweg.service.http.fanout import Chunk, ProgramFanout, SharedFeed
 from thalweg.service.http.subscribers import PATIENCE, UNREAD, Subscribers
 from thalweg.service.refused import RefusedError
@@ -223,3 +224,27 @@ def test_one_whose_next_lines_were_cut_off_waits_until_they_come_again(
     with monkeypatch.context() as patch:
         patch.setattr(ProgramFanout, "read", counted)
         with_program(tmp_path / "data", test)
+
+
+def test_subscriptions_end_where_answers_cannot_be_read_and_others_begin_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(fanout: ProgramFanout, filters: object) -> None:
+        raise RejectedError([Diagnostic("E408", "the lines are damaged")])
+
+    async def test(service: Service, program: RegisteredProgram) -> None:
+        loop = asyncio.get_running_loop()
+        # What the task has failed with is shown by the event loop when nobody can ask for it any more.
+        loop.set_exception_handler(lambda loop, context: None)
+        subscribers = Subscribers()
+        events = subscribers.subscribe(program, StreamFilter(), LineId(1, 0))
+        with monkeypatch.context() as patch:
+            patch.setattr(ProgramFanout, "_look", damaged)
+            assert await anext(events) == RETRY
+            post(service, 1, 10)
+            assert [data async for data in events] == []
+        again = subscribers.subscribe(program, StreamFilter(), LineId(1, 0))
+        assert b"id: 1-1" in await until(again, b"id: 1-8")
+        subscribers.close()
+
+    with_program(tmp_path / "data", test)
