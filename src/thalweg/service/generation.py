@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from errno import EDQUOT, EIO, ENOSPC, EROFS
 from pathlib import Path
@@ -40,7 +40,7 @@ from thalweg.service.counted_plan import PlanCounter
 from thalweg.service.earlier_checkpoints import EarlierCheckpoints
 from thalweg.service.generation_items import GenerationItems, position_of
 from thalweg.service.holding import Holding
-from thalweg.service.log import Log, LogRecord
+from thalweg.service.log import DiskFullError, Log, LogRecord
 from thalweg.service.logged_items import LoggedItems
 from thalweg.service.program_text import CompiledProgram, ProgramText
 from thalweg.service.questions import Questions
@@ -301,7 +301,9 @@ class Generation:
         except FailedError as error:
             self._fail(error.diagnostic)
         except OSError as error:
-            self._fail(_unwritten(error) if error.errno in _DISK else _unforeseen(error))
+            self._fail(_unwritten(error.strerror or str(error)) if error.errno in _DISK else _unforeseen(error))
+        except DiskFullError as error:
+            self._fail(_unwritten(str(error)))
         except MemoryError:
             self._fail(Diagnostic("E410", "the system has no more memory for this program"))
         except Exception as error:
@@ -318,7 +320,9 @@ class Generation:
 
     def _fail(self, *diagnostics: Diagnostic) -> None:
         if not self._interrupt.asked:
-            self._show(self.t)
+            # Where the disk is full, too, they come again after a restart.
+            with suppress(DiskFullError):
+                self._show(self.t)
             self.because = [diagnostic.as_data() for diagnostic in diagnostics]
             self.state = "failed"
             # It may be restarted as long as the log is kept anyway; until then it needs nothing.
@@ -443,11 +447,12 @@ class Generation:
         """Everybody may see what was answered, and what holds by that, at once."""
         waiting, self._waiting = self._waiting, []
         with self.lock:
+            if waiting:
+                # First, because they may be refused: what holds is what the lines say.
+                self.lines.add([line for _, lines in waiting for line in lines])
             for answer, _ in waiting:
                 self.holding.apply(answer)
                 self.counter.see(answer)
-            if waiting:
-                self.lines.add([line for _, lines in waiting for line in lines])
             self.t = now
 
     def _note(self, run: LocalRun) -> None:
@@ -582,8 +587,8 @@ def _until(answer: Answer) -> dict[str, int]:
     return {fact: tick for fact, tick in zip(begin, until, strict=False) if tick < FOREVER}
 
 
-def _unwritten(error: OSError) -> Diagnostic:
-    message = f"what the program answers cannot be written to the disk: {error.strerror}"
+def _unwritten(why: str) -> Diagnostic:
+    message = f"what the program answers cannot be written to the disk: {why}"
     return Diagnostic("E401", message, help='make room, then restart the program from `"checkpoint"`')
 
 

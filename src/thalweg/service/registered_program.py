@@ -29,6 +29,8 @@ RESTARTS: Final[tuple[RestartFrom, ...]] = ("checkpoint", "earliest", "now")
 
 PATIENCE: Final = 2.7
 """Seconds that a thread may take to end while a request waits."""
+RESTARTING: Final = 8.0
+"""The same where it is to be saved and opened again: only then is the request answered."""
 
 
 class RegisteredProgram:
@@ -167,7 +169,11 @@ class RegisteredProgram:
     def _answer_with(self, generation: Generation) -> None:
         with self._lock:
             if generation is self.next and not self.is_deleted:
-                self._switch(generation)
+                try:
+                    self._switch(generation)
+                except OSError:
+                    # The disk is full: it answers as soon as that can be written.
+                    self._caught_up = None
 
     def _switch(self, generation: Generation) -> None:
         """The next generation answers from now on."""
@@ -268,24 +274,34 @@ class RegisteredProgram:
         if origin not in RESTARTS:
             choices = " or ".join(f"`{name}`" for name in RESTARTS)
             raise RefusedError(400, Diagnostic("E902", f"`from` cannot be `{origin}`; it is {choices}"))
-        with self._lock:
-            if origin == "checkpoint":
-                self._reopen(self._last)
-            else:
+        if origin == "checkpoint":
+            self._restart(self._last)
+        else:
+            with self._lock:
                 after = self._behind(origin)
                 self._begin(self.text, after, self._last.subscribed_up_to(after))
 
-    def _reopen(self, generation: Generation) -> None:
-        """Opens a generation again, where its last checkpoint was taken."""
-        if not generation.stop(save=True, seconds=PATIENCE):
-            raise refusal(409, "the program is being stopped", "ask again in a few seconds")
-        again = Generation(generation.beginning, self._around, self._hear)
-        if generation is self.next:
-            self.next = again
+    def _restart(self, generation: Generation) -> None:
+        """Stops a generation and opens it again; without the lock, because it may be deleted meanwhile."""
+        if generation.stop(save=True, seconds=RESTARTING):
+            self._reopen(generation)
         else:
-            self.current = again
-        again.start()
-        self._tell()
+            Thread(target=self._reopen, args=[generation], name=f"{self.name} restarts", daemon=True).start()
+            raise refusal(409, "the program is still being stopped", "it goes on by itself when it has stopped")
+
+    def _reopen(self, generation: Generation) -> None:
+        """Opens a generation again, behind its end, where its last checkpoint was taken."""
+        generation.join()
+        with self._lock:
+            if self.is_deleted or generation not in self.generations:
+                return
+            again = Generation(generation.beginning, self._around, self._hear)
+            if generation is self.next:
+                self.next = again
+            else:
+                self.current = again
+            again.start()
+            self._tell()
 
     def plan(self) -> dict[str, Any]:
         """The plan that runs, as `explain --format json` has it, with `"counts"` by the id of a box.

@@ -20,7 +20,7 @@ from thalweg.runtimes.checkpoint_folder import replace_file
 from thalweg.runtimes.inputs import mixed_times
 from thalweg.service.body_reader import FORMATS
 from thalweg.service.door import Door, DoorReport
-from thalweg.service.log import Log, LogEntry, LogRecord
+from thalweg.service.log import DiskFullError, Log, LogEntry, LogRecord
 from thalweg.service.stream import LoggedStream, StreamVersion, read_definition
 from thalweg.service.stream_statistics import StreamStatistics
 
@@ -64,9 +64,9 @@ class LoggedStreams:
     def put(self, name: str, definition: dict[str, Any]) -> tuple[LoggedStream, bool]:
         """Makes or changes a stream by `{"map": […]}`, once that is durable; and whether it is new.
 
-        `RejectedError` where the name or a mapping cannot be used. The same definition again changes nothing. A
-        definition may also have the keys that a deployment's stream has for its table and times (`zone`, `separator`,
-        …), and `from`, the URI of a connector.
+        `RejectedError` where the name or a mapping cannot be used, `DiskFullError` where it cannot be written. The same
+        definition again changes nothing. A definition may also have the keys that a deployment's stream has for its
+        table and times (`zone`, `separator`, …), and `from`, the URI of a connector.
         """
         _check_name(name)
         stated = read_definition(name, definition)
@@ -96,7 +96,11 @@ class LoggedStreams:
         kept.stream = changed
 
     def _write(self, stream: LoggedStream) -> None:
-        replace_file(self._file(stream.name), json.dumps(stream.as_data(), ensure_ascii=False).encode())
+        file = self._file(stream.name)
+        try:
+            replace_file(file, json.dumps(stream.as_data(), ensure_ascii=False).encode())
+        except OSError as error:
+            raise DiskFullError(f"cannot write `{file}`: {error}") from None
 
     def get(self, name: str) -> LoggedStream | None:
         """The stream of a name; None where there is none."""
@@ -209,7 +213,11 @@ class LoggedStreams:
                         continue
                     saved = kept.statistics.save()
                     kept.statistics.is_saved = True
-                replace_file(self._statistics_file(name), json.dumps(saved, ensure_ascii=False).encode())
+                try:
+                    replace_file(self._statistics_file(name), json.dumps(saved, ensure_ascii=False).encode())
+                except OSError:
+                    # The log has what is counted in them; posts say that the disk is full.
+                    kept.statistics.is_saved = False
 
     def _definitions(self) -> Iterator[Path]:
         return (path for path in self._folder.glob("*.json") if not path.name.endswith(_STATISTICS))

@@ -1,6 +1,7 @@
 """Programs come, change, fail and go; others do not notice."""
 
 import shutil
+from errno import ENOSPC
 from html import escape
 from pathlib import Path
 from threading import Event
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from services import RULES, before, body, expected, lines, posted, serving, settled, texts
+from thalweg.service.frame_file import FrameFile
 from thalweg.service.log import Log
 from thalweg.service.refused import RefusedError
 from thalweg.service.registered_program import RegisteredProgram
@@ -134,6 +136,32 @@ def test_a_program_is_restarted(origin: Any, tmp_path: Path) -> None:
             program.restart("yesterday")  # type: ignore[arg-type]
 
 
+def test_a_program_that_takes_long_to_stop_goes_on_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = texts(20)
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", body({"jam.lars": RULES}))
+        settled(program, posted(service, *documents[:6]))
+        stopped, go_on = program.current, Event()
+        stopped.ask(lambda run: go_on.wait(60), 60)
+        with monkeypatch.context() as patch:
+            patch.setattr("thalweg.service.registered_program.RESTARTING", 0.2)
+            with pytest.raises(RefusedError, match="still being stopped") as error:
+                program.restart("checkpoint")
+        assert error.value.status == 409
+        go_on.set()
+        heard = Event()
+        stop = program.subscribe(heard.set)
+        while program.current is stopped:
+            assert heard.wait(60)
+            heard.clear()
+        stop()
+        answered = settled(program, posted(service, *documents[6:]))
+    assert answered == expected({"jam.lars": RULES}, documents)[: len(answered)]
+    assert before(answered, 20) == before(expected({"jam.lars": RULES}, documents), 20)
+
+
 def test_a_program_that_counts_for_ever_fails_and_others_go_on(tmp_path: Path) -> None:
     documents = texts(20)
     with serving(tmp_path / "data") as service:
@@ -158,6 +186,35 @@ def test_rules_beside_others_that_count_for_ever_fail_within_their_memory(tmp_pa
         failed(program)
         assert [diagnostic["code"] for diagnostic in program.current.because] == ["E410"]
         assert "16 MB" in program.current.because[0]["message"]
+
+
+def test_a_program_whose_answers_cannot_be_written_says_so_and_goes_on_when_they_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = texts(20)
+    append = FrameFile.append
+
+    def full(file: FrameFile, frames: Any, sync: bool = False) -> None:
+        if file.path.name.startswith("lines-"):
+            raise OSError(ENOSPC, "No space left on device")
+        append(file, frames, sync)
+
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", body({"jam.lars": RULES}))
+        answered = settled(program, posted(service, *documents[:6]))
+        with monkeypatch.context() as patch:
+            patch.setattr(FrameFile, "append", full)
+            seq = posted(service, *documents[6:])
+            failed(program)
+        because = program.current.because[0]
+        assert (because["code"], '`"checkpoint"`' in because["help"]) == ("E401", True)
+        # What holds is what the lines say.
+        assert program.snapshot()[0] == f"1-{len(answered)}"
+        assert lines(program) == answered
+        program.restart("checkpoint")
+        answered = settled(program, seq)
+    assert answered == expected({"jam.lars": RULES}, documents)[: len(answered)]
+    assert before(answered, 20) == before(expected({"jam.lars": RULES}, documents), 20)
 
 
 def test_a_program_is_deleted_in_the_middle_of_a_tick(tmp_path: Path) -> None:

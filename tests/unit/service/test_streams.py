@@ -1,13 +1,14 @@
 """Streams are defined, filled and deleted; what is known of them is there after a restart."""
 
 from collections.abc import Iterator
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
 
 from thalweg.diagnostics import RejectedError
 from thalweg.service.door import MediaTypeError
-from thalweg.service.log import Log
+from thalweg.service.log import DiskFullError, Log
 from thalweg.service.streams import LoggedStreams
 
 TEXT = "text/plain"
@@ -39,6 +40,29 @@ def test_a_stream_is_made_and_changed(streams: LoggedStreams) -> None:
     assert changed.version_of(1).definition == {}
     assert [str(mapping.predicate) for mapping in streams["north"].version.tally().mappings] == ["temp/2"]
     assert streams.names() == ["north"]
+
+
+def test_where_the_disk_is_full_nothing_is_defined_and_counts_are_saved_later(
+    tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    streams = _opened(tmp_path, log)
+    streams.put("north", {})
+    streams.post("north", TEXT, b"p(a) at 1.\np(\n", skip=True).result()
+    with monkeypatch.context() as patch:
+        patch.setattr("thalweg.service.streams.replace_file", full)
+        with pytest.raises(DiskFullError, match="No space left"):
+            streams.put("south", {})
+        with pytest.raises(DiskFullError, match="No space left"):
+            streams.put("north", {"map": ["temp(device, v) at ts"]})
+        streams.save()
+    assert (streams.names(), streams["north"].version.number) == (["north"], 1)
+    streams.save()
+    again = _opened(tmp_path, log)
+    assert again.names() == ["north"]
+    assert (again.describe("north")["facts"], len(again.describe("north")["bad"])) == (1, 1)
 
 
 @pytest.mark.parametrize(
