@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from signal import SIGTERM
 from time import monotonic, sleep
 from typing import Any
 from urllib.request import Request, urlopen
@@ -36,6 +37,11 @@ class ServedProcess:
         """Ends it without a warning."""
         self._process.kill()
         self._process.wait()
+
+    def end(self, number: int = SIGTERM, seconds: float = 60) -> int:
+        """Asks it to end; its exit code."""
+        self._process.send_signal(number)
+        return self._process.wait(seconds)
 
     def ask(self, method: str, path: str, body: bytes | None = None, media: str = "application/json") -> Any:
         """What a request gives, as data; an answer of 400 and above is an error."""
