@@ -20,7 +20,7 @@ SCHEMES: Final = {
 }  # fmt: skip
 """The schemes of file systems, and those under which pyarrow knows them."""
 
-_LIBRARIES: Final = "set JAVA_HOME, HADOOP_HOME and CLASSPATH (`hadoop classpath --glob`), or use `--runtime spark`"
+_LIBRARIES: Final = "set JAVA_HOME, HADOOP_HOME and CLASSPATH (`hadoop classpath --glob`), on a cluster on all machines"
 _PARTITION: Final = "="
 
 
