@@ -183,7 +183,7 @@ CATALOGUE: Final = {
     "E901": "unknown key in a deployment",
     "E902": "value in a deployment cannot be used",
     "E903": "service refuses a request",
-    "E904": "program of a service has failed",
+    "E904": "a part of a service has failed",
 }
 
 VISIBLE: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {

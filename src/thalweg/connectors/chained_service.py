@@ -65,7 +65,8 @@ class ChainedServiceTransport(HttpTransport):
         """How many blocks were handed over."""
         return self._blocks
 
-    def hold(self) -> None:
+    def hold(self, unconfirmed: int | None = None) -> None:
+        # A position is a place among the answers: the service need not confirm anything.
         self._holds = True
 
     def saved(self, position: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from threading import Event, Thread
 from typing import Any, Final
 
 from thalweg.connectors.open import is_remote
+from thalweg.connectors.service_client import ServiceRefusedError
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.service.log import DiskFullError, LogBusyError
 from thalweg.service.pumped_source import StreamOrigin
@@ -98,11 +99,17 @@ class Pump:
                     return
             except FailedError as error:
                 self._stumble("retrying", error.diagnostic)
+            except ServiceRefusedError as error:
+                # A program that is not there yet may be there later, and a token may become known.
+                self._stumble("retrying", error.diagnostics[0])
             except RejectedError as error:
                 # It would be wrong the next time, too.
                 self._stumble("failed", error.diagnostics[0])
                 return
             except (LookupError, _EndedError):
+                return
+            except Exception as error:
+                self._stumble("failed", _unforeseen(self._name, error))
                 return
             pause = _FIRST_PAUSE if self._streams.position(self._name) != before else min(2 * pause, _LONGEST_PAUSE)
             self._closed.wait(pause)
@@ -121,7 +128,7 @@ class Pump:
             try:
                 for part in origin.parts(transport, position):
                     self.state = ConnectorState("reading")
-                    part.pump(self._append, self._closed)
+                    part.pump(self._append, self._closed, self._report)
                     part.close()
                     if self._closed.is_set():
                         return True
@@ -159,3 +166,9 @@ class Pump:
                 raise _EndedError
         if self.state.state == "retrying":
             self.state = ConnectorState("reading")
+
+
+def _unforeseen(name: str, error: Exception) -> Diagnostic:
+    """The diagnostic of an error that nobody has thought of: other streams go on."""
+    message = f"what brings `{name}` has failed: {type(error).__name__}: {error}"
+    return Diagnostic("E904", message, help="this is a fault of Thalweg: please report it, with the deployment")

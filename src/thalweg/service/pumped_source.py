@@ -7,7 +7,7 @@ A position says of which source it is, so that another one under the same name b
     {…, "ended": true}                                                              all of it has been taken
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -20,7 +20,7 @@ from thalweg.connectors.mapping.mapped_rows import MappedStream
 from thalweg.connectors.mapping.tally import Tally
 from thalweg.connectors.open import open_stream
 from thalweg.connectors.replay import ReplayTransport
-from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
+from thalweg.connectors.transport import Acknowledging, Keeping, Noticing, Positioned, Transport
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError, without_secrets
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
@@ -135,8 +135,8 @@ class PumpedSource:
             self._cutter.load(position)
             transport.seek(position["at"])
 
-    def pump(self, log: BodyLog, closed: Event) -> None:
-        """Logs what comes, as soon as nothing more is there, until it ends or this is closed.
+    def pump(self, log: BodyLog, closed: Event, report: Callable[[Diagnostic], None]) -> None:
+        """Logs what comes, as soon as nothing more is there, until it ends or this is closed; reports warnings.
 
         `FailedError` where the connection is lost, or was ended by the other side and is to be made again.
         """
@@ -145,6 +145,9 @@ class PumpedSource:
             if closed.is_set():
                 return
             self._see_gaps(log)
+            if isinstance(self._transport, Noticing):
+                for warning in self._transport.notices():
+                    report(warning)
             if arrival is None:
                 self._append(log)
             elif arrival[1]:
