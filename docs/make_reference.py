@@ -133,9 +133,13 @@ def http() -> Iterator[str]:
     yield f"# HTTP\n\n{GENERATED}\nThe routes of [`thalweg serve`](../how-to/serve.md), from its OpenAPI document, "
     yield "which is at `/v1/openapi.json`. "
     yield 'A request that is refused has a status of 400 or above, and `{"diagnostics": […]}`.\n'
-    for path, operations in document(ENDPOINTS)["paths"].items():
+    api = document(ENDPOINTS)
+    for path, operations in api["paths"].items():
         for method, operation in operations.items():
             yield from route(f"{method.upper()} {path}", operation)
+    yield "\n## Bodies and answers\n\nKeys in brackets may be left out, or are not always there.\n"
+    for name, schema in api["components"]["schemas"].items():
+        yield f"\n### `{name}`\n\n{keys(schema)}"
 
 
 def route(name: str, operation: dict[str, Any]) -> Iterator[str]:
@@ -146,11 +150,42 @@ def route(name: str, operation: dict[str, Any]) -> Iterator[str]:
         place = {"path": "in the path", "query": "in the query", "header": "a header"}[parameter["in"]]
         yield f"- `{parameter['name']}` ({place}): {parameter['description']}\n"
     if body := operation.get("requestBody"):
-        yield f"- body: {', '.join(f'`{media}`' for media in body['content'])}\n"
+        yield f"- body: {media_types(body['content'])}\n"
     for status, answer in operation["responses"].items():
         if status != "default":
-            media = ", ".join(f"`{media}`" for media in answer.get("content", {})) or "no body"
-            yield f"- {status}: {media}\n"
+            yield f"- {status}: {media_types(answer.get('content', {})) or 'no body'}\n"
+
+
+def media_types(content: dict[str, Any]) -> str:
+    """The media types of a body, and what is in it where that is said."""
+    schemas = (kind(value["schema"]) if "schema" in value else "" for value in content.values())
+    return ", ".join(f"`{media}` {shown}".strip() for media, shown in zip(content, schemas, strict=True))
+
+
+def keys(schema: dict[str, Any]) -> str:
+    """The keys of an object, each with what it is."""
+    required = schema.get("required", [])
+    rows = []
+    for name, value in schema["properties"].items():
+        shown = f"`{name}`" if name in required else f"[`{name}`]"
+        text = value.get("description", "").replace("|", r"\|")
+        rows.append(f"| {shown} | {kind(value)} | {text} |\n")
+    return f"| key | is | |\n|---|---|---|\n{''.join(rows)}"
+
+
+def kind(schema: dict[str, Any]) -> str:
+    """What a value is, in a word or two; a link where it is described itself."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[`{name}`](#{name.lower()})"
+    if "enum" in schema or "const" in schema:
+        return " or ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    kinds = schema.get("type", "any value")
+    if kinds == "array":
+        return f"list of {kind(schema['items'])}"
+    if kinds == "object" and schema.get("properties"):
+        return f"object: {', '.join(f'`{name}`' for name in schema['properties'])}"
+    return " or ".join(kinds) if isinstance(kinds, list) else kinds
 
 
 if __name__ == "__main__":

@@ -146,9 +146,10 @@ ANSWER_ROUTES = (
         "What holds, and until when that is guaranteed.",
         parameters=(
             _MATCH,
-            Parameter("limit", "how many, by default 1,000"),
+            Parameter("limit", "how many, by default 1,000", is_number=True),
             Parameter("after", "the `next` of the page before"),
         ),
+        gives="Facts",
     ),
     Endpoint(
         "GET",
@@ -159,6 +160,7 @@ ANSWER_ROUTES = (
             Parameter("fact", "the fact, event or row", is_required=True),
             Parameter("at", "a tick or a timestamp; by default now"),
         ),
+        gives="Why",
     ),
     Endpoint(
         "GET",
@@ -167,7 +169,7 @@ ANSWER_ROUTES = (
         "The lines that `thalweg run` would print; the header `Next` has the id behind the last.",
         parameters=(
             Parameter("after", "lines behind this id; by default all that are kept"),
-            Parameter("limit", "how many, by default 1,000"),
+            Parameter("limit", "how many, by default 1,000", is_number=True),
         ),
         answers={200: LINES},
     ),
@@ -189,7 +191,7 @@ ANSWER_ROUTES = (
         f"{_PATH}/late",
         late,
         "The latest facts that came too late.",
-        parameters=(Parameter("limit", "how many, by default 100"),),
+        parameters=(Parameter("limit", "how many, by default 100", is_number=True),),
         answers={200: LINES},
     ),
     Endpoint(
@@ -198,5 +200,6 @@ ANSWER_ROUTES = (
         program_history,
         "What held from when to when, as a timeline draws it.",
         parameters=(Parameter("from", "a tick or a timestamp"), Parameter("to", "a tick or a timestamp"), _MATCH),
+        gives="History",
     ),
 )

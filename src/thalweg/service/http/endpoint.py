@@ -58,6 +58,7 @@ class Parameter:
     text: str
     is_required: bool = False
     place: str = "query"
+    is_number: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,10 @@ class Endpoint:
     """The media types of what is sent; none where nothing is."""
     answers: Mapping[int, str] = field(default_factory=lambda: {200: JSON})
     """The media type of each answer that is not a refusal; empty where it has no body."""
+    takes: str = ""
+    """The schema of a body in JSON."""
+    gives: str = ""
+    """That of answers in JSON, of a list of such with `[]` behind it, where the status does not say another one."""
 
 
 def as_json(data: object) -> bytes:

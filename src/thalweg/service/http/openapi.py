@@ -6,28 +6,11 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from thalweg.service.http.endpoint import JSON, Endpoint, Parameter
+from thalweg.service.http.schemas import SCHEMAS
 
-_TEXT: Final = {"type": "string"}
 _REFUSAL: Final = {
     "description": "Refused: what is wrong, each with a number, a sentence and a way out.",
     "content": {JSON: {"schema": {"$ref": "#/components/schemas/Refusal"}}},
-}
-_SCHEMAS: Final = {
-    "Diagnostic": {
-        "type": "object",
-        "required": ["code", "severity", "message"],
-        "properties": {
-            **dict.fromkeys(("code", "message", "file", "help"), _TEXT),
-            "severity": {"enum": ["error", "warning"]},
-            **{name: {"type": "integer"} for name in ("line", "column", "end_line", "end_column")},
-            **{name: {"type": "array", "items": _TEXT} for name in ("notes", "listed")},
-        },
-    },
-    "Refusal": {
-        "type": "object",
-        "required": ["diagnostics"],
-        "properties": {"diagnostics": {"type": "array", "items": {"$ref": "#/components/schemas/Diagnostic"}}},
-    },
 }
 
 
@@ -42,7 +25,7 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
         "paths": paths,
         "security": [{"token": []}, {"console": []}],
         "components": {
-            "schemas": _SCHEMAS,
+            "schemas": SCHEMAS,
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "console": {"type": "apiKey", "in": "cookie", "name": "thalweg"},
@@ -58,11 +41,14 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "operationId": endpoint.handler.__name__,
         "summary": endpoint.text,
         "parameters": parameters + [_parameter(parameter) for parameter in endpoint.parameters],
-        "responses": {str(status): _answer(status, media) for status, media in endpoint.answers.items()},
+        "responses": {str(status): _answer(endpoint, status) for status in endpoint.answers},
     }
     operation["responses"]["default"] = _REFUSAL
     if endpoint.body:
-        operation["requestBody"] = {"required": True, "content": {media: {} for media in endpoint.body}}
+        operation["requestBody"] = {
+            "required": True,
+            "content": {media: _schema(endpoint.takes) for media in endpoint.body},
+        }
     if endpoint.scope is None:
         operation["security"] = []
     else:
@@ -70,11 +56,22 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     return operation
 
 
-def _answer(status: int, media: str) -> dict[str, Any]:
+def _answer(endpoint: Endpoint, status: int) -> dict[str, Any]:
+    media = endpoint.answers[status]
     answer: dict[str, Any] = {"description": _STATUS.get(status, "Done.")}
-    return answer | ({"content": {media: {}}} if media else {})
+    gives = _OF_STATUS.get(status, endpoint.gives) if media == JSON else ""
+    return answer | ({"content": {media: _schema(gives)}} if media else {})
 
 
+def _schema(name: str) -> dict[str, Any]:
+    """What a body is like; nothing where that is not said."""
+    if not name:
+        return {}
+    one = {"$ref": f"#/components/schemas/{name.removesuffix('[]')}"}
+    return {"schema": {"type": "array", "items": one} if name.endswith("[]") else one}
+
+
+_OF_STATUS: Final = {202: "Stopping"}
 _STATUS: Final = {201: "It is new.", 202: "It has begun.", 204: "Done.", 503: "Not yet."}
 
 
@@ -84,5 +81,5 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         "in": parameter.place,
         "required": parameter.is_required,
         "description": parameter.text,
-        "schema": _TEXT,
+        "schema": {"type": "integer", "minimum": 0} if parameter.is_number else {"type": "string"},
     }

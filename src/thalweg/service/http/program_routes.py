@@ -125,8 +125,10 @@ PROGRAM_ROUTES = (
         "What is wrong with a program.",
         parameters=(Parameter("program", "says besides what of this program would go on, and what would begin"),),
         body=(JSON,),
+        takes="CheckBody",
+        gives="Checked",
     ),
-    Endpoint("GET", "/v1/programs", get_programs, "All programs."),
+    Endpoint("GET", "/v1/programs", get_programs, "All programs.", gives="Program[]"),
     Endpoint(
         "PUT",
         _PATH,
@@ -136,8 +138,10 @@ PROGRAM_ROUTES = (
         parameters=(Parameter("If-Match", "the generation that is to be replaced", place="header"),),
         body=(JSON,),
         answers={200: JSON, 201: JSON},
+        takes="ProgramBody",
+        gives="Program",
     ),
-    Endpoint("GET", _PATH, get_program, "A program and how it does."),
+    Endpoint("GET", _PATH, get_program, "A program and how it does.", gives="Program"),
     Endpoint(
         "DELETE",
         _PATH,
@@ -153,6 +157,8 @@ PROGRAM_ROUTES = (
         "Goes on from the last checkpoint, or begins a generation with the log or now.",
         scope="admin",
         body=(JSON,),
+        takes="RestartBody",
+        gives="Program",
     ),
     Endpoint(
         "PUT",
@@ -162,9 +168,10 @@ PROGRAM_ROUTES = (
         scope="admin",
         body=("text/plain",),
         answers={200: JSON, 201: JSON},
+        gives="Subscribed",
     ),
     Endpoint("DELETE", _SUBSCRIPTION, delete_subscription, "Takes a definition away.", "admin", answers={204: ""}),
-    Endpoint("GET", f"{_PATH}/plan", plan, "The plan that runs, with counts by the id of a box."),
+    Endpoint("GET", f"{_PATH}/plan", plan, "The plan that runs, with counts by the id of a box.", gives="Plan"),
     Endpoint("GET", f"{_PATH}/plan.svg", plan_svg, "The plan, drawn.", answers={200: "image/svg+xml"}),
     Endpoint(
         "POST",
@@ -172,5 +179,7 @@ PROGRAM_ROUTES = (
         playground,
         "Tries a program out in a process of its own: its lines, proofs and history.",
         body=(JSON,),
+        takes="PlaygroundBody",
+        gives="Played",
     ),
 )

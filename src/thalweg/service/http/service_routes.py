@@ -51,12 +51,19 @@ async def session(api: Api, request: Request) -> Response:
 
 
 SERVICE_ROUTES = (
-    Endpoint("GET", "/v1/health", health, "Whether the process lives.", scope=None),
+    Endpoint("GET", "/v1/health", health, "Whether the process lives.", scope=None, gives="Health"),
     Endpoint(
-        "GET", "/v1/ready", ready, "Whether all programs have caught up; else why not.", answers={200: JSON, 503: JSON}
+        "GET",
+        "/v1/ready",
+        ready,
+        "Whether all programs have caught up; else why not.",
+        answers={200: JSON, 503: JSON},
+        gives="Ready",
     ),
     Endpoint("GET", "/v1/metrics", metrics, "Metrics, as Prometheus reads them.", answers={200: "text/plain"}),
-    Endpoint("GET", "/v1/tokens", tokens, "The tokens: name, scope, and when each was made.", scope="admin"),
+    Endpoint(
+        "GET", "/v1/tokens", tokens, "The tokens: name, scope, and when each was made.", scope="admin", gives="Token[]"
+    ),
     Endpoint(
         "POST",
         "/v1/session",
@@ -65,5 +72,6 @@ SERVICE_ROUTES = (
         scope=None,
         body=(JSON,),
         answers={204: ""},
+        takes="SessionBody",
     ),
 )

@@ -140,7 +140,7 @@ def _description(api: Api, name: str) -> dict[str, Any]:
 _PATH: Final = "/v1/streams/{name}"
 
 STREAM_ROUTES = (
-    Endpoint("GET", "/v1/streams", get_streams, "All streams."),
+    Endpoint("GET", "/v1/streams", get_streams, "All streams.", gives="Stream[]"),
     Endpoint(
         "PUT",
         _PATH,
@@ -149,8 +149,10 @@ STREAM_ROUTES = (
         scope="admin",
         body=(JSON,),
         answers={200: JSON, 201: JSON},
+        takes="StreamBody",
+        gives="Stream",
     ),
-    Endpoint("GET", _PATH, get_stream, "A stream and what came on it."),
+    Endpoint("GET", _PATH, get_stream, "A stream and what came on it.", gives="Stream"),
     Endpoint("DELETE", _PATH, delete_stream, "Deletes a stream that no program reads.", "admin", answers={204: ""}),
     Endpoint(
         "POST",
@@ -163,12 +165,17 @@ STREAM_ROUTES = (
             Parameter("Idempotency-Key", "the same key gives the first answer again", place="header"),
         ),
         body=tuple(FORMATS),
+        gives="Posted",
     ),
     Endpoint(
         "GET",
         f"{_PATH}/facts",
         get_records,
         "What came on a stream, as it came.",
-        parameters=(Parameter("after", "records behind this number"), Parameter("limit", "how many, by default 100")),
+        parameters=(
+            Parameter("after", "records behind this number", is_number=True),
+            Parameter("limit", "how many at most, by default 100", is_number=True),
+        ),
+        gives="Records",
     ),
 )
