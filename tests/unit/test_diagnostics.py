@@ -108,6 +108,13 @@ def test_the_page_has_every_number_and_no_other() -> None:
     assert {code: title for code, (title, _) in sections().items()} == CATALOGUE
 
 
+def test_every_number_that_is_used_is_in_the_catalogue() -> None:
+    files = (PAGE.parents[1] / "src").rglob("*.py")
+    used = {code for path in files for code in re.findall(r'"([EW][0-9]{3})"', path.read_text(encoding="utf-8"))}
+    assert used - CATALOGUE.keys() == set()
+    assert len(used) > 100
+
+
 @pytest.mark.parametrize("code", CATALOGUE)
 def test_the_page_shows_a_way_out(code: str) -> None:
     assert re.search(r"^\*\*Way out\.\*\* \S", sections()[code][1], re.MULTILINE)

@@ -44,7 +44,7 @@ from thalweg.service.log import DiskFullError, Log, LogRecord
 from thalweg.service.logged_items import LoggedItems
 from thalweg.service.program_text import CompiledProgram, ProgramText
 from thalweg.service.questions import Questions
-from thalweg.service.refused import RefusedError, refusal
+from thalweg.service.refused import RefusedError, has_failed, refusal
 from thalweg.service.streams import LoggedStreams
 from thalweg.service.subscriptions import NO_SUBSCRIPTIONS, ActiveSubscriptions, EarlierSubscriptions
 
@@ -310,7 +310,7 @@ class Generation:
             self._fail(_unforeseen(error))
         finally:
             self._cpu = time.thread_time()
-            self._questions.close()
+            self._questions.close(has_failed() if self.state == "failed" else None)
             self.lines.close()
             self._heard(self)
 

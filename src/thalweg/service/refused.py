@@ -38,3 +38,8 @@ def refusal(status: int, message: str, way_out: str = "", headers: Mapping[str, 
     {'diagnostics': [{'code': 'E903', 'severity': 'error', 'message': 'there is nothing here'}]}
     """
     return RefusedError(status, Diagnostic("E903", message, help=way_out), headers)
+
+
+def has_failed() -> RefusedError:
+    """Nothing can be asked of a program that has failed."""
+    return refusal(409, "the program has failed", "its `because` says why: replace it, or restart it")

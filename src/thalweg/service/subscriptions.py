@@ -26,7 +26,7 @@ from thalweg.kinds.part import Part
 from thalweg.runtimes.local import LocalRun
 from thalweg.service.log_record import LogEntry, LogRecord
 from thalweg.service.program_text import MOST_TEXT, ProgramText
-from thalweg.service.refused import RefusedError
+from thalweg.service.refused import RefusedError, has_failed, refusal
 from thalweg.service.streams import NAME
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ class ProgramSubscriptions:
         """The generation that was PUT last."""
         generation = self._program.next or self._program.current
         if generation.state == "failed":
-            raise RefusedError(409, Diagnostic("E425", "the program has failed", help="replace it, or restart it"))
+            raise has_failed()
         return generation
 
     def _asked(self, generation: "Generation", question: Callable[[LocalRun], T], until: float) -> T:
@@ -339,5 +339,5 @@ def _in_use(message: str) -> Diagnostic:
 
 def _busy() -> RefusedError:
     message = "the program is busy with what has come, and has not come to this request in time"
-    busy = Diagnostic("E424", message, help="ask again in a few seconds: the same request changes nothing twice")
-    return RefusedError(503, busy, {"Retry-After": "2"})
+    help_ = "ask again in a few seconds: the same request changes nothing twice"
+    return refusal(503, message, help_, {"Retry-After": "2"})
