@@ -208,6 +208,8 @@ _PARAMETER: Final = re.compile(
 # This many notes are shown; the others are counted.
 MOST_NOTES: Final = 4
 _LONGEST_LINE: Final = 120
+# In so many characters before and behind a place secrets are looked for; fewer are shown.
+_NEAR: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +242,8 @@ class Diagnostic:
         lines = [f"{self.severity}[{self.code}]: {self.message}".translate(VISIBLE)]
         if self.span is not NOWHERE:
             line, column = self.span.source.position(self.span.start)
-            written, start = _excerpt(_masked(self.span.source.line_at(self.span.start)), column - 1)
+            near, place = _around(self.span.source.line_at(self.span.start), column - 1)
+            written, start = _excerpt(_masked(near), place)
             width = max(1, min(self.span.end - self.span.start, len(written) - start))
             margin = " " * len(str(line))
             # A tab stays a tab, so that the caret stands under its character on any terminal.
@@ -304,6 +307,12 @@ def _with_masks(text: str, mask: Callable[[str], str]) -> str:
     return _PARAMETER.sub(lambda match: match[1] + mask(match[2]), _LOGIN.sub(login, text))
 
 
+def _around(line: str, place: int) -> tuple[str, int]:
+    """A line, and where in it a place is; of one that has millions of characters what is near the place."""
+    first = max(0, place - _NEAR)
+    return line[first : place + _NEAR], place - first
+
+
 def _excerpt(line: str, place: int) -> tuple[str, int]:
     """As much of a line as a person reads, and where in it a place is.
 
@@ -358,7 +367,10 @@ class RejectedError(Exception):
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("\n\n".join(diagnostic.render() for diagnostic in self.diagnostics))
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        return "\n\n".join(diagnostic.render() for diagnostic in self.diagnostics)
 
 
 class FailedError(Exception):

@@ -1,5 +1,6 @@
 """How diagnostics read, and that the page about them is complete."""
 
+import pickle
 import re
 from pathlib import Path
 
@@ -88,6 +89,21 @@ def test_long_lines_are_cut_around_the_place() -> None:
     assert shown.count("…") == 2
     whole = Diagnostic("E101", "m", Span(Source("x", text), 0, 601)).render().splitlines()
     assert {len(whole[2]), len(whole[3])} == {len("  1 | ") + 120}
+
+
+def test_a_line_of_a_million_characters_is_shown_around_the_place() -> None:
+    text = "a" * 1_000_000 + " mqtt://me:secret@broker/! " + "b" * 1_000_000
+    place = text.index("!")
+    _, _, shown, caret = Diagnostic("E101", "m", Span(Source("x", text), place, place + 1)).render().splitlines()
+    assert shown[caret.index("^")] == "!"
+    assert "mqtt://me:******@broker/! b" in shown
+    assert (len(shown), shown.count("…")) == (len("  1 | ") + 120, 2)
+
+
+def test_an_error_says_all_that_is_wrong_also_when_it_has_travelled() -> None:
+    error = pickle.loads(pickle.dumps(RejectedError([at(0, 1), at(1, 2)])))
+    assert [diagnostic.code for diagnostic in error.diagnostics] == ["E203", "E203"]
+    assert str(error) == "\n\n".join(diagnostic.render() for diagnostic in error.diagnostics)
 
 
 def test_a_text_may_start_further_down_a_file() -> None:

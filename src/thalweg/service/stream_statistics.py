@@ -11,6 +11,8 @@ from thalweg.service.log import LogRecord
 RATE: Final = 10_000
 """Milliseconds over which the rate of facts is taken."""
 _KEPT_BAD: Final = 10
+_LONGEST: Final = 1_000
+"""So many characters of a bad line are kept: a document of 16 MB may be a line."""
 
 
 class StreamStatistics:
@@ -51,7 +53,8 @@ class StreamStatistics:
         """Counts the bad lines of a body, whether or not the rest of it is taken."""
         self.malformed += report.malformed
         for text, diagnostic in report.bad_lines[-_KEPT_BAD:]:
-            self._bad.append({"arrived": written_instant(arrived), "text": text, "diagnostic": diagnostic.as_data()})
+            shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+            self._bad.append({"arrived": written_instant(arrived), "text": shown, "diagnostic": diagnostic.as_data()})
         self.is_saved = self.is_saved and not report.malformed
 
     def is_mixed_by(self, report: DoorReport) -> bool:

@@ -119,6 +119,14 @@ def test_a_body_with_a_bad_line_is_refused_or_the_line_skipped(streams: LoggedSt
     assert [bad["text"] for bad in about["bad"]] == ["p(", "p("]
 
 
+def test_of_a_long_bad_line_the_beginning_is_kept(streams: LoggedStreams) -> None:
+    streams.put("north", {})
+    with pytest.raises(RejectedError):
+        streams.post("north", TEXT, b"p(" + b"a" * 1_000_000)
+    (bad,) = streams.describe("north")["bad"]
+    assert bad["text"] == f"p({'a' * 998}…"
+
+
 def test_a_stream_has_timestamps_or_bare_ticks(streams: LoggedStreams) -> None:
     streams.put("north", {})
     streams.post("north", TEXT, b"p(a) at 3.").result()
