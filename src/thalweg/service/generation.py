@@ -171,6 +171,8 @@ class Generation:
         self._solvers: Solvers | None = None
         self._stop = ThreadStop(self._end_solving)
         self._thread = Thread(target=self._live, name=f"{self.name} {self.number}", daemon=True)
+        for warning in () if compiled is None else compiled.warnings:
+            self._warn(warning)
         around.log.keep(self._key, 0)
 
     @property

@@ -1,5 +1,6 @@
 """What must not get in does not."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,3 +145,71 @@ def test_texts_open_no_file(served: Serving, tmp_path: Path, name: str, text: st
         assert "treasure" not in answer.text
         if method == "PUT" and name != "../x.lars" and text:
             assert answer.status_code == 400, answer.text
+
+
+_WINDOW = "FROM NAMED WINDOW <w> ON <north> [RANGE 3s, SLIDE 1s]"
+_IMPORTS = "<urn:o> a <http://www.w3.org/2002/07/owl#Ontology> ; <http://www.w3.org/2002/07/owl#imports> <{0}> ."
+_ENTITY = """<?xml version="1.0"?><!DOCTYPE rdf:RDF [<!ENTITY x SYSTEM "{0}">]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+ xmlns:e="urn:e:"><e:C rdf:about="urn:a"><e:p>&x;</e:p></e:C></rdf:RDF>"""
+ADDRESSES = [
+    ("x.lp", '#script (python) import urllib.request; urllib.request.urlopen("{0}") #end. a :- p.', "E501"),
+    ("x.lp", 'a(@open("{0}")) :- p.', "E501"),
+    ("x.rspql", f"SELECT ?s FROM <{{0}}> {_WINDOW} {{{{ WINDOW <w> {{{{ ?s ?p ?o }}}} }}}}", "W611"),
+    (
+        "x.rspql",
+        f"SELECT ?s {_WINDOW} {{{{ WINDOW <w> {{{{ ?s ?p ?o }}}} SERVICE <{{0}}> {{{{ ?s ?p ?o }}}} }}}}",
+        "E604",
+    ),
+    ("x.rspql", "LOAD <{0}>", "E604"),
+    ("x.ttl", _IMPORTS, "W409"),
+    ("x.ofn", "Ontology(<urn:o> Import(<{0}>) SubClassOf(<urn:A> <urn:B>))", "W409"),
+    ("x.omn", "Ontology: <urn:o> Import: <{0}> Class: <urn:A> SubClassOf: <urn:B>", "W409"),
+    ("x.owl", _ENTITY, "E305"),
+    ("x.jsonld", '{{"@context": "{0}", "@id": "urn:a"}}', "E101"),
+    ("x.jsonld", '{{"@context": {{"@import": "{0}"}}, "@id": "urn:a"}}', "E101"),
+]
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    """A port at which nobody should come by."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def addresses(listener: socket.socket, folder: Path) -> list[str]:
+    """That of the port, and that of a file."""
+    (folder / "secret").write_text("treasure")
+    return [f"http://127.0.0.1:{listener.getsockname()[1]}/", (folder / "secret").as_uri()]
+
+
+@pytest.mark.parametrize(("name", "text", "code"), ADDRESSES)
+def test_no_address_of_a_program_is_opened(
+    served: Serving, tmp_path: Path, listener: socket.socket, name: str, text: str, code: str
+) -> None:
+    is_taken = code.startswith("W")
+    for address in addresses(listener, tmp_path):
+        body = {"sources": [{"name": name, "text": text.format(address)}], "streams": ["north"]}
+        put = served.client.put("/v1/programs/x", json=body)
+        assert put.status_code == (201 if is_taken else 400), put.text
+        checked = served.client.post("/v1/check", json=body)
+        assert checked.json()["ok"] == is_taken
+        assert code in {diagnostic["code"] for diagnostic in checked.json()["diagnostics"]}
+        assert "treasure" not in put.text + checked.text
+        if is_taken:
+            assert code in {warning["code"] for warning in put.json()["warnings"]}
+            served.client.delete("/v1/programs/x").raise_for_status()
+
+
+@pytest.mark.parametrize("context", ['"{0}"', '{{"@import": "{0}"}}', '["{0}", {{}}]'])
+def test_no_address_of_facts_is_opened(served: Serving, tmp_path: Path, listener: socket.socket, context: str) -> None:
+    for address in addresses(listener, tmp_path):
+        body = '{"@context": ' + context.format(address) + ', "@id": "urn:g", "@graph": {"@id": "urn:a"}}'
+        headers = {"Content-Type": "application/ld+json"}
+        answer = served.client.post("/v1/streams/north/facts", content=body, headers=headers)
+        assert answer.status_code == 400, answer.text
+        assert "treasure" not in answer.text
