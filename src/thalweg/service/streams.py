@@ -37,10 +37,16 @@ _SHOWN: Final = 16 << 20
 
 @dataclass(slots=True)
 class _Kept:
-    """A stream with its statistics; `lock` keeps bodies in the order in which they are checked."""
+    """A stream with its statistics, which are looked at and changed under a lock.
+
+    Bodies and definitions have a turn, so that they are in the log in the order in which they are checked: that takes
+    seconds where a body is large, and keeps nobody else waiting.
+    """
 
     stream: LoggedStream
     statistics: StreamStatistics = field(default_factory=StreamStatistics)
+    door: Door = field(default_factory=Door)
+    turn: Lock = field(default_factory=Lock)
     lock: Lock = field(default_factory=Lock)
 
 
@@ -51,7 +57,6 @@ class LoggedStreams:
         """Reads the definitions in a folder, which is made if need be, and what the log has on these streams."""
         self._folder = folder
         self._log = log
-        self._door = Door()
         self._lock = RLock()
         self.connectors: dict[str, Callable[[], dict[str, Any]]] = {}
         """How the connectors of streams are doing, for those that have one."""
@@ -74,7 +79,7 @@ class LoggedStreams:
             kept = self._kept.get(name)
             if kept is None:
                 return self._make(name, stated), True
-            with kept.lock:
+            with kept.turn:
                 if kept.stream.version.definition != stated:
                     self._change(kept, stated)
             return kept.stream, False
@@ -112,8 +117,7 @@ class LoggedStreams:
 
     def names(self) -> list[str]:
         """All names, sorted."""
-        with self._lock:
-            return sorted(self._kept)
+        return sorted(self._kept)
 
     def delete(self, name: str) -> bool:
         """Deletes a stream; False where there is none. Whether a program reads it is for the caller to see.
@@ -124,7 +128,7 @@ class LoggedStreams:
             kept = self._kept.get(name)
             if kept is None:
                 return False
-            with kept.lock:
+            with kept.turn:
                 self._log.append(LogEntry("stream", name, about={"map": None})).result()
                 self._forget(name)
                 del self._kept[name]
@@ -158,14 +162,15 @@ class LoggedStreams:
             key = f"{kept.stream.born} {key}"
             if (record := self._log.with_key(name, key)) is not None:
                 return _done(record)
-        with kept.lock:
+        with kept.turn:
             if self._kept.get(name) is not kept:
                 raise KeyError(name)
             stream, statistics = kept.stream, kept.statistics
             arrived = self._log.now()
-            report = self._door.check(name, stream.version, media, body, arrived, statistics.behind)
-            is_mixed = statistics.is_mixed_by(report)
-            statistics.meet(report, arrived)
+            report = kept.door.check(name, stream.version, media, body, arrived, statistics.behind)
+            with kept.lock:
+                is_mixed = statistics.is_mixed_by(report)
+                statistics.meet(report, arrived)
             if report.is_refused or is_mixed or (report.malformed and not skip):
                 raise RejectedError([*report.diagnostics, *([mixed_times()] if is_mixed else [])])
             prefixes = statistics.behind.get("prefixes") if FORMATS[media] == "facts" else None
@@ -252,7 +257,7 @@ class LoggedStreams:
         if record.media in _GOES_ON:
             version = kept.stream.version_of(record.about["map"])
             before = {**statistics.behind, "prefixes": record.about.get("prefixes", {})}
-            report = self._door.check(record.stream, version, record.media, record.body, record.arrived, before)
+            report = kept.door.check(record.stream, version, record.media, record.body, record.arrived, before)
             statistics.behind = dict(report.behind)
 
     def _records(self, after: int) -> Iterator[LogRecord]:

@@ -1,12 +1,14 @@
 """Streams are defined, filled and deleted; what is known of them is there after a restart."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from errno import ENOSPC
 from pathlib import Path
 
 import pytest
 
 from thalweg.diagnostics import RejectedError
+from thalweg.model.rdf import GENERATED_AT
 from thalweg.service.door import MediaTypeError
 from thalweg.service.log import DiskFullError, Log
 from thalweg.service.streams import LoggedStreams
@@ -125,6 +127,22 @@ def test_of_a_long_bad_line_the_beginning_is_kept(streams: LoggedStreams) -> Non
         streams.post("north", TEXT, b"p(" + b"a" * 1_000_000)
     (bad,) = streams.describe("north")["bad"]
     assert bad["text"] == f"p({'a' * 998}…"
+
+
+def test_while_a_large_body_is_read_others_are_posted_and_looked_at(streams: LoggedStreams) -> None:
+    streams.put("north", {})
+    streams.put("south", {})
+    graphs = "".join(f"<x:{number}> {GENERATED_AT} 3 . <x:{number}> {{ <x:s> a <x:c> }}\n" for number in range(20_000))
+    with ThreadPoolExecutor(1) as threads:
+        large = threads.submit(streams.post, "north", "application/trig", graphs.encode())
+        while not (large.running() or large.done()):
+            pass
+        streams.post("south", TEXT, b"p(a) at 3.").result()
+        assert streams.names() == ["north", "south"]
+        assert [streams.describe(name)["facts"] for name in ("north", "south")] == [0, 1]
+        streams.save()
+        assert not large.done()
+        assert large.result().result().about["facts"] == 20_000
 
 
 def test_a_stream_has_timestamps_or_bare_ticks(streams: LoggedStreams) -> None:
