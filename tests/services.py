@@ -1,6 +1,7 @@
 """A service in this process, and programs of all kinds for it."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -86,6 +87,11 @@ def expected(sources: dict[str, str], documents: list[str], **options: Any) -> l
 def before(answered: list[str], tick: int) -> list[str]:
     """The lines of the ticks before one."""
     return [line for line in answered if json.loads(line)["t"] < tick]
+
+
+def copied(folder: Path, copy: Path) -> Path:
+    """A copy of the folder of a service that runs; files come and go that are being written."""
+    return Path(shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("*.unfinished")))
 
 
 @contextmanager

@@ -1,11 +1,10 @@
 """A generation answers what `thalweg run` answers over the same text, also from a copy of its folder on."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from services import KINDS, before, body, expected, posted, serving, settled, texts
+from services import KINDS, before, body, copied, expected, posted, serving, settled, texts
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -32,8 +31,7 @@ def test_a_program_goes_on_from_a_copy_of_the_folder(kind: str, tmp_path: Path) 
             if number % 2:
                 settled(program, seq)
             # What a crash leaves: files in the middle of everything.
-            unfinished = shutil.ignore_patterns("*.unfinished")
-            copies.append((number, shutil.copytree(tmp_path / "data", tmp_path / f"copy{number}", ignore=unfinished)))
+            copies.append((number, copied(tmp_path / "data", tmp_path / f"copy{number}")))
         answered = settled(program, seq)
     for number, copy in copies[:: max(1, len(copies) // 4)]:
         with serving(copy) as service:

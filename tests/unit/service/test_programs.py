@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from services import RULES, before, body, expected, lines, posted, serving, settled, texts
+from services import RULES, before, body, copied, expected, lines, posted, serving, settled, texts
 from thalweg.service.frame_file import FrameFile
 from thalweg.service.log import Log
 from thalweg.service.refused import RefusedError
@@ -254,7 +254,7 @@ def test_time_passes_for_a_program_by_the_wall_clock_and_comes_again_from_the_lo
         program.subscribe(lambda: seen.set() if any("calm(a)" in line for line in lines(program)) else None)
         posted(service, "speed(a,1).\n")
         assert seen.wait(60)
-        shutil.copytree(tmp_path / "data", tmp_path / "copy")
+        copied(tmp_path / "data", tmp_path / "copy")
         answered = settled(program, service.log.last)
     shutil.rmtree(tmp_path / "copy" / "programs" / "p" / "1" / "checkpoint")
     with serving(tmp_path / "copy") as service:

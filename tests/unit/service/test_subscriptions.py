@@ -1,7 +1,6 @@
 """Definitions come and go while a program runs: others do not notice, and each answers as alone from its first tick."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
@@ -9,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from services import EVENTS, EX, KINDS, body, expected, posted, serving, settled, texts
+from services import EVENTS, EX, KINDS, body, copied, expected, posted, serving, settled, texts
 from thalweg.service.refused import RefusedError
 from thalweg.service.registered_program import RegisteredProgram
 from thalweg.service.service import Service, ServiceOptions
@@ -189,7 +188,7 @@ def test_a_program_goes_on_with_them_from_a_copy_of_the_folder(tmp_path: Path) -
                 program.subscriptions.put(name, text)
             elif name:
                 program.subscriptions.delete(name)
-            copies.append(shutil.copytree(tmp_path / "data", tmp_path / f"copy{number}"))
+            copies.append(copied(tmp_path / "data", tmp_path / f"copy{number}"))
         described, answered = program.subscriptions.describe(), settled(program, service.log.last)
     assert len(lines_of(answered, "thrice")) > 2
     for number, copy in enumerate(copies):
