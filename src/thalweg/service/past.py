@@ -5,7 +5,6 @@ nowhere.
 """
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from thalweg.runtimes.observer import Observer
 from thalweg.runtimes.thread_stop import ThreadStop
 from thalweg.service.generation import Generation, SharedParts, named_streams, read_log, run_program
 from thalweg.service.generation_items import GenerationItems, position_of
+from thalweg.service.in_time import in_time
 from thalweg.service.program_text import CompiledProgram
 from thalweg.service.refused import RefusedError, refusal
 from thalweg.service.why_answer import WhyAnswer, absent, why_answer
@@ -178,28 +178,20 @@ class _Replay:
 
 
 def _in_time(work: Callable[[], WhyAnswer], replay: _Replay, seconds: float) -> WhyAnswer:
-    """What a function gives, which a thread of its own calls; `RefusedError` (408) after some seconds."""
-    future: Future[WhyAnswer] = Future()
-    stop = ThreadStop()
+    """What a function gives; `RefusedError` (408) after some seconds."""
 
-    def call() -> None:
-        try:
-            future.set_result(work())
-        except Exception as error:
-            future.set_exception(error)
-
-    thread = Thread(target=stop.run, args=[call], name=f"why {replay.generation.name}", daemon=True)
-    thread.start()
-    try:
-        return future.result(seconds)
-    except RejectedError as error:
-        raise _refused(error) from None
-    except TimeoutError:
+    def end(stop: ThreadStop, thread: Thread) -> None:
         replay.interrupt.asked = True
         replay.around.log.wake()
         thread.join(_PATIENCE)
         if thread.is_alive() and replay.items is not None:
             replay.items.unless_reading(stop.ask)
+
+    try:
+        return in_time(work, seconds, f"why {replay.generation.name}", end)
+    except RejectedError as error:
+        raise _refused(error) from None
+    except TimeoutError:
         raise refusal(408, f"it could not be found out in {seconds:g} seconds", "ask about a later time") from None
 
 

@@ -1,21 +1,27 @@
 """The programs of a service, by their names: what is PUT, checked, listed and deleted."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import rmtree
 from threading import RLock, Thread
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.kinds.units import changed
 from thalweg.service.generation import SharedParts, run_program
+from thalweg.service.in_time import in_time
 from thalweg.service.program_text import CompiledProgram, ProgramText
 from thalweg.service.refused import RefusedError, refusal
 from thalweg.service.registered_program import RegisteredProgram
 from thalweg.service.streams import NAME
 
 MOST_PROGRAMS: Final = 100
+
+COMPILING: Final = 120.0
+"""Seconds that a program may take to be compiled."""
+
+T = TypeVar("T")
 
 
 class Programs:
@@ -46,7 +52,7 @@ class Programs:
         registered = None if program is None else self.get(program)
         try:
             text = ProgramText.read(body)
-            diagnostics = text.diagnostics()
+            diagnostics = _in_time(text.diagnostics)
         except RefusedError as error:
             if error.status != 400:
                 raise
@@ -58,8 +64,8 @@ class Programs:
     def put(self, name: str, body: object, if_match: int | None = None) -> tuple[RegisteredProgram, bool]:
         """Registers a program, or replaces it; and whether it is new. The same body again changes nothing.
 
-        `RefusedError`: 400 and 413 for what is wrong with the body, 409 where there is no room or a program of that
-        name is still stopping, 412 where `if_match` is not its generation.
+        `RefusedError`: 400 and 413 for what is wrong with the body, 408 where it takes too long to compile, 409 where
+        there is no room or a program of that name is still stopping, 412 where `if_match` is not its generation.
         """
         if not re.fullmatch(NAME, name):
             way_out = "a name begins with a letter; letters, digits, `_` and `-` follow, 64 at most"
@@ -72,7 +78,7 @@ class Programs:
         self._check(program, if_match)
         if program is not None and program.body == text.as_data():
             return program, False
-        compiled = text.compiled()
+        compiled = _in_time(text.compiled)
         if program is not None and text.origin == "keep":
             _check_kept(program.text, text, compiled)
         with self._lock:
@@ -168,6 +174,15 @@ class Programs:
             thread.start()
         for thread in stopping:
             thread.join(seconds)
+
+
+def _in_time(compile: Callable[[], T]) -> T:
+    """What comes of compiling a program; `RefusedError` (408) where that takes too long."""
+    try:
+        return in_time(compile, COMPILING, "compiles a program")
+    except TimeoutError:
+        message = f"the program could not be compiled in {COMPILING:g} seconds"
+        raise refusal(408, message, "write it shorter, or in several programs") from None
 
 
 def _would(before: ProgramText, after: ProgramText) -> dict[str, Any]:

@@ -5,13 +5,16 @@ from errno import ENOSPC
 from html import escape
 from pathlib import Path
 from threading import Event
+from threading import enumerate as threads
 from typing import Any
 
 import pytest
 
 from services import RULES, before, body, copied, expected, lines, posted, serving, settled, texts
+from thalweg.service import programs
 from thalweg.service.frame_file import FrameFile
 from thalweg.service.log import Log
+from thalweg.service.program_text import ProgramText
 from thalweg.service.refused import RefusedError
 from thalweg.service.registered_program import RegisteredProgram
 from thalweg.service.service import Service
@@ -172,7 +175,7 @@ def test_a_program_that_counts_for_ever_fails_and_others_go_on(tmp_path: Path) -
         failed(program)
         assert [diagnostic["code"] for diagnostic in program.current.because] == ["E410"]
         assert program.describe()["state"] == "failed"
-        with pytest.raises(RefusedError, match="stopped"):
+        with pytest.raises(RefusedError, match="has failed"):
             program.current.ask(lambda run: run.now, 60).result()
         answered = settled(witness, posted(service, *documents[6:]))
         assert answered == expected({"jam.lars": RULES}, documents)[: len(answered)]
@@ -329,3 +332,21 @@ def test_a_program_whose_records_are_gone_says_so(tmp_path: Path, monkeypatch: p
         program = service.programs.get("p")
         failed(program)
         assert "record 3" in program.current.because[0]["message"]
+
+
+def test_a_program_that_takes_too_long_to_compile_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def for_ever(*_: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(programs, "COMPILING", 0.2)
+    with serving(tmp_path / "data") as service:
+        monkeypatch.setattr(ProgramText, "compiled", for_ever)
+        monkeypatch.setattr(ProgramText, "diagnostics", for_ever)
+        for ask in (service.programs.check, lambda about: service.programs.put("p", about)):
+            with pytest.raises(RefusedError) as slow:
+                ask(body({"a.lars": RULES}))
+            assert slow.value.status == 408
+        for thread in [thread for thread in threads() if thread.name == "compiles a program"]:
+            thread.join(60)
+            assert not thread.is_alive()

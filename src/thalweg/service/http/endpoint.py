@@ -45,6 +45,8 @@ class Api:
     """For what takes milliseconds."""
     slow: WorkerThreads = field(default_factory=lambda: WorkerThreads(48))
     """For what waits for a program, or evaluates something."""
+    compiling: WorkerThreads = field(default_factory=lambda: WorkerThreads(4))
+    """For what compiles programs, so that whoever has many checked keeps nobody from anything else."""
 
 
 Handler = Callable[[Api, Request], Awaitable[Response]]

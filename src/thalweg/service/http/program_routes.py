@@ -22,7 +22,9 @@ def program_of(api: Api, request: Request) -> RegisteredProgram:
 async def check(api: Api, request: Request) -> Response:
     """What is wrong with a program, and what would begin anew if it took the place of another."""
     body = await json_of(request, api.max_body)
-    return json_response(await api.slow.call(api.service.programs.check, body, request.query_params.get("program")))
+    return json_response(
+        await api.compiling.call(api.service.programs.check, body, request.query_params.get("program"))
+    )
 
 
 async def put_program(api: Api, request: Request) -> Response:
@@ -30,7 +32,7 @@ async def put_program(api: Api, request: Request) -> Response:
     name = checked_name(request)
     generation = _if_match(request.headers.get("if-match"))
     body = await json_of(request, api.max_body)
-    program, is_new = await api.slow.call(api.service.programs.put, name, body, generation)
+    program, is_new = await api.compiling.call(api.service.programs.put, name, body, generation)
     return await _described(api, program, 201 if is_new else 200)
 
 
