@@ -109,10 +109,11 @@ class MeasuredService:
         """Waits until a program has taken all that came; what it says of itself then."""
         # Its object has its sources, too: what costs to send would be counted.
         self._wait(lambda: not self.metrics()[f'thalweg_program_lag_records{{program="{program}"}}'])
-        described: dict[str, Any] = self.ask("GET", f"programs/{program}")
+        while (described := self.ask("GET", f"programs/{program}"))["state"] == "catching-up":
+            sleep(0.1)
         if described["state"] == "failed":
             raise RuntimeError(f"program {program} has failed: {described['because']}")
-        return described
+        return dict(described)
 
     @staticmethod
     def _wait(condition: Any) -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, Literal
 
@@ -70,7 +71,7 @@ class CompiledProgram:
     """Those that it declares, and those of its options."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProgramText:
     """A body that has been read: texts, the streams that are read, where it begins, and its options."""
 
@@ -193,7 +194,7 @@ class ProgramText:
             "memory": f"{self.memory >> 20}MB" if self.memory % (1 << 20) == 0 else str(self.memory),
         }
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A short text that is another one for every other program."""
         return sha256(json.dumps(self.as_data(), sort_keys=True).encode()).hexdigest()[:16]
