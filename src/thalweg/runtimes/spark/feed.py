@@ -415,4 +415,4 @@ def _receiver(sources: StreamSources, transports: Sequence[Transport], options: 
         mapped = MappedStream(Dictionary(), transport.name, transport.stream, options.clock, tally, "live")
         return transport if isinstance(transport, Keeping) and not mapped.is_by_arrival else None
 
-    return BlockReceiver(sources.log, numbered, options.passing, keeps)
+    return BlockReceiver(sources.log, numbered, options.passing, keeps, options.report)

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 
 from thalweg.connectors.arrivals import QUEUED, arrivals, position_of
 from thalweg.connectors.interrupt import Interrupt
-from thalweg.connectors.transport import Acknowledging, Keeping, Positioned, Transport
+from thalweg.connectors.transport import Acknowledging, Keeping, Noticing, Positioned, Transport
 from thalweg.diagnostics import Diagnostic, FailedError
 from thalweg.model.arrow import frame, unframe
 from thalweg.model.dictionary import Dictionary
@@ -248,9 +248,14 @@ class BlockReceiver(_LogWriter):
         transports: Mapping[int, Transport],
         passing: PassingTime,
         keeps: Callable[[Transport], Keeping | None],
+        report: Callable[[Diagnostic], None],
     ) -> None:
-        """`keeps` gives a transport whose broker keeps messages for which the machine's clock waits."""
+        """`keeps` gives a transport whose broker keeps messages for which the machine's clock waits.
+
+        `report` gets what transports warn of.
+        """
         super().__init__(log)
+        self._report = report
         self._groups = [group for group in transports if group not in self._over]
         self._transports = [transports[group] for group in self._groups]
         self._passing = passing
@@ -302,6 +307,7 @@ class BlockReceiver(_LogWriter):
                     return
                 is_drained, left = arrival is None, left - (arrival is not None)
             self._see_gaps()
+            self._report_notices()
             if arrival is None:
                 self._beat()
                 if self._has_news:
@@ -421,6 +427,12 @@ class BlockReceiver(_LogWriter):
         if passing.by_wall and not passing.draining and passing.tick > self.reached:
             self.reached = passing.tick
             self._next.beats.append(round(passing.now() * 1_000))
+
+    def _report_notices(self) -> None:
+        for transport in self._transports:
+            if isinstance(transport, Noticing):
+                for warning in transport.notices():
+                    self._report(warning)
 
     def _see_gaps(self) -> None:
         """Sees for which streams a broker may have kept something, and which of them have brought it."""

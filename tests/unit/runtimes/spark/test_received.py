@@ -367,6 +367,34 @@ def test_a_text_and_a_live_stream(tmp_path):
     assert finished(run) == in_process(tmp_path, JOIN, [tmp_path / "t.facts", tmp_path / "s.facts"])[0]
 
 
+def block_receiver(log, transports, report=lambda warning: None):
+    return BlockReceiver(log, transports, PassingTime(Clock()), lambda transport: None, report)
+
+
+class Restarted(LiveText):
+    """Says at its second block that something is missing."""
+
+    def __init__(self, name: str, blocks: Sequence[bytes] = ()) -> None:
+        super().__init__(name, blocks)
+        self.said: list[Diagnostic] = []
+
+    def blocks(self, interrupt: Interrupt) -> Iterator[bytes]:
+        yield self._blocks[0]
+        self.said.append(Diagnostic("W424", "what holds begins anew"))
+        yield from self._blocks[1:]
+
+    def notices(self) -> list[Diagnostic]:
+        said, self.said = self.said, []
+        return said
+
+
+def test_what_a_transport_warns_of_is_reported(tmp_path):
+    reported: list[Diagnostic] = []
+    blocks = [b"a(x) at 3.\n", b"a(x) at 9.\n"]
+    block_receiver(ArrivalLog(tmp_path), {0: Restarted("s", blocks)}, reported.append).run()
+    assert [warning.code for warning in reported] == ["W424"]
+
+
 def test_a_stream_that_knows_its_position_is_received_on_behind_it(tmp_path):
     blocks = [f"a(x) at {tick}.\n".encode() for tick in range(6)]
     first = Numbered("s.facts", blocks[:3])
@@ -378,7 +406,7 @@ def test_a_stream_that_knows_its_position_is_received_on_behind_it(tmp_path):
     log = received_first.log
     # It was killed before the end of the stream was written down.
     log.add(replace(head, arrivals=(), ended=()), [])
-    again = BlockReceiver(log, {0: Numbered("s.facts", blocks)}, PassingTime(Clock()), lambda transport: None)
+    again = block_receiver(log, {0: Numbered("s.facts", blocks)})
     again.run()
     assert [block for _, block in log.of_group(0, log.numbers())] == blocks
 
@@ -387,7 +415,7 @@ def test_a_stream_that_cannot_be_read_again_begins_anew_and_half_a_line_is_gone(
     run = TaskRun(tmp_path, "seen(X) :- a(X).", [LiveText("s")])
     run.log.add(Segment(((0, START, 18),), counts=((0, 1),)), [b"a(x) at 3.\na(y) at"])
     run.read_arrivals([1])
-    again = BlockReceiver(run.log, {0: LiveText("s", [b"a(z) at 5.\n"])}, PassingTime(Clock()), lambda transport: None)
+    again = block_receiver(run.log, {0: LiveText("s", [b"a(z) at 5.\n"])})
     again.run()
     assert run.log.head(1).begun == (0,)
     assert [json.loads(line)["begin"] for line in finished(run)] == [["seen(x)"], [], ["seen(z)"]]
@@ -545,7 +573,7 @@ def test_what_was_received_is_written_down_when_receiving_ends(tmp_path, monkeyp
     # While there is no room, blocks wait in the queue, in the receiver and in the transport.
     blocks = [f"a(x{number:02}) at 3.\n".encode() for number in range(40)]
     transport = Waiting("s.facts", blocks)
-    receiver = BlockReceiver(ArrivalLog(tmp_path), {0: transport}, PassingTime(Clock()), lambda _: None)
+    receiver = block_receiver(ArrivalLog(tmp_path), {0: transport})
     receiver.start()
     wait_until(lambda: transport.sent > 30 if most_waiting == 300 else transport.sent == 40)
     sleep(0.1)
