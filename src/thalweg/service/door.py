@@ -13,6 +13,7 @@ import numpy as np
 
 from thalweg.connectors.batches import Item
 from thalweg.connectors.lines import LineError, wrong_line
+from thalweg.connectors.mapping.propose import of_stream
 from thalweg.diagnostics import Diagnostic
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.time import Clock
@@ -137,7 +138,7 @@ class _Reading:
         names_other = False
         for item in items:
             if isinstance(item, Diagnostic):
-                self._wrong.append(item)
+                self._wrong.append(of_stream(item))
                 if len(self._wrong) >= MOST_BAD:
                     break
             elif is_of_stream(item, self._stream):

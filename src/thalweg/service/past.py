@@ -49,8 +49,8 @@ def why_then(service: "Service", generation: Generation, text: str, at: str, sec
     compiled = generation.text.compiled(everything=True)
     tick = _tick(generation, compiled, at)
     if generation.t is None or tick > generation.t:
-        now = "no tick" if generation.t is None else generation.times.text(generation.t)
-        raise refusal(400, f"`{at}` is not decided yet: the last one is {now}", "leave `at` out to ask about now")
+        now = "no tick is" if generation.t is None else f"the last one is {generation.times.text(generation.t)}"
+        raise refusal(400, f"`{at}` is not decided yet: {now}", "leave `at` out to ask about now")
     around = service.parts
     folder = generation.reaching(tick) if generation.explains_facts else None
     if folder is None and around.log.first > generation.from_seq + 1:
@@ -73,7 +73,7 @@ def why_now(generation: Generation, text: str, seconds: float = LIMIT) -> dict[s
 
 
 def _answered(text: str, answer: WhyAnswer, times: TimeFormat, tick: int | None) -> dict[str, Any]:
-    at = "any time" if tick is None else times.text(tick)
+    at = None if tick is None else times.text(tick)
     if answer.holds:
         return {"t": None if tick is None else times.data(tick), "proof": answer.data}
     raise RefusedError(404, absent(text, at), about={} if answer.data is None else {"why_not": answer.data})

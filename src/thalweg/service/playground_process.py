@@ -118,7 +118,7 @@ def _answers_why(
     if answer.holds:
         return answer.data
     now = job.run.now
-    report(absent(text, "any time" if now is None else job.times.text(now)))
+    report(absent(text, None if now is None else job.times.text(now)))
     return None if answer.data is None else {"why_not": answer.data}
 
 

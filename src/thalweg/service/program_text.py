@@ -38,6 +38,7 @@ _MEMORY: Final = 256 << 20
 _SOLVE_LIMIT: Final = "10s"
 _KEYS: Final = ("sources", "background", "options", "streams", "from", "memory")
 _LONGEST_SHOWN: Final = 60
+_FLAG: Final = re.compile(r"`--([a-z-]+)")
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
 
 # The service decides these, or they are about files and Spark.
@@ -147,7 +148,7 @@ class ProgramText:
             # An iterator stands for streams that are live.
             return resolve_options(self.sources, iter(()), self.background, self._run_options())
         except RejectedError as error:
-            raise RefusedError(400, error.diagnostics) from None
+            raise RefusedError(400, map(_by_key, error.diagnostics)) from None
 
     def _run_options(self) -> RunOptions:
         stated = {str(_ROWS[key].python): _python_value(_ROWS[key], value) for key, value in self.options.items()}
@@ -314,6 +315,18 @@ def _memory(value: object, wrong: list[Diagnostic]) -> int:
         pass
     wrong.append(_wrong(f"`memory` cannot be `{_quoted(value)}`", 'write `"64MB"` or `"1GB"`'))
     return _MEMORY
+
+
+def _by_key(diagnostic: Diagnostic) -> Diagnostic:
+    """What is wrong with an option that is named as in a body, and not as on the command line.
+
+    >>> _by_key(Diagnostic("E902", "`--solve-limit 3` is not a duration")).message
+    '`solve_limit 3` is not a duration'
+    """
+    message, help_ = (
+        _FLAG.sub(lambda flag: f"`{flag[1].replace('-', '_')}", text) for text in (diagnostic.message, diagnostic.help)
+    )
+    return replace(diagnostic, message=message, help=help_)
 
 
 def _understood(sources: Sequence[Source]) -> frozenset[str]:

@@ -92,8 +92,8 @@ class Programs:
         if program is not None and program.is_deleted:
             raise refusal(409, f"the program `{program.name}` is being stopped")
         if if_match is not None and (program is None or program.generation != if_match):
-            now = "there is none" if program is None else f"it is {program.generation}"
-            raise refusal(412, f"the generation is not {if_match}: {now}")
+            now = "there is no such program" if program is None else f"it is {program.generation}"
+            raise refusal(412, f"the generation is not {if_match}: {now}", "look at it, and send its `ETag`")
         if program is None and len(self._by_name) >= MOST_PROGRAMS:
             message = f"there are {len(self._by_name)} programs, and there may be {MOST_PROGRAMS}"
             raise refusal(409, message, "delete one of them")

@@ -34,6 +34,8 @@ def why_answer(
     program has no derivations.
     """
     if derivations.now is None:
+        if not derivations.explains_rows:
+            api.fact_of(text, prefixes)
         return WhyAnswer(False)
     if derivations.explains_rows:
         row = derivations.why_row(text, prefixes)
@@ -63,6 +65,9 @@ def _without_derivation(text: str, derivations: Derivations) -> Diagnostic:
     return Diagnostic("E403", message, help="write the program as rules, whose conclusions have one")
 
 
-def absent(text: str, at: str) -> Diagnostic:
-    """E405: what is asked for does not hold at a time."""
+def absent(text: str, at: str | None) -> Diagnostic:
+    """E405: what is asked for does not hold at a time; without one nothing holds."""
+    if at is None:
+        help_ = "a tick is decided when a fact of a later one has come on each stream"
+        return Diagnostic("E405", f"`{text}` does not hold: no tick is decided yet", help=help_)
     return Diagnostic("E405", f"`{text}` does not hold at {at}")

@@ -91,6 +91,11 @@ def test_a_checkpoint_that_is_kept_saves_reading_the_log(tmp_path: Path, monkeyp
 def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as service:
         generation = begun(service, {"jam.lars": RULES})
+        silent, _ = service.programs.put("silent", body({"jam.lars": RULES}, streams=["silence"]))
+        for text, status in (("jam(r1)", 404), ("jam(", 400)):
+            with pytest.raises(RefusedError) as early:
+                why_now(silent.current, text)
+            assert early.value.status == status
         for text, at, status in (("jam(r1)", "soon", 400), ("jam(r1)", "900", 400), ("jam(", "11", 400)):
             with pytest.raises(RefusedError) as error:
                 why_then(service, generation, text, at)

@@ -83,7 +83,7 @@ def test_options_are_those_of_a_deployment(sources: dict[str, str], options: dic
 
 def test_an_option_that_does_not_fit_is_refused() -> None:
     assert messages(body({"a.lars": RULES}, options={"models": "all"})) == [
-        "`--models` is only for answer set programs (`.lp`)"
+        "`models` is only for answer set programs (`.lp`)"
     ]
     assert "soon" in messages(body({"a.lars": RULES}, options={"tick": "soon"}))[0]
 

@@ -61,6 +61,15 @@ def in_python(diagnostic: Diagnostic) -> Diagnostic:
     return replace(diagnostic, span=span, help=help)
 
 
+def of_stream(diagnostic: Diagnostic) -> Diagnostic:
+    """The diagnostic with mappings as streams of a service have them.
+
+    >>> of_stream(Diagnostic("E301", "no mapping", help="for example `--map 'p(a) at ts'`")).help
+    'for example `PUT {"map": ["p(a) at ts"]}`'
+    """
+    return replace(diagnostic, help=_PROPOSED.sub(r'PUT {"map": ["\1"]}', diagnostic.help))
+
+
 @contextmanager
 def errors_in_python() -> Iterator[None]:
     """Errors about mappings name the option as Python writes it."""

@@ -73,6 +73,17 @@ def test_bad_lines_are_refused_or_skipped(served: Serving) -> None:
     assert served.client.get("/v1/streams/bad").json()["malformed"] == 2
 
 
+def test_help_is_about_streams(served: Serving) -> None:
+    served.client.put("/v1/streams/help", json={}).raise_for_status()
+    headers = {"Content-Type": "application/json"}
+    wrong = served.client.post("/v1/streams/help/facts", content='{"dev": "a", "ts": 3, "v": 1}', headers=headers)
+    (diagnostic,) = wrong.json()["diagnostics"]
+    mapping = json.loads(diagnostic["help"].partition("`PUT ")[2].rstrip("`"))
+    served.client.put("/v1/streams/help", json=mapping).raise_for_status()
+    again = served.client.post("/v1/streams/help/facts", content='{"dev": "a", "ts": 3, "v": 1}', headers=headers)
+    assert again.json()["facts"] == 1
+
+
 def test_a_program_is_put_replaced_and_deleted(served: Serving) -> None:
     body = {"sources": SOURCES, "streams": ["north"]}
     made = served.client.put("/v1/programs/mine", json=body)
