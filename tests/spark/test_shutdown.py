@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,31 @@ def test_a_rejected_program_leaves_no_process(tmp_path: Path) -> None:
     with started(command(tmp_path, "q(X) :- p(Y).", tmp_path / "in.facts"), tmp_path / "said") as family:
         wait_until(lambda: not family.members(), "something is left behind", 60)
         assert family.process.wait() == 1
+
+
+# A session that is not needed any more while its Java starts; what is left open is printed when it is collected.
+KILLED = """
+import gc, sys, time, warnings
+from thalweg.runtimes.spark import session
+from thalweg.runtimes.spark.early_session import EarlyOptions, EarlySession
+
+warnings.simplefilter("error", ResourceWarning)
+sys.unraisablehook = lambda left: print(left.exc_value)
+
+def open_in_vain():
+    with EarlySession(EarlyOptions(short=True)) as early:
+        while not [*session._marked()]:
+            time.sleep(0.01)
+    print(early._session.exception().diagnostic.code)
+
+open_in_vain()
+gc.collect()
+"""
+
+
+def test_a_java_that_is_killed_while_it_starts_leaves_no_pipe(tmp_path: Path) -> None:
+    assert run([sys.executable, "-c", KILLED], tmp_path / "said.txt") == 0
+    assert (tmp_path / "said.txt").read_text() == "E407\n"
 
 
 @contextmanager

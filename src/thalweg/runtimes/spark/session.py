@@ -433,7 +433,6 @@ def _start(chosen: dict[str, str], verbose: bool, python: str, folder: Path | No
 
 
 def _launch(conf: "SparkConf", verbose: bool, folder: Path | None, places: dict[str, str]) -> Any:
-    from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
     # The process that only puts the command together ends at once.
@@ -445,8 +444,20 @@ def _launch(conf: "SparkConf", verbose: bool, folder: Path | None, places: dict[
         start = log.tell()
         try:
             return launch_gateway(conf, {"cwd": folder, **({} if verbose else {"stdout": log, "stderr": log})})
-        except PySparkRuntimeError as error:
-            raise _failed(error, _complaint(start)) from error
+        except BaseException as error:
+            _end_launched(error)
+            if isinstance(error, java_errors()):
+                raise _failed(error, _complaint(start)) from error
+            raise
+
+
+def _end_launched(error: BaseException) -> None:
+    """Ends a Java that PySpark has launched and not reached: it has left the process, and the pipe to it, to nobody."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        process = frame.f_locals.get("proc")
+        if isinstance(process, subprocess.Popen):
+            process.kill()
+            process.communicate()
 
 
 class _ToLog(logging.Filter):
