@@ -109,19 +109,20 @@ class AddingRun(ChangingRun):
         self.run.load(saved)
 
 
-@given(programs(), arrivals([0]), st.integers(-1, 12), st.data())
+@given(programs(), arrivals([0]), st.sets(st.integers(-1, 12), max_size=4), st.data())
 def test_what_is_added_answers_as_alone(
-    program: Program, came: list[Arrival], stopped: int, data: st.DataObject
+    program: Program, came: list[Arrival], stopped: set[int], data: st.DataObject
 ) -> None:
+    """Also where it goes on in another process, behind any ticks."""
     added = data.draw(additions([name for name in program.definitions if name in "DEF"]))
     run = AddingRun(program)
-    ticks = {one.after for one in added} | {one.until for one in added if one.until is not None} | {stopped, LAST}
+    ticks = {one.after for one in added} | {one.until for one in added if one.until is not None} | {*stopped, LAST}
     behind = 0
     for tick in sorted(ticks):
         take(run, came, behind, tick)
         behind = tick + 1
         run.change_behind(tick, added)
-        if tick == stopped:
+        if tick in stopped:
             run.restart()
     lines = [line for answer in run.finish() for line in str(answer).splitlines()]
     found = sum(absolute(f'"<{one.name}>"') in line for line in lines for one in added)

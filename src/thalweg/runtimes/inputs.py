@@ -111,6 +111,7 @@ class Streams:
             for transport in transports
             if transport.live
         ]
+        self._noticing = [live.transport for live in self._live if isinstance(live.transport, Noticing)]
         factors = [transport.factor for transport in transports if isinstance(transport, ReplayTransport)]
         self._pace = ReplayPace(clock.tick_length, min(factors)) if factors else None
         recorded = [
@@ -154,6 +155,7 @@ class Streams:
             # Recorded streams follow the live ones, so they hold nothing back.
             self.resting = passing.silent | self._drained | self._behind
             yield None
+        yield from self._notices()
         # What waits when the user asks to end has come all the same.
         for number in range(len(self._live)):
             yield from self._released(number)
@@ -164,9 +166,8 @@ class Streams:
 
     def _notices(self) -> Iterator[Diagnostic]:
         """What transports warn of."""
-        for live in self._live:
-            if isinstance(live.transport, Noticing):
-                yield from live.transport.notices()
+        for transport in self._noticing:
+            yield from transport.notices()
 
     def _arrives(self, number: int, block: bytes, position: Any) -> Iterator[Timed | Far]:
         live = self._live[number]

@@ -3,9 +3,10 @@
 NAMED EVENT :Jam { MATCH :High SEQ :High WITHIN (10 m) }      from tick 12 on
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from thalweg.diagnostics import Diagnostic, RejectedError
 from thalweg.ir.patterns import Pattern, occurrences
@@ -38,17 +39,24 @@ class AddedKnowledge:
         self._index = index
         self._ontology = ontology
         self._looked_up = part.program.looked_up
-        self._indexes: dict[frozenset[Predicate] | None, TripleIndex] = {}
+        # An index goes when no pattern looks into it any more.
+        self._indexes: WeakValueDictionary[frozenset[Predicate] | None, TripleIndex] = WeakValueDictionary()
 
     def index_for(self, pattern: Pattern) -> TripleIndex:
         """Where the clauses of a pattern look."""
         names = CascadeProgram((NamedEvent("", pattern),)).looked_up
         if self._looked_up is None or (names is not None and names <= self._looked_up):
             return self._index
-        if names not in self._indexes:
+        index = self._indexes.get(names)
+        if index is None:
             lookup = self._ontology.lookup(names)
-            self._indexes[names] = self._index if lookup is None else _index_of(lookup)
-        return self._indexes[names]
+            index = self._indexes[names] = self._index if lookup is None else _index_of(lookup)
+        return index
+
+    def doubts(self) -> Iterator[Diagnostic]:
+        """What could not be found out about triples, besides what the cascade's own index says."""
+        for index in {*self._indexes.values()} - {self._index}:
+            yield from index.doubts()
 
 
 def _index_of(lookup: AbstractionProgram) -> TripleIndex:

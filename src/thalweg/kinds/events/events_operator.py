@@ -176,6 +176,8 @@ class EventsOperator(Operator):
         if self._arriving.added is not None:
             yield from self._arriving.added.summary()
         yield from self._index.doubts()
+        if self._added:
+            yield from self._knowledge.doubts()
 
     def words_in_use(self) -> Words:
         """The words of conclusions that are still needed; patterns keep terms as text."""
@@ -209,8 +211,8 @@ class EventsOperator(Operator):
         """Takes an event away that was added, and that no other uses."""
         definition = self._added.pop(name).event.definition
         if isinstance(definition, Pattern):
-            self._layers.remove(name)
             index = self._knowledge.index_for(definition)
+            self._layers.remove(name)
         else:
             assert self._arriving.added is not None
             self._arriving.added.remove(name)
