@@ -36,12 +36,19 @@ class ServedProcess:
     def kill(self) -> None:
         """Ends it without a warning."""
         self._process.kill()
-        self._process.wait()
+        self._wait()
 
     def end(self, number: int = SIGTERM, seconds: float = 60) -> int:
         """Asks it to end; its exit code."""
         self._process.send_signal(number)
-        return self._process.wait(seconds)
+        return self._wait(seconds)
+
+    def _wait(self, seconds: float | None = None) -> int:
+        """Until it has ended; its exit code."""
+        code = self._process.wait(seconds)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        return code
 
     def ask(self, method: str, path: str, body: bytes | None = None, media: str = "application/json") -> Any:
         """What a request gives, as data; an answer of 400 and above is an error."""
