@@ -67,11 +67,14 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _because(program: Mapping[str, Any]) -> Iterator[str]:
-    """Why a program has failed."""
+    """Why a program has failed, or answers nothing yet."""
     from thalweg.connectors.service_client import diagnostic_of
 
-    if program["because"]:
+    if program["because"] or program["awaits"]:
         yield f"\n{program['name']}:"
+    if program["awaits"]:
+        silent = ", ".join(f"`{stream}`" for stream in program["awaits"])
+        yield f"  waits for {silent}: nothing has come there yet, and no tick is decided without it (see `idle`)"
     for diagnostic in program["because"]:
         yield from (f"  {line}" for line in diagnostic_of(diagnostic).render().splitlines())
 

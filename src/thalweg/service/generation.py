@@ -27,7 +27,7 @@ from thalweg.dataflow.operator import Concludes
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
 from thalweg.kinds.part import Part
 from thalweg.model.prefixes import NO_PREFIXES
-from thalweg.model.time import AS_TICKS, FOREVER, TimeFormat
+from thalweg.model.time import AS_TICKS, FOREVER, NEVER, TimeFormat
 from thalweg.runtimes.checkpoint_folder import Claim
 from thalweg.runtimes.embedded_checkpoint import FORMAT, STATE, EmbeddedCheckpoint
 from thalweg.runtimes.kept_program import RunProgram
@@ -143,6 +143,8 @@ class Generation:
         self.times = AS_TICKS if compiled is None else compiled.options.timing.format
         self.bytes = 0
         self.late = 0
+        self.awaits: tuple[str, ...] = ()
+        """The streams that have said nothing yet, and hold back the others."""
         self.is_open = False
         """Whether it has gone back to its checkpoint: lines behind that are gone, and come again."""
         self.settled_lines = 0
@@ -464,11 +466,23 @@ class Generation:
         )
         self.late = run.intake.late.count + run.intake.far.count
         self.explains_facts = run.derivations.explains_facts
+        self.awaits = self._silent(run)
         if self.state == "catching-up" and self.seq >= self._target:
             last = self._around.log.last
             if last - self.seq <= _NEAR:
                 self.state = "live"
             self._target = last
+
+    def _silent(self, run: LocalRun) -> tuple[str, ...]:
+        """The streams that have said nothing, where another one has and nothing lets them rest."""
+        highs, resting = run.intake.watermark.highs, frozenset() if self._items is None else self._items.resting
+        if max(highs) == NEVER:
+            return ()
+        return tuple(
+            stream
+            for number, (stream, high) in enumerate(zip(self.text.streams, highs, strict=False))
+            if high == NEVER and number not in resting
+        )
 
     def _warn(self, warning: Diagnostic) -> None:
         self.warnings.append(warning.as_data())

@@ -215,6 +215,7 @@ class RegisteredProgram:
             "progress": round(last.progress, 4),
             "because": last.because,
             "t": None if current.t is None else current.times.data(current.t),
+            "awaits": list(current.awaits),
             "lag": {"records": behind, "seconds": self._lag_seconds(current, behind)},
             "lines": current.lines.last,
             "holding": len(current.holding),

@@ -350,3 +350,23 @@ def test_a_program_that_takes_too_long_to_compile_is_refused(tmp_path: Path, mon
         for thread in [thread for thread in threads() if thread.name == "compiles a program"]:
             thread.join(60)
             assert not thread.is_alive()
+
+
+def test_a_program_says_which_streams_it_waits_for(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as service:
+        for name, options in (("patient", {}), ("idle", {"idle": "10 ms"})):
+            service.programs.put(name, body({"jam.lars": RULES}, streams=["north", "south"], options=options))
+        programs_ = [service.programs.get(name) for name in ("patient", "idle")]
+        assert [program.describe()["awaits"] for program in programs_] == [[], []]
+        seq = posted(service, "speed(r1,3) at 1. speed(r1,3) at 2.\n")
+        assert settled(programs_[0], seq) == []
+        assert programs_[0].describe()["awaits"] == ["south"]
+        heard = Event()
+        stop = programs_[1].subscribe(heard.set)
+        while not lines(programs_[1]):
+            heard.wait(60)
+            heard.clear()
+        stop()
+        assert programs_[1].describe()["awaits"] == []
+        settled(programs_[0], posted(service, "speed(r1,3) at 1.\n", stream="south"))
+        assert programs_[0].describe()["awaits"] == []

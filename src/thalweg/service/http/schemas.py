@@ -146,6 +146,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "progress": {"type": "number", "minimum": 0, "maximum": 1},
             "because": _list(_one("Diagnostic"), "why it has failed"),
             "t": _or_null(_TIME, "the last tick that was evaluated"),
+            "awaits": _list(_NAMED, "streams that have said nothing yet: no tick is decided before (see `idle`)"),
             "lag": _object({"records": _COUNT, "seconds": _NUMBER}),
             "lines": _described(_COUNT, "how many it has answered"),
             "holding": _described(_COUNT, "how many facts hold"),
