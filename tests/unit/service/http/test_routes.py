@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from serving import RULES, Serving
 
@@ -154,6 +155,18 @@ def test_metrics_have_the_names_of_the_contract(served: Serving) -> None:
     assert {f"thalweg_{name}{{program=" for name in by_program.split()} <= names
     plain = {"process_cpu_seconds_total", "process_resident_memory_bytes"}
     assert plain | {"thalweg_log_bytes", "thalweg_loop_gap_seconds"} <= names
+
+
+def test_metrics_are_what_prometheus_reads(served: Serving) -> None:
+    answer = served.client.get("/v1/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    families = list(text_string_to_metric_families(answer.text))
+    assert len({family.name for family in families}) == len(families)
+    assert all(family.documentation and family.samples for family in families)
+    for family in families:
+        assert family.type in ("counter", "gauge"), family
+        assert all(sample.value >= 0 for sample in family.samples)
+        assert all(sample.name.endswith("_total") == (family.type == "counter") for sample in family.samples), family
 
 
 @pytest.mark.parametrize(
