@@ -9,6 +9,7 @@ from random import Random
 from threading import Event
 from typing import Any, Final
 
+import httpx
 import pytest
 
 from followed_service import Follower, Writer, at_work, before, is_caught_up, lines_of, records_of, until
@@ -51,7 +52,9 @@ def kill(service: ServedProcess, random: Random, longest: float, program: str) -
     """Kills a service some time after its start, perhaps while a program is being saved, and starts it again."""
     Event().wait(random.uniform(0.0, longest))
     if random.random() < 0.5:
-        service.ask("POST", f"programs/{program}/restart", b'{"from":"checkpoint"}')
+        answer = httpx.post(f"{service.url}v1/programs/{program}/restart", json={"from": "checkpoint"}, timeout=60)
+        # Where kernels are being compiled it takes longer to stop, and goes on all the same.
+        assert answer.status_code in (200, 409), answer.text
         Event().wait(random.uniform(0.0, longest / 4))
     service.kill()
     service.start()

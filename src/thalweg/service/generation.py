@@ -366,8 +366,8 @@ class Generation:
         claim = Claim(self.text.fingerprint, self.text.fingerprint, {}, FORMAT)
         self._take_over(folder)
         try:
-            with EmbeddedCheckpoint(folder, claim, program=program):
-                pass
+            with EmbeddedCheckpoint(folder, claim, program=program) as checkpoint:
+                self._need_logged(checkpoint)
         except RejectedError as error:
             if self._around.log.first > self.from_seq + 1 or self.beginning.kept_from is not None:
                 raise
@@ -377,6 +377,13 @@ class Generation:
         if not (folder / STATE).exists():
             self.lines.cut(0)
         return EmbeddedCheckpoint(folder, claim, program=program)
+
+    def _need_logged(self, checkpoint: EmbeddedCheckpoint) -> None:
+        """`RejectedError` where the log has lost what a checkpoint has taken: other records will have its numbers."""
+        last = self._around.log.last
+        if checkpoint.state is not None and (seq := position_of(checkpoint.state)["items"]["seq"]) > last:
+            message = f"the checkpoint of the program is behind record {seq}, and the log ends with {last}"
+            raise RejectedError([Diagnostic("E408", message, help='restart it from `"earliest"` or `"now"`')])
 
     def _take_over(self, folder: Path) -> None:
         """Begins with the checkpoint of the generation of which it keeps what is unchanged."""

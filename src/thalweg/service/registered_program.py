@@ -125,6 +125,8 @@ class RegisteredProgram:
         generations = [self._loaded(about) for about in data["generations"]]
         self.current, self.next = generations[0], generations[1] if len(generations) > 1 else None
         self._has_begun = True
+        if [generation.from_seq for generation in generations] != [about["after"] for about in data["generations"]]:
+            self._write(generations)
         self.body = self._last.text.as_data()
         kept = {generation.folder for generation in generations}
         for folder in (self._folder / self.name).iterdir():
@@ -141,7 +143,9 @@ class RegisteredProgram:
         kept_from = about.get("kept_from")
         kept = None if kept_from is None else folder.with_name(str(kept_from))
         subscribed = EarlierSubscriptions.read(about["subscribed"])
-        beginning = Beginning(self.name, about["number"], text, folder, about["after"], kept, subscribed)
+        # A log that has lost its end gives the numbers that it had to other records.
+        after = min(about["after"], self._around.log.last)
+        beginning = Beginning(self.name, about["number"], text, folder, after, kept, subscribed)
         return Generation(beginning, self._around, self._hear)
 
     @property

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, Final
@@ -228,11 +228,19 @@ class LoggedStreams:
         return (path for path in self._folder.glob("*.json") if not path.name.endswith(_STATISTICS))
 
     def _read(self, path: Path) -> _Kept:
-        """A stream of the folder with its statistics; those of an earlier stream of its name are not its own."""
-        kept = _Kept(LoggedStream.of_data(json.loads(path.read_bytes())))
+        """A stream of the folder with its statistics.
+
+        Those of an earlier stream of its name are not its own. A log that has lost its end gives the numbers that it
+        had to other records: then everything is counted again, and the stream is there for what comes.
+        """
+        stream, last = LoggedStream.of_data(json.loads(path.read_bytes())), self._log.last
+        if stream.born > last:
+            stream = replace(stream, born=last)
+            self._write(stream)
+        kept = _Kept(stream)
         counted = self._statistics_file(kept.stream.name)
         saved = json.loads(counted.read_bytes()) if counted.exists() else None
-        if saved is not None and saved["seq"] > kept.stream.born:
+        if saved is not None and kept.stream.born < saved["seq"] <= last:
             kept.statistics.load(saved)
         return kept
 

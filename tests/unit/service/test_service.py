@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services import RULES, body, posted, serving, settled, texts
+from services import RULES, before, body, expected, posted, serving, settled, texts
 from thalweg.diagnostics import RejectedError
 from thalweg.service.log import DiskFullError, Log, LogBusyError, LogRecord
 from thalweg.service.refused import RefusedError
@@ -92,3 +92,29 @@ def test_it_ends_in_the_middle_of_a_tick_and_goes_on_afterwards(tmp_path: Path) 
     with serving(tmp_path / "data") as service:
         assert settled(service.programs.get("witness"), service.log.last) == answered
         assert service.programs.delete("slow")
+
+
+@pytest.mark.parametrize("cut", [1, 90, 300, 2_000])
+def test_a_log_that_has_lost_its_end_is_what_counts(cut: int, tmp_path: Path) -> None:
+    """As where a disk says that it has written something, and has not."""
+    documents = texts(20)
+    with serving(tmp_path / "data") as service:
+        program, _ = service.programs.put("p", body({"jam.lars": RULES}))
+        posted(service, *documents[:6])
+        # Begins where the log is to be cut, or behind it.
+        late, _ = service.programs.put("late", body({"jam.lars": RULES}, streams=["south"]))
+        seq = posted(service, *documents[:6], stream="south")
+        settled(program, seq), settled(late, seq)
+    (file,) = (tmp_path / "data" / "log").glob("log-*")
+    with file.open("r+b") as torn:
+        torn.truncate(max(len(b"thalweg log 1\n"), file.stat().st_size - cut))
+    with serving(tmp_path / "data") as service:
+        assert service.log.last < seq
+        for stream, name in (("north", "p"), ("south", "late")):
+            kept = [record.body.decode() for record in service.streams.records(stream)]
+            assert kept == documents[: len(kept)]
+            seq = posted(service, *documents[len(kept) :], stream=stream)
+            answered = settled(service.programs.get(name), seq)
+            wanted = expected({"jam.lars": RULES}, documents)
+            assert before(answered, 20) == before(wanted, 20)
+            assert service.streams.describe(stream)["facts"] == sum(text.count(" at ") for text in documents)
