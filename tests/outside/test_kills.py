@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -130,3 +131,35 @@ def test_what_was_acknowledged_survives_kills_and_each_line_has_its_number(
 @pytest.mark.slow
 def test_so_it_does_many_kills(tmp_path: Path, record_property: Any) -> None:
     record_property("summary", killed(tmp_path / "data", 100, 5.0))
+
+
+def long_document(tick: int) -> str:
+    """Facts of a tick, in more bytes than are cut off."""
+    return "".join(f"speed(r{number},{(37 * tick + 11 * number) % 80}) at {tick}.\n" for number in range(20))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_checkpoint", [False, True])
+def test_a_log_that_is_cut_has_every_whole_record(tmp_path: Path, with_checkpoint: bool, record_property: Any) -> None:
+    documents, cuts = [long_document(tick) for tick in range(1, 30)], range(1, 201, 14)
+    with served(tmp_path / "whole") as service:
+        register(service, "jam", KINDS["rules"]["sources"])
+        for text in documents:
+            service.post(text)
+        if with_checkpoint:
+            service.ask("POST", "programs/jam/restart", b'{"from":"checkpoint"}')
+    compared = 0
+    for cut in cuts:
+        folder = shutil.copytree(tmp_path / "whole", tmp_path / f"cut{cut}")
+        newest = max((folder / "log").glob("log-*"))
+        os.truncate(newest, newest.stat().st_size - cut)
+        with served(folder) as service:
+            assert [record["text"] for record in records_of(service, "north")] == documents[:-1]
+            texts = [*documents[:-1], long_document(29), long_document(30)]
+            for text in texts[-2:]:
+                service.post(text)
+            until(lambda service=service: is_caught_up(service.ask("GET", "programs/jam")), "it has caught up")  # type: ignore[misc]
+            wanted = before(expected(KINDS["rules"]["sources"], texts), 30)
+            assert before(lines_of(service, "jam"), 30) == wanted
+            compared += len(wanted)
+    record_property("summary", f"{len(cuts)} cuts, {compared} lines compared")
