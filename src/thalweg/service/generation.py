@@ -167,7 +167,7 @@ class Generation:
         self._waiting: list[tuple[Answer, list[Line]]] = []
         self._saved_seq = beginning.after
         self._saving_lines = 0
-        self._target = around.log.last
+        self._target = self._log_end = around.log.last
         self._cpu = 0.0
         self._is_given_up = False
         self._solvers: Solvers | None = None
@@ -380,9 +380,11 @@ class Generation:
 
     def _need_logged(self, checkpoint: EmbeddedCheckpoint) -> None:
         """`RejectedError` where the log has lost what a checkpoint has taken: other records will have its numbers."""
-        last = self._around.log.last
-        if checkpoint.state is not None and (seq := position_of(checkpoint.state)["items"]["seq"]) > last:
-            message = f"the checkpoint of the program is behind record {seq}, and the log ends with {last}"
+        if checkpoint.state is None or checkpoint.is_changed:
+            return
+        end, seq = self._log_end, position_of(checkpoint.state)["items"]["seq"]
+        if seq > end:
+            message = f"the checkpoint of the program is behind record {seq}, and the log ended with {end}"
             raise RejectedError([Diagnostic("E408", message, help='restart it from `"earliest"` or `"now"`')])
 
     def _take_over(self, folder: Path) -> None:
