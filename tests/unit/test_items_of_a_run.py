@@ -1,30 +1,49 @@
 """A run over items that its caller reads, with solvers that it shares: what a service around several runs needs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from thalweg.answers.emit import Intervals
 from thalweg.api import jobs
 from thalweg.api.answer_values import values_of
 from thalweg.api.loading import load_part
 from thalweg.api.run_options import RunOptions
+from thalweg.api.timing import Timing
 from thalweg.connectors.batches import code_facts
 from thalweg.connectors.interrupt import Interrupt
 from thalweg.connectors.named_source import NamedSource
-from thalweg.diagnostics import Source
+from thalweg.diagnostics import Diagnostic, Source
 from thalweg.kinds.answer_sets.solve_options import SolveOptions
 from thalweg.model.event import Batch
 from thalweg.model.fact import PythonFact
 from thalweg.runtimes.intake import Item
 from thalweg.runtimes.local import LocalRun
+from thalweg.runtimes.observer import Observer
 from thalweg.solvers.pool import SolverPool
 
 PROGRAM = Source("fast.lars", "fast(C) :- speed(C,V) in [3], V > 80. twice(C) :- fast(C), seen(C) in [9].")
 NORTH = [NamedSource("north", "north")]
-EVENTS = [(tick, ("speed" if tick % 3 else "seen", (f"c{tick % 4}", tick * 7))) for tick in range(1, 30)]
-EVENTS = [(tick, (name, values if name == "speed" else values[:1])) for tick, (name, values) in EVENTS]
+Listed = Sequence[tuple[int, tuple[str, tuple[str | int, ...]]]]
+
+
+def listed(readings: Iterable[tuple[int, str, int, int]]) -> Listed:
+    """Facts with their ticks, of cars with a number."""
+    return [
+        (tick, (name, (f"c{car}", speed) if name == "speed" else (f"c{car}",))) for tick, name, car, speed in readings
+    ]
+
+
+EVENTS = listed((tick, "speed" if tick % 3 else "seen", tick % 4, tick * 7) for tick in range(1, 30))
+RANDOM = st.lists(
+    st.tuples(st.integers(0, 12), st.sampled_from(("speed", "seen")), st.integers(0, 3), st.integers(60, 100)),
+    max_size=20,
+)
 
 
 class ListedItems:
@@ -34,14 +53,16 @@ class ListedItems:
     resting: frozenset[int] = frozenset()
     ended: frozenset[int] = frozenset()
 
-    def __init__(self, run: LocalRun, stops: Callable[[int], object] = lambda place: None) -> None:
-        self._words, self._stops = run.dictionary, stops
+    def __init__(
+        self, run: LocalRun, stops: Callable[[int], object] = lambda place: None, events: Listed = EVENTS
+    ) -> None:
+        self._words, self._stops, self._events = run.dictionary, stops, events
         self.place = 0
         self.acknowledged: list[int] = []
 
     def __iter__(self) -> Iterator[Item]:
-        while self.place < len(EVENTS):
-            tick, (name, values) = EVENTS[self.place]
+        while self.place < len(self._events):
+            tick, (name, values) = self._events[self.place]
             self.place += 1
             self._stops(self.place)
             yield tick, code_facts([PythonFact(name, values)], self._words, "north")
@@ -71,12 +92,26 @@ def printed(job: jobs.PreparedRun) -> list[str]:
     return [str(value) for answer in job.pieces() if answer for value in values_of(answer, job.times)]
 
 
-def test_items_that_are_read_elsewhere_are_answered_like_a_stream() -> None:
-    lines = "".join(f"{name}({','.join(map(str, values))}) at {tick}.\n" for tick, (name, values) in EVENTS)
-    with jobs.start(load_part([PROGRAM]), Source("north.facts", lines), RunOptions()) as job:
+@given(RANDOM, st.integers(0, 3))
+def test_items_that_are_read_elsewhere_are_answered_like_a_stream(readings: list[Any], delay: int) -> None:
+    """Facts that come too late included."""
+    events, part, options = listed(readings), load_part([PROGRAM]), RunOptions(Timing(delay=delay))
+    lines = "".join(f"{name}({','.join(map(str, values))}) at {tick}.\n" for tick, (name, values) in events)
+    text, late, late_of_text = Source("north.facts", lines), list[Diagnostic](), list[Diagnostic]()
+    with jobs.start(part, text, options, Observer(late_of_text.append, warns_live=False)) as job:
         expected = printed(job)
+    with jobs.start(
+        part, NORTH, options, Observer(late.append, warns_live=False), items=partial(ListedItems, events=events)
+    ) as job:
+        assert printed(job) == expected
+    assert [warning.message for warning in late if warning.code == "W302"] == [
+        warning.message for warning in late_of_text if warning.code == "W302"
+    ]
+
+
+def test_items_are_answered() -> None:
     with jobs.start(load_part([PROGRAM]), NORTH, RunOptions(), items=ListedItems) as job:
-        assert printed(job) == expected != []
+        assert len(printed(job)) > 10
 
 
 def test_a_run_over_items_goes_on_from_their_position(tmp_path: Path) -> None:
