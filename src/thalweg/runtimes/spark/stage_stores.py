@@ -96,8 +96,9 @@ class StageStores:
         if (done := self._read(_EMPTIED)) is not None and done["program"] == job.fingerprint:
             return
         self._check_versions()
-        # Another number of partitions may have taken a batch meanwhile.
-        self.folder.write(_EMPTYING, seal_json({"earlier": earlier, "batch": last}, FORMAT))
+        if about["batch"] != last:
+            # Another number of partitions has taken a batch meanwhile.
+            self.folder.write(_EMPTYING, seal_json({"earlier": earlier, "batch": last}, FORMAT))
         self.folder.remove("state")
         for name, content in empty_stores(job, partitions, last):
             self.folder.write(name, content)
