@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
-from threading import Event, Thread
+from threading import Condition, Event, Thread
 from time import monotonic
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -39,11 +39,14 @@ class InThisProcess:
     count: int
     tick: int = 0
     over: Event = field(default_factory=Event)
+    come: Condition = field(default_factory=Condition)
 
     def write(self) -> None:
         while not self.over.wait(0.02):
-            self.tick += 1
-            text = readings(self.tick, self.count).encode()
+            text = readings(self.tick + 1, self.count).encode()
+            with self.come:
+                self.tick += 1
+                self.come.notify_all()
             self.service.post("city", "application/n-quads", text, skip=False, key=None).result(60)
 
     def put(self, name: str, text: str) -> int:
@@ -60,7 +63,10 @@ class InThisProcess:
         return self.tick
 
     def rest(self) -> None:
-        """Readings come anyway."""
+        """Two ticks begin before the next change."""
+        with self.come:
+            last = self.tick
+            assert self.come.wait_for(lambda: self.tick > last + 1, 60)
 
 
 def test_definitions_come_and_go_while_events_flow(tmp_path: Path) -> None:
