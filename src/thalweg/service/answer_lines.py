@@ -32,7 +32,7 @@ _FILE: Final = 8 << 20
 _SHARE: Final = 8
 """Of what may be kept a file has at most this part, but at least so many bytes."""
 _SMALLEST: Final = 1 << 16
-_RECENT: Final = 4 << 20
+_RECENT: Final = 1 << 20
 """As many bytes of lines are kept in memory."""
 _LINE: Final = 250
 """About as many bytes does a line need in memory besides its text."""

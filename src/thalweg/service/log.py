@@ -39,7 +39,7 @@ __all__ = [
 WAITING: Final = 64 << 20
 """As many bytes may wait to be synced."""
 
-_RECENT: Final = 16 << 20
+_RECENT: Final = 2 << 20
 """As many bytes of records are kept in memory."""
 _RECORD: Final = 600
 """About as many bytes does a record need in memory besides its body."""

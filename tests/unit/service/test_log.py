@@ -460,13 +460,13 @@ def test_numbers_and_arrivals_go_on_when_all_records_have_left(tmp_path: Path) -
 
 def test_reading_gives_about_as_much_as_is_wanted(tmp_path: Path) -> None:
     with opened(tmp_path) as log:
-        put(log, *(bytes([number]) * 70_000 for number in range(6)), bytes(5_000_000), "small")
+        put(log, *(bytes([number]) * 70_000 for number in range(6)), bytes(1_500_000), "small")
         in_memory = [len(log.read(after, most=100_000)) for after in range(9)]
     assert in_memory == [2, 2, 2, 2, 2, 2, 1, 1, 0]
     with opened(tmp_path) as log:
         read = [[len(record.body) for record in log.read(after, most=100_000)] for after in range(9)]
-    assert [sizes[:1] for sizes in read] == [[70_000]] * 6 + [[5_000_000], [5], []]
-    assert all(sum(sizes) < 200_000 for sizes in read if 5_000_000 not in sizes)
+    assert [sizes[:1] for sizes in read] == [[70_000]] * 6 + [[1_500_000], [5], []]
+    assert all(sum(sizes) < 200_000 for sizes in read if 1_500_000 not in sizes)
 
 
 def test_waiting_ends_with_a_record_a_wake_or_the_time(tmp_path: Path) -> None:

@@ -51,6 +51,8 @@ _SHORT_NUMBERS: Final = re.compile(r"(?:-?[0-9]{1,8}(?:\.[0-9]{1,8})?,)+")
 # From here on numbers are read together.
 _MANY: Final = 64
 _KEPT: Final = 65_536
+# Longer ones seldom come again, and would be much to keep.
+_LONGEST_KEPT: Final = 100
 
 
 class _Stated(NamedTuple):
@@ -94,7 +96,7 @@ class _Words(dict[str, int]):
         if "\n" in text or not TERM.fullmatch(term) or not is_unicode(term):
             raise _not_simple(term)
         spelling = canonical(term, self._prefixes)
-        if spelling != text:
+        if spelling != text and len(text) <= _LONGEST_KEPT:
             if len(self._spellings) >= _KEPT:
                 self._spellings.clear()
             self._spellings[text] = spelling
