@@ -34,6 +34,9 @@ ORIGINS: Final[tuple[Origin, ...]] = ("now", "earliest", "keep")
 MOST_TEXT: Final = 1_000_000
 """The bytes that the sources of a program may have together."""
 
+MOST_STREAMS: Final = 1_000
+"""The streams that a program may read."""
+
 _MEMORY: Final = 256 << 20
 _SOLVE_LIMIT: Final = "10s"
 _KEYS: Final = ("sources", "background", "options", "streams", "from", "memory")
@@ -295,6 +298,8 @@ def _streams(value: object, wrong: list[Diagnostic]) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         wrong.append(_wrong('`streams` is a list of names: `["north"]`'))
         return ()
+    if len(value) > MOST_STREAMS:
+        wrong.append(_wrong(f"`streams` has {len(value):,} names, and may have {MOST_STREAMS:,}"))
     wrong += [
         _wrong(
             f"a stream cannot be called `{name[:_LONGEST_SHOWN]}`",

@@ -81,12 +81,19 @@ class Programs:
         compiled = _in_time(text.compiled)
         if program is not None and text.origin == "keep":
             _check_kept(program.text, text, compiled)
+        # Each takes the disk a moment, in which others need not wait.
+        self._make_streams(text)
         with self._lock:
             self._check(self._by_name.get(name), if_match)
-            for stream in text.streams:
-                if self._around.streams.get(stream) is None:
-                    self._around.streams.put(stream, {})
+            # One may have been deleted meanwhile.
+            self._make_streams(text)
             return self._begun(name, text, compiled)
+
+    def _make_streams(self, text: ProgramText) -> None:
+        """Makes the streams that a program reads and that are not there yet."""
+        for stream in text.streams:
+            if self._around.streams.get(stream) is None:
+                self._around.streams.put(stream, {})
 
     def _check(self, program: RegisteredProgram | None, if_match: int | None) -> None:
         if program is not None and program.is_deleted:

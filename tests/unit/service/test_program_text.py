@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from services import ANSWER_SETS, EVENTS, ONTOLOGY, RULES, body
-from thalweg.service.program_text import MOST_TEXT, ProgramText
+from thalweg.service.program_text import MOST_STREAMS, MOST_TEXT, ProgramText
 from thalweg.service.refused import RefusedError
 
 
@@ -100,6 +100,12 @@ def test_memory_is_a_budget_where_it_can_be_kept_and_a_limit_elsewhere() -> None
     ]
     assert budgets == [64 << 20, 64 << 20, None, None]
     assert ProgramText.read(body({"a.lars": RULES}, options={"memory": "32M"})).memory == 32 << 20
+
+
+def test_a_program_may_read_many_streams() -> None:
+    streams = [f"s{number}" for number in range(MOST_STREAMS + 1)]
+    assert len(ProgramText.read(body({"a.lars": RULES}, streams=streams[1:])).streams) == MOST_STREAMS
+    assert messages(body({"a.lars": RULES}, streams=streams)) == ["`streams` has 1,001 names, and may have 1,000"]
 
 
 def test_sources_may_have_a_megabyte() -> None:
