@@ -135,7 +135,14 @@ class _Replay:
     def _copied(self, stack: ExitStack, folder: Path) -> EmbeddedCheckpoint:
         """A checkpoint that this run may write to."""
         copy = Path(stack.enter_context(TemporaryDirectory())) / "checkpoint"
-        copytree(folder, copy)
+        try:
+            copytree(folder, copy)
+        except OSError:
+            message, way_out = (
+                "a checkpoint that this needs has just been removed, or there is no room for it",
+                "ask again",
+            )
+            raise refusal(503, message, way_out, {"Retry-After": "1"}) from None
         text = self.generation.text
         claim = Claim(text.fingerprint, text.fingerprint, {}, FORMAT)
         program = run_program(text, self.compiled)

@@ -120,3 +120,14 @@ def test_a_question_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch:
             if thread.name == "why p":
                 thread.join(60)
                 assert not thread.is_alive()
+
+
+def test_a_checkpoint_that_is_removed_meanwhile_is_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path / "data") as service:
+        generation = begun(service, {"jam.lars": RULES})
+        monkeypatch.setattr(generation, "reaching", lambda tick: tmp_path / "removed")
+        with pytest.raises(RefusedError) as gone:
+            why_then(service, generation, "slow(r1)", "11")
+        assert (gone.value.status, gone.value.headers) == (503, {"Retry-After": "1"})

@@ -96,7 +96,11 @@ async def get_records(api: Api, request: Request) -> Response:
     """What came, as it came."""
     name = _name_of_stream(api, request)
     after, limit = number_of(request, "after", 0), number_of(request, "limit", 100, _MOST_RECORDS)
-    records = await api.quick.call(api.service.streams.records, name, after, limit)
+    try:
+        records = await api.quick.call(api.service.streams.records, name, after, limit)
+    except LookupError:
+        # It has been deleted just now.
+        raise _no_stream(name) from None
     return json_response({"records": [_record(record) for record in records]})
 
 
