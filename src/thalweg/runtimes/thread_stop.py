@@ -7,14 +7,19 @@ back, as a SPARQL evaluation, is not ended: `wait` says so.
 """
 
 import ctypes
+import sys
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Event, Lock, get_ident
+from threading import Event, Lock, Thread, get_ident
 from time import monotonic
 from typing import Final
 
 from thalweg.connectors.interrupt import StoppedError
 
+_LATER: Final = 120.0
+"""For so many seconds it is tried again where the thread could not be stopped at once."""
+_IMPORT: Final = "<frozen importlib"
+_COMPILER: Final = "numba."
 _AGAIN: Final = 0.5
 """Seconds after which the exception is raised again: where Python calls a finalizer, exceptions are lost."""
 
@@ -61,7 +66,8 @@ class ThreadStop:
         """Has the function stopped, or not begun; returns at once."""
         self.asked = True
         self._ends()
-        self._raise()
+        if not self._raise():
+            Thread(target=self.wait, args=[_LATER], daemon=True).start()
 
     def wait(self, seconds: float) -> bool:
         """Waits until the function, which was asked to stop, has ended; False where it has not within some seconds."""
@@ -86,10 +92,30 @@ class ThreadStop:
                 self._thread = None
         self._left.set()
 
-    def _raise(self) -> None:
+    def _raise(self) -> bool:
+        """Has the exception raised; False where it must be tried again."""
         with self._lock:
-            if self._thread is not None:
-                _raise_in(self._thread, StoppedError)
+            if self._thread is None:
+                return True
+            if _holds_locks_of_all(self._thread):
+                return False
+            _raise_in(self._thread, StoppedError)
+            return True
+
+
+def _holds_locks_of_all(thread: int) -> bool:
+    """Whether a thread imports or compiles, or is about to have a lock: all others would wait for that for ever.
+
+    It is asked again, because such a thing comes to an end.
+    """
+    frame = innermost = sys._current_frames().get(thread)
+    if innermost is not None and innermost.f_code.co_name == "__enter__":
+        return True
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_IMPORT) or frame.f_globals.get("__name__", "").startswith(_COMPILER):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:

@@ -1,7 +1,11 @@
 """A thread that another one stops: in the middle of a tick, and while it waits for a solver."""
 
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from threading import Event, Thread
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -133,3 +137,26 @@ def test_what_does_not_come_back_is_not_waited_for() -> None:
     assert stop.wait(60)
     thread.join(60)
     assert outcomes == [False]
+
+
+def test_an_import_is_not_stopped_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others would wait for ever for what it has locked."""
+    text = (
+        "from time import sleep\nimport begun_import\nbegun_import.begun.set()\n"
+        + "sleep(0.01)\n" * 60
+        + "is_whole = True\n"
+    )
+    (tmp_path / "imported_slowly.py").write_text(text)
+    begun = Event()
+    gate = ModuleType("begun_import")
+    gate.begun = begun  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "begun_import", gate)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def work() -> None:
+        import_module("imported_slowly")
+        while True:
+            pass
+
+    assert ended(ThreadStop(), work, begun) == [False]
+    assert sys.modules.pop("imported_slowly").is_whole  # type: ignore[attr-defined]
