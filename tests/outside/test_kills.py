@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from threading import Event
 from typing import Any, Final
+from urllib.request import urlopen
 
 import httpx
 import pytest
@@ -164,3 +165,47 @@ def test_a_log_that_is_cut_has_every_whole_record(tmp_path: Path, with_checkpoin
             assert before(lines_of(service, "jam"), 30) == wanted
             compared += len(wanted)
     record_property("summary", f"{len(cuts)} cuts, {compared} lines compared")
+
+
+def change(service: ServedProcess, random: Random) -> None:
+    """Does something with a program, which is there or not."""
+    path = f"{service.url}v1/programs/changed"
+    text = KINDS["rules"]["sources"]["jam.lars"].replace("V < 20", f"V < {random.choice((10, 60))}")
+    about = body({"jam.lars": text}, options={"delay": str(DELAY)})
+    match random.choice(("put", "keep", "checkpoint", "earliest", "now", "delete")):
+        case "put" | "keep" as kind:
+            answer = httpx.put(path, json=about | {"from": "earliest" if kind == "put" else kind}, timeout=60)
+        case "delete":
+            answer = httpx.delete(path, timeout=60)
+        case origin:
+            answer = httpx.post(f"{path}/restart", json={"from": origin}, timeout=60)
+    assert answer.status_code in (200, 201, 204, 404, 409), answer.text
+
+
+@pytest.mark.slow
+def test_a_program_that_is_changed_all_the_time_survives_kills(tmp_path: Path, record_property: Any) -> None:
+    random, kills, sources = Random(3), 20, KINDS["rules"]["sources"]
+    with served(tmp_path / "data") as service:
+        register(service, "jam", sources, options={"delay": str(DELAY)})
+        writer, follower = Writer(service, "north", count(), document), Follower(service, "jam")
+        with at_work(follower):
+            with at_work(writer):
+                for _ in range(kills):
+                    for _ in range(random.randrange(8)):
+                        change(service, random)
+                        Event().wait(random.uniform(0.0, 0.3))
+                    service.kill()
+                    service.start()
+            register(service, "changed", sources, options={"delay": str(DELAY)})
+            until(lambda: all(map(is_caught_up, service.ask("GET", "programs"))), "programs have caught up")
+            until(lambda: "answering" not in service.ask("GET", "programs/changed"), "the last body answers")
+            documents, lines = acknowledged(service, [writer]), lines_of(service, "jam")
+            until(partial(follower.has, len(lines)), "it is followed")
+            with urlopen(f"{service.url}v1/programs/changed/lines?limit=100000", timeout=60) as answer:
+                others = str(answer.read(), "utf-8").splitlines()
+            service.kill()
+    last = 2 * len(documents) - 2 - DELAY
+    wanted = before(expected(sources, documents, delay=str(DELAY)), last)
+    assert follower.wrong == writer.wrong == []
+    assert before(lines, last) == before(follower.lines, last) == before(others, last) == wanted
+    record_property("summary", f"{kills} kills, {len(documents)} documents, {3 * len(wanted)} lines compared")
