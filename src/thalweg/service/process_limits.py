@@ -47,6 +47,7 @@ class LimitedProcess:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, start_new_session=True
         )
+        self._complaints = b""
         self._over = Event()
         self.excess: str | None = None
         """What it took too much of, where it was ended for that."""
@@ -67,11 +68,13 @@ class LimitedProcess:
         finally:
             self._over.set()
             watch.join()
+            self._errors.seek(0)
+            self._complaints = self._errors.read()
+            self._errors.close()
 
     def errors(self) -> str:
-        """What it has written to its standard error."""
-        self._errors.seek(0)
-        return self._errors.read().decode(errors="replace")
+        """What it had written to its standard error when it had ended."""
+        return self._complaints.decode(errors="replace")
 
     def _watch(self) -> None:
         end = monotonic() + _WALL_SECONDS

@@ -12,7 +12,7 @@ from thalweg.bench.report import BenchmarkTarget
 from thalweg.bench.serve import ServiceFigures, draw_figures, soak_targets, targets
 from thalweg.bench.service_followers import FanOut, PostLatency, fan_out, latency, quantile
 from thalweg.bench.service_ingest import FactCost, expected, ingest, late_registration
-from thalweg.bench.service_soak import OPTIONS, SoakSample, soak
+from thalweg.bench.service_soak import SoakSample, soak
 from thalweg.bench.service_subscriptions import SubscribedEventCost, subscribed_event_costs
 from thalweg.bench.stopped_follower import StoppedFollower, stopped_follower
 from thalweg.cli import app
@@ -20,7 +20,7 @@ from thalweg.cli import app
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeasuredService]:
-    with MeasuredService(tmp_path_factory.mktemp("service") / "data", *OPTIONS) as process:
+    with MeasuredService(tmp_path_factory.mktemp("service") / "data") as process:
         yield process
 
 
