@@ -207,7 +207,7 @@ checkpoint = "kept"
 
 
 def until(condition: Any) -> None:
-    deadline = monotonic() + 30
+    deadline = monotonic() + 120
     while not condition():
         assert monotonic() < deadline, "it never happens"
         sleep(0.1)
@@ -220,7 +220,8 @@ def test_a_running_deployment_is_asked_and_goes_on(mosquitto: Any) -> None:
     with subprocess.Popen([*command, "run", "plant.toml"], stderr=subprocess.PIPE) as running:
         try:
             until(lambda: Path("out.jsonl").exists())
-            publish(mosquitto, topic, 35, 1)
+            # The run may not have subscribed yet.
+            publish(mosquitto, topic, 35, 1, retain=True)
             seconds = count(2)
 
             def answered() -> bool:
@@ -245,11 +246,11 @@ def test_a_running_deployment_is_asked_and_goes_on(mosquitto: Any) -> None:
     assert "connect" not in said_by_run, said_by_run
 
 
-def publish(broker: Any, topic: str, value: int, second: int) -> None:
+def publish(broker: Any, topic: str, value: int, second: int, retain: bool = False) -> None:
     host, _, port = broker.address.partition(":")
     message = {"d": "a", "v": value, "ts": f"2026-11-15T08:{second // 60:02}:{second % 60:02}Z"}
     mqtt = pytest.importorskip("paho.mqtt.publish")
-    mqtt.single(topic, json.dumps(message), qos=1, hostname=host, port=int(port))
+    mqtt.single(topic, json.dumps(message), qos=1, retain=retain, hostname=host, port=int(port))
 
 
 def test_a_checkpoint_on_another_file_system_is_asked_by_its_uri(saves: None) -> None:
