@@ -1,6 +1,7 @@
 """A service answers what a run answers over the same text, however the text was cut into bodies."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count, pairwise
 from typing import Any, Final
 
@@ -170,6 +171,17 @@ def test_random_rules_are_answered_as_by_a_run(service: Service, scenario: Scena
     answered_alike(service, scenario)
 
 
+@contextmanager
+def emptied(service: Service) -> Iterator[None]:
+    """A service that has no program behind the block, nor facts of `north` that another one would read."""
+    try:
+        yield
+    finally:
+        for program in [*service.programs]:
+            service.programs.delete(program.name)
+        service.streams.delete("north")
+
+
 CHANGES: Final = ("put", "put", "from earliest", "same", "checkpoint", "earliest", "now", "delete")
 
 
@@ -194,20 +206,18 @@ def changed(service: Service, name: str, change: str, sources: dict[str, str]) -
 def test_what_happens_to_others_changes_no_line_and_a_late_one_has_them_all(
     service: Service, data: st.DataObject, kind: str
 ) -> None:
-    texts, about = data.draw(pieces(data.draw(statements()))), SERVED[kind]
-    options = about.get("options", {})
-    number = next(_NUMBERS)
-    witness, _ = service.programs.put(f"witness{number}", body(about["sources"], options=options))
-    for text in texts:
-        posted = service.post("north", "text/plain", text.encode(), skip=False, key=None).result(60)
-        for change in data.draw(st.lists(st.sampled_from(CHANGES), max_size=2)):
-            changed(service, f"other{number}", change, SERVED[data.draw(st.sampled_from([*SERVED]))]["sources"])
-    late, _ = service.programs.put(f"late{number}", body(about["sources"], options=options, **{"from": "earliest"}))
-    answered, late_answered = settled(witness, posted["seq"]), settled(late, posted["seq"])
-    wanted = expected(about["sources"], texts, **as_run(options))
-    last = int(texts[-1].rpartition(" at ")[2].split(".")[0])
-    assert answered == late_answered == wanted[: len(answered)]
-    assert before(answered, last) == before(wanted, last)
-    for program in [*service.programs]:
-        assert service.programs.delete(program.name)
-    service.streams.delete("north")
+    with emptied(service):
+        texts, about = data.draw(pieces(data.draw(statements()))), SERVED[kind]
+        options = about.get("options", {})
+        number = next(_NUMBERS)
+        witness, _ = service.programs.put(f"witness{number}", body(about["sources"], options=options))
+        for text in texts:
+            posted = service.post("north", "text/plain", text.encode(), skip=False, key=None).result(60)
+            for change in data.draw(st.lists(st.sampled_from(CHANGES), max_size=2)):
+                changed(service, f"other{number}", change, SERVED[data.draw(st.sampled_from([*SERVED]))]["sources"])
+        late, _ = service.programs.put(f"late{number}", body(about["sources"], options=options, **{"from": "earliest"}))
+        answered, late_answered = settled(witness, posted["seq"]), settled(late, posted["seq"])
+        wanted = expected(about["sources"], texts, **as_run(options))
+        last = int(texts[-1].rpartition(" at ")[2].split(".")[0])
+        assert answered == late_answered == wanted[: len(answered)]
+        assert before(answered, last) == before(wanted, last)
