@@ -159,9 +159,12 @@ def shortened(diagnostic: "Diagnostic", prefixes: "Prefixes") -> "Diagnostic":
 
 
 def announce_compilation() -> None:
-    from thalweg.engine import kernels_ready
+    from thalweg.engine import kernels_kept, kernels_ready
 
-    if not kernels_ready():
+    if not kernels_kept():
+        way_out = "no folder can be written to that would keep them: set XDG_CACHE_HOME to one"
+        print(f"compiling kernels, each time: {way_out} …", file=sys.stderr, flush=True)
+    elif not kernels_ready():
         print("compiling kernels, once per installation …", file=sys.stderr, flush=True)
 
 

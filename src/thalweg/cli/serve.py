@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from thalweg.cli.errors import complain, outcome, refuse, stoppable, usage
+from thalweg.cli.errors import announce_compilation, complain, outcome, refuse, stoppable, usage
 
 if TYPE_CHECKING:
     from thalweg.service.http.access import Access
@@ -77,6 +77,7 @@ def serve(
             def opened() -> None:
                 print(address_of(listener), flush=True)
                 if not quiet:
+                    announce_compilation()
                     print(f"serving `{data}`; Ctrl-C ends it", file=sys.stderr, flush=True)
 
             answer(Api(service, access, options.max_body), listener, opened)

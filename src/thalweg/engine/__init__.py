@@ -2,6 +2,6 @@
 
 from thalweg.engine.delta import Delta, Given
 from thalweg.engine.engine import BusyError, PlanEngine
-from thalweg.engine.tick import kernels_ready
+from thalweg.engine.tick import kernels_kept, kernels_ready
 
-__all__ = ["BusyError", "Delta", "Given", "PlanEngine", "kernels_ready"]
+__all__ = ["BusyError", "Delta", "Given", "PlanEngine", "kernels_kept", "kernels_ready"]

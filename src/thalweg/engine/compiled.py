@@ -56,8 +56,11 @@ def _stamp() -> tuple[tuple[float, int], ...]:
 
 
 def entry(function: Callable[..., Any]) -> Any:
-    """Compiles a function for Python to call, and keeps the result on disk."""
-    compiled: Any = njit(cache=True, nogil=True, boundscheck=CHECKED)(function)
+    """Compiles a function for Python to call, and keeps the result on disk; where nothing can be written, in memory."""
+    try:
+        compiled: Any = njit(cache=True, nogil=True, boundscheck=CHECKED)(function)
+    except RuntimeError:
+        return njit(nogil=True, boundscheck=CHECKED)(function)
     cache = compiled._cache
     name = cache._impl.filename_base + (".checked" if CHECKED else "")
     cache._cache_file = IndexDataCacheFile(cache_path=cache._cache_path, filename_base=name, source_stamp=_stamp())
@@ -89,4 +92,9 @@ def _locked(file: Path) -> Iterator[None]:
 
 def is_ready(compiled: Any) -> bool:
     """Whether an entry has been compiled before; else its first call takes a while."""
-    return bool(compiled._cache._cache_file._load_index())
+    return bool(compiled._cache._cache_file._load_index() if is_kept(compiled) else compiled.signatures)
+
+
+def is_kept(compiled: Any) -> bool:
+    """Whether what an entry is compiled to is kept for other processes."""
+    return hasattr(compiled._cache, "_cache_file")

@@ -33,7 +33,7 @@ from thalweg.engine.arena import (
     reschedule,
     take_step,
 )
-from thalweg.engine.compiled import entry, is_ready, kernel
+from thalweg.engine.compiled import entry, is_kept, is_ready, kernel
 from thalweg.engine.layout import (
     ARITY,
     BEGUN,
@@ -371,3 +371,8 @@ def _settle_lowered(table: Any, store: Store, level: int) -> bool:
 def kernels_ready() -> bool:
     """Whether the kernels have been compiled before by this installation; else the first tick takes a while."""
     return is_ready(step)
+
+
+def kernels_kept() -> bool:
+    """Whether what kernels are compiled to is kept; where no folder can be written to each process compiles them."""
+    return is_kept(step)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 from numba import int64
+from numba.core.caching import CompileResultCacheImpl
+
+from thalweg.engine.compiled import entry, is_kept, is_ready
 
 DOUBLED = """
 from thalweg.engine.compiled import entry
@@ -49,3 +52,11 @@ def test_what_another_process_compiles_is_waited_for(tmp_path: Path, monkeypatch
         type(doubled).compile(doubled, (int64,))
     printed, _ = other.communicate()
     assert printed == "6 1\n"
+
+
+def test_where_nothing_can_be_written_it_is_compiled_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])
+    doubled = entry(lambda number: 2 * number)
+    assert (is_kept(doubled), is_ready(doubled)) == (False, False)
+    assert doubled(3) == 6
+    assert is_ready(doubled)
