@@ -132,6 +132,15 @@ def test_what_waits_for_an_answer_set_program_is_held_when_it_begins(split: str)
     check(parts, Settings(first=0, last=SOLVED_LAST), events, 3, "saved", 2, split)
 
 
+@given(st.sampled_from(sorted(EMITTERS)), saved(), st.sampled_from(("auto", "always")))
+def test_a_tick_that_waited_for_a_first_window_is_answered(emit: str, how: str, split: str) -> None:
+    texts = Texts("", "o(X) :- d(X), not e(X).", "b(N) :- N = count{X : o(X)}.")
+    changed = replace(texts, below="d(X) :- s(X) in [0].")
+    parts = mixed_part(texts, (2, 1)), mixed_part(changed, (2, 1))
+    events = [Event(tick, (Fact("s", ("1",)),)) for tick in (1, 5)]
+    check(parts, Settings(first=0, last=SOLVED_LAST, emit=emit), events, 3, how, 2, split)
+
+
 @given(saved())
 def test_a_stage_that_only_gathers_goes_on_for_one_that_gathered_the_same(how: str) -> None:
     shared = "#record a/1. b(1,1) :- p(X), X = 1."

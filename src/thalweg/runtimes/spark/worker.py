@@ -16,6 +16,7 @@ from thalweg.answers.emit import TextDelta
 from thalweg.dataflow.executor import Numbered, open_fragment
 from thalweg.dataflow.operator import FactRows, Output, Share
 from thalweg.diagnostics import Diagnostic, FailedError, RejectedError
+from thalweg.kinds.plan_succession import PlanSuccession
 from thalweg.model.arrow import Lists, decode, encode, frame, unframe
 from thalweg.model.dictionary import Dictionary
 from thalweg.model.predicate import Predicate
@@ -297,16 +298,38 @@ class Worker:
         for address in handover.orphans if self._reports_progress else ():
             before.append(orphan := handover_worker(handover, address))
             self.answers.emitter.join(decode(encode({}, orphan.answers.emitter.save()))[1])
-        ended = [
-            fact for worker in before for name, facts in worker._showing() if name not in own.stay for fact in facts
-        ]
+        now = self.executor.now
+        for worker in before if now is not None else ():
+            if worker._is_open:
+                self.answers.take_text(worker._close_last_tick(own))
+                self._shown = worker._shown if earlier is None else self._shown
+        ended = [fact for worker in before for fact in worker._shown_besides(own.stay)]
         begun = [fact for name, facts in self._showing(origins) if name in own.appear for fact in facts]
         for changed in (worker._changed for worker in before):
             if changed is not None:
                 begun, ended = [*changed.begin_text, *begun], [*changed.end_text, *ended]
-        now = self.executor.now
         if now is not None and (begun or ended):
             self._changed = TextDelta(now + 1, begun, ended)
+
+    def _close_last_tick(self, succession: PlanSuccession) -> TextDelta:
+        """Evaluates what waits for a first window that it will not see close; what begins and ends at the last tick.
+
+        What goes on waits further.
+        """
+        executor, operators = self.executor, self.job.plan.operators
+        assert executor.now is not None
+        before = self._shown_besides(succession.stay)
+        going_on = executor.numbers & frozenset(succession.origins.values())
+        executor.close_last_tick([number for number in going_on if not operators[number].shows_facts])
+        after = self._shown_besides(succession.stay)
+        begun, ended = (
+            [fact for fact in facts if fact not in others] for facts, others in ((after, before), (before, after))
+        )
+        return TextDelta(executor.now, begun, ended)
+
+    def _shown_besides(self, stay: Collection[Predicate]) -> dict[str, None]:
+        """The facts that operators say to hold, but for those of some predicates."""
+        return dict.fromkeys(fact for name, facts in self._showing() if name not in stay for fact in facts)
 
     def _showing(self, numbers: Collection[int] | None = None) -> Iterator[tuple[Predicate, list[str]]]:
         """What operators say to hold, those with some numbers or all."""
