@@ -163,6 +163,7 @@ def test_a_changed_program_is_killed_before_its_first_batch(
     assert answers == [*counted, (3, "+", "q(c)"), (3, "-", "n(2)")]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_another_number_of_stages(tmp_path: Path) -> None:
     (tmp_path / "in.facts").write_text("".join(f"{one.facts[0]} at {one.tick}.\n" for one in readings()))
     out, folder, rules = (tmp_path / name for name in ("out.jsonl", "checkpoint", "rules.lars"))

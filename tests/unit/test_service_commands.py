@@ -108,6 +108,7 @@ def test_a_token_is_typed_or_in_the_environment(tmp_path: Path) -> None:
 
 def nothing(handler: object) -> None:
     """Closes the connection without a word."""
+    handler.close_connection = True  # type: ignore[attr-defined]
 
 
 def unavailable(handler: object) -> None:
